@@ -38,7 +38,7 @@ from activeeval.pool.texts import Texts
 from activeeval.store import Claimed, Said, Store, open_store
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.standing import answered, standing
+from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.samples import Sample
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.nights import MODELS, MOST, chain
@@ -127,9 +127,9 @@ def one_campaign(
     with open_store("sqlite://", create=True, clock=clock) as db:
         create(db, "c", Sample(campaign=campaign, questions=(question,), seed=seed), Rules(lease_s=LEASE_S))
         judged(db, "c", truth, clock, random.Random(seed))
-        whole = standing(db, "c")
+        whole = state_of(db, "c")
         middle = next((seq for seq in _ends(db, whole.units) if seq < whole.as_of), whole.as_of)
-        early, late = (answered(standing(db, "c", seq))[0][0] for seq in (middle, None))
+        early, late = (answered(state_of(db, "c", seq))[0][0] for seq in (middle, None))
         n_late = len(whole.ledger.late)
     direct = Campaign(design, rng=seed)
     found = direct.run(lambda query, docs: [truth[query, doc] for doc in docs])
@@ -228,7 +228,7 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
         acknowledged = [json.loads(line) for who in logs for line in _whole_lines(f"{folder}/{who}")]
         with open_store(home) as db:
             events = {(e.seq, e.query_id, e.doc_id, e.grade) for e in db.events(name) if e.kind in ("judged", "late")}
-            found, problems = answered(standing(db, name))[0][0].estimate, db.verify(name)
+            found, problems = answered(state_of(db, name))[0][0].estimate, db.verify(name)
             n_events = db.last_seq(name)
     lost = [row for row in acknowledged if (row["seq"], row["query_id"], row["doc_id"], row["grade"]) not in events]
     direct = Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
@@ -253,7 +253,7 @@ def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> lis
             create(db, "night", sample, Rules())
             for _ in judge_all(db, "night", "a", truth):
                 pass
-            found = standing(db, "night")
+            found = state_of(db, "night")
         direct = Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
         differences.append(abs(direct.value - answered(found)[0][0].estimate.value))
         return found.sample.campaign.grades

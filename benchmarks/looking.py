@@ -19,7 +19,7 @@ from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
 from activeeval.campaign import Rules
 from activeeval.store import Said, Store, open_store
 from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.standing import Standing, answered
+from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.campaigns.status import progress_of
 from activeeval.tasks.campaigns.summary import summary
 from activeeval.tasks.samples import Sample
@@ -60,25 +60,25 @@ def judge_one(db: Store, grades: list[int]) -> None:
     db.submit("week", item.token, Said(kind="judged", grade=grades[int(item.doc_id[1:])], active_ms=4000))
 
 
-def look(standing: Standing, db: Store) -> None:
+def look(state: CampaignState, db: Store) -> None:
     """Take in what is new, and say how far the campaign is and what it answers."""
-    standing.refresh(db)
-    progress_of(standing)
-    answered(standing)
+    state.refresh(db)
+    progress_of(state)
+    answered(state)
 
 
 def measure(repeats: int, seed: int) -> list[dict]:
     """Return the figures."""
     with tempfile.TemporaryDirectory() as folder, campaign(Path(folder) / "week", seed) as db:
         grades = [0] * (N_QUERIES * N_ITEMS)
-        look(Standing.of(db, "week"), db)  # compiles
+        look(CampaignState.of(db, "week"), db)  # compiles
         rows = median_seconds(lambda: db.events("week"), repeats)
-        nothing = median_seconds(lambda: look(Standing.of(db, "week"), db), repeats)
-        again, standing = [], Standing.of(db, "week")
-        look(standing, db)
+        nothing = median_seconds(lambda: look(CampaignState.of(db, "week"), db), repeats)
+        again, state = [], CampaignState.of(db, "week")
+        look(state, db)
         for _ in range(repeats):
             judge_one(db, grades)
-            again.append(seconds(lambda: look(standing, db)))
+            again.append(seconds(lambda: look(state, db)))
         report = median_seconds(lambda: summary(db, "week"), max(repeats // 3, 1))
         n_events = db.last_seq("week")
     return [

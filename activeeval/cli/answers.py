@@ -10,7 +10,7 @@ import click
 
 from activeeval.cli.inputs import SCOPES
 from activeeval.cli.output import emit, say, say_cautions, say_notes, say_progress, say_sizes
-from activeeval.cli.standings import small_p, spread
+from activeeval.cli.run_table import small_p, spread
 
 FEWEST_AT_ONCE = 100
 """Between the 50 topics of Robust 2003, where 84 to 97 % held at once, and the 150 queries and more of MQ2008, where 97

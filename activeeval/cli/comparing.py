@@ -172,10 +172,10 @@ def _sample(
         output.say_progress(progress, agreement, policy)
         return sample, {}
     from activeeval.cli.campaign.options import opened
-    from activeeval.tasks.campaigns.standing import standing
+    from activeeval.tasks.campaigns.state import state_of
 
     with opened(campaign, db) as store:
-        state = standing(store, campaign)
+        state = state_of(store, campaign)
     output.say_progress(state.progress, state.agreement, state.policy)
     if len(state.read) > 1:
         raise InputError(f"campaign {campaign} was judged in rounds: the gate reads one sample")

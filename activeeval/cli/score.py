@@ -11,14 +11,14 @@ import click
 
 from activeeval.cli.inputs import confidence_option, ties_option
 from activeeval.cli.output import emit, rows_options, say, say_notes
-from activeeval.cli.standings import show_standings
+from activeeval.cli.run_table import show_run_table
 from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from activeeval.io.loading import TablePool
     from activeeval.measures import Measure
     from activeeval.report.rendering import Cell
-    from activeeval.tasks.score import Standings
+    from activeeval.tasks.score import RunTable
 
 
 IS_ALL = "activeeval.is_all"
@@ -93,7 +93,7 @@ def score(
 
         leave_to_python()
     from activeeval.cases.arguments import asked_measure
-    from activeeval.tasks.score import read_tables, standings
+    from activeeval.tasks.score import read_tables, run_table
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
@@ -104,7 +104,7 @@ def score(
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     _tell(tables, names, bound)
     how = {"test": test or "t", "correction": correction or "holm"}
-    scored = standings(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    scored = run_table(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
     rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
@@ -117,7 +117,7 @@ def score(
     if queries and summary:
         click.echo()
     if summary and more_runs:
-        show_standings(scored, form, places)
+        show_run_table(scored, form, places)
     else:
         emit(_read_down(summary) if form == "text" and versus else summary, form, places)
 
@@ -177,7 +177,7 @@ def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) 
             say(f"{measure}: no judgment is {least} or more, the largest is {top}: every score is 0")
 
 
-def _unjudged(scored: Standings, measures: Sequence[Measure]) -> Iterator[str]:
+def _unjudged(scored: RunTable, measures: Sequence[Measure]) -> Iterator[str]:
     """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
     for runs, measure in zip(scored.by_measure, measures, strict=True):
         where = "ranked items" if measure.cutoff is None else f"items down to rank {measure.cutoff}"

@@ -106,7 +106,7 @@ def compare_runs(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
+class RunRow:
     """One run by one measure, beside the baseline.
 
     Attributes
@@ -127,13 +127,13 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standings:
+class RunTable:
     """Several runs side by side by some measures.
 
     Attributes
     ----------
     pool : QueryPool
-    by_measure : tuple of tuple of Standing
+    by_measure : tuple of tuple of RunRow
         In the order of the measures, and of the runs.
     baseline : int
         The run that the others are compared with.
@@ -143,7 +143,7 @@ class Standings:
     """
 
     pool: QueryPool
-    by_measure: tuple[tuple[Standing, ...], ...]
+    by_measure: tuple[tuple[RunRow, ...], ...]
     baseline: int
     confidence: float
     test: str
@@ -163,7 +163,7 @@ class Standings:
             rows += self._summary_rows(runs, versus) if in_all else []
         return rows
 
-    def _query_rows(self, runs: Sequence[Standing], versus: bool) -> list[dict[str, Cell]]:
+    def _query_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
         """Return a row for each query and run of one measure; of ``versus`` both runs share it."""
         baseline, rows = runs[self.baseline].scores.values.tolist(), []
         values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
@@ -175,7 +175,7 @@ class Standings:
                 rows.append(row if run.comparison is None else row | {"difference": scores[q] - baseline[q]})
         return rows
 
-    def _summary_rows(self, runs: Sequence[Standing], versus: bool) -> list[dict[str, Cell]]:
+    def _summary_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
         """Return a row for each run of one measure, or of ``versus`` one for the first with the other's figures."""
         rows = []
         for run in runs[:1] if versus else runs:
@@ -188,7 +188,7 @@ class Standings:
             rows.append(row | self._difference(run))
         return rows
 
-    def _difference(self, run: Standing) -> dict[str, Cell]:
+    def _difference(self, run: RunRow) -> dict[str, Cell]:
         """Return how a run differs from the baseline; nothing of the baseline."""
         pair = run.comparison
         if pair is None:
@@ -209,12 +209,12 @@ class Standings:
         }
 
 
-def _named(run: Standing, runs: Sequence[Standing], versus: bool) -> dict[str, Cell]:
+def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
     """Return the name of a run where rows are of several."""
     return {} if versus or len(runs) == 1 else {"run": run.run}
 
 
-def standings(
+def run_table(
     tables: TablePool,
     names: Sequence[str],
     measures: Sequence[Measure],
@@ -224,7 +224,7 @@ def standings(
     test: str = "t",
     correction: str = "holm",
     seed: int = 0,
-) -> Standings:
+) -> RunTable:
     """Score all runs by some measures, each against a baseline.
 
     Parameters
@@ -250,13 +250,13 @@ def standings(
     adjusted = iter(corrected(made, correction).tolist() if made else [])
     by_measure = tuple(
         tuple(
-            Standing(run=name, scores=scores, comparison=pair, p_value=None if pair is None else next(adjusted))
+            RunRow(run=name, scores=scores, comparison=pair, p_value=None if pair is None else next(adjusted))
             for name, scores, pair in zip(names, runs, row, strict=True)
         )
         for runs, row in zip(scored, pairs, strict=True)
     )
     how = {"confidence": confidence, "test": test, "correction": correction}
-    return Standings(pool=tables.pool, by_measure=by_measure, baseline=baseline, **how)  # type: ignore[arg-type]
+    return RunTable(pool=tables.pool, by_measure=by_measure, baseline=baseline, **how)  # type: ignore[arg-type]
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:

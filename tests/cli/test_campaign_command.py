@@ -24,7 +24,7 @@ from activeeval.store import open_store
 from activeeval.tasks.campaigns.comparing import sided
 from activeeval.tasks.campaigns.scripted_judge import grades_by_pair
 from activeeval.tasks.campaigns.seconds import fitted
-from activeeval.tasks.campaigns.standing import standing
+from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.samples import unpacked_sample
 from activeeval.top_k import TopKLabelling
 
@@ -988,7 +988,7 @@ def test_rounds_that_cost_differently_are_weighted_by_what_they_leave(call, orac
     assert call("campaign", *("redraw", "w"), *AGAIN[1:], *costly).code == 0
     call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     with open_store("sqlite:///w.activeeval") as store:
-        rounds = standing(store, "w").rounds
+        rounds = state_of(store, "w").rounds
     first, second = (one.campaign.design for one in rounds)
     spent = (first.cost - 60) * 90 / second.cost
     expected = planned_weights(first, [60, spent])

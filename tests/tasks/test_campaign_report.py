@@ -20,7 +20,7 @@ from activeeval.judgments.skipping import skipping_of
 from activeeval.report.campaign_page import campaign_text
 from activeeval.store import Said, open_store
 from activeeval.tasks.campaigns.making import redraw, top_up
-from activeeval.tasks.campaigns.standing import labels_of, standing
+from activeeval.tasks.campaigns.state import labels_of, state_of
 from activeeval.tasks.campaigns.summary import summary
 
 KEYS = [
@@ -110,7 +110,7 @@ def test_readings_are_at_the_events_at_which_blocks_became_complete():
     found, blocks = report_of(case), {}
     for event in case.store.events("week"):
         if event.kind == "judged":
-            block = standing(case.store, "week", event.seq).block
+            block = state_of(case.store, "week", event.seq).block
             blocks.setdefault(block, event.seq)
     blocks.pop(0, None)
     assert {row["block"]: row["as_of"] for row in found["readings"]} == blocks
@@ -184,7 +184,7 @@ def test_a_topped_up_campaign_has_one_more_block():
 
 def test_rounds_are_read_together():
     case = finished()
-    known = dict(labels_of(standing(case.store, "week")).items())
+    known = dict(labels_of(state_of(case.store, "week")).items())
     ids = zip(case.pool.query_texts[case.pool.item_queries], case.pool.item_texts, strict=True)
     redraw(case.store, "week", case.drawn(20.0, np.array([known.get(pair, -1) for pair in ids])))
     case.judge("ann", upto=4)

@@ -17,7 +17,7 @@ from activeeval.store import open_store
 from activeeval.tasks.answers import answers
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.standing import answered, standing
+from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.campaigns.verifying import verify
 from activeeval.tasks.plan import plan_measure
 from activeeval.tasks.samples import draw, judged
@@ -70,10 +70,10 @@ def test_a_campaign_is_judged_and_read(case):
     with open_store("sqlite://", create=True) as store:
         create(store, "week", draw(case, ["DCG"], (), Budget(1.0, is_share=True)), Rules())
         with pytest.raises(StateError):
-            answered(standing(store, "week"))
+            answered(state_of(store, "week"))
         assert len(list(judge_all(store, "week", "ann", GRADES, limit=7))) == 7
         assert len(list(judge_all(store, "week", "bob", GRADES))) == len(GRADES) - 7
-        ((answer,), _) = answered(standing(store, "week"))
+        ((answer,), _) = answered(state_of(store, "week"))
         assert (answer.estimate.value, answer.estimate.std_error) == (pytest.approx(TRUTH), 0)
         assert verify(store, "week") == []
 

@@ -109,11 +109,11 @@ def _labels(other: str, db: str | None) -> KnownGrades:
     """Return what another campaign has judged and knew, of nobody's name."""
     from activeeval.cases.known import KnownGrades
     from activeeval.store import masked
-    from activeeval.tasks.campaigns.standing import labels_of, standing
+    from activeeval.tasks.campaigns.state import labels_of, state_of
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
-        labels = labels_of(standing(store, name))
+        labels = labels_of(state_of(store, name))
     return KnownGrades(f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()])
 
 
@@ -164,7 +164,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     """
     from activeeval.tasks.campaigns.making import Made, check_judged
     from activeeval.tasks.campaigns.making import redraw as grow
-    from activeeval.tasks.campaigns.standing import check_next_round, standing
+    from activeeval.tasks.campaigns.state import check_next_round, state_of
 
     with opened(name, db) as store:
         check_judged(store, name)
@@ -172,7 +172,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     _, sample = drawing.drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
     texts = drawing.texts_for(sample, name, documents, queries)
     with opened(name, db) as store:
-        check_next_round(standing(store, name), sample)
+        check_next_round(state_of(store, name), sample)
         seq = grow(store, name, sample, texts)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")

@@ -35,13 +35,13 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     \b
     activeeval campaign status week1 -o jsonl
     """
-    from activeeval.tasks.campaigns.standing import standing
+    from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import intervals, reached
     from activeeval.tasks.campaigns.status import status as status_of
 
     tell("reading the log")
     with opened(name, db) as store:
-        state = standing(store, name, as_of)
+        state = state_of(store, name, as_of)
         row = status_of(state, store)
     now, lines = [], []
     try:
@@ -96,12 +96,12 @@ def estimate(
     activeeval campaign estimate week1
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
-    from activeeval.tasks.campaigns.standing import standing
+    from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import estimates_of
 
     tell("reading the log")
     with opened(name, db) as store:
-        state = standing(store, name, as_of)
+        state = state_of(store, name, as_of)
     state = state.in_strict_order() if strict_order else state
     tell("estimating")
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"

@@ -15,7 +15,7 @@ from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
 from activeeval.judgments import Judgment, Judgments, read
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
-from activeeval.tasks.campaigns.standing import Standing, standing
+from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.ranked_sheets import check_held
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     InputError
         Where nothing waits, or the campaign does not take sheets.
     """
-    state = standing(store, name)
+    state = state_of(store, name)
     _check_takes_sheets(state, judge)
     waits = state.waiting - {place for place, judges in state.state.judgments.items() if judge in judges}
     rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
@@ -50,7 +50,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     return {"sheet": path, "items": len(rows), "block": block, "as_of": state.as_of}
 
 
-def _check_takes_sheets(state: Standing, judge: str | None) -> None:
+def _check_takes_sheets(state: CampaignState, judge: str | None) -> None:
     row = state.campaign
     if row.config.get("top_k") is not None:
         raise InputError(

@@ -25,7 +25,7 @@ from scipy.special import stdtr
 
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import finite
-from activeeval.tasks.campaigns.standing import Standing
+from activeeval.tasks.campaigns.state import CampaignState
 from activeeval.tasks.samples import Sample
 from activeeval.types import Floats, Ints
 
@@ -36,7 +36,7 @@ FALSE_ALARMS = 0.05
 Row = dict[str, Any]
 
 
-def calibrations(state: Standing) -> list[Row]:
+def calibrations(state: CampaignState) -> list[Row]:
     """Return how far the grade model of each round that can be read is right; nothing of a design without a model.
 
     Nothing of top-k judging either: ranks are no grades that the model speaks of.

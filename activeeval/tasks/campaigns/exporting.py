@@ -20,12 +20,12 @@ from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
-from activeeval.tasks.campaigns.standing import Standing, grades_of, round_grades, standing
+from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
 
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
 
-def _qrels(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
@@ -37,12 +37,12 @@ def _qrels(state: Standing, store: Store, path: PathLike) -> list[str]:
     return [f"{len(judged)} judgments", *_of_ranks(state)]
 
 
-def _of_ranks(state: Standing) -> list[str]:
+def _of_ranks(state: CampaignState) -> list[str]:
     k = state.campaign.config.get("top_k")
     return [] if k is None else [f"grades stand for ranks, the first of {k} for the largest: they are no relevance"]
 
 
-def _prels(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _prels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     """Write what lies below the threshold of the highest complete block, and what was known before."""
     if state.block == 0:
         raise StateError("no block is complete: with which probability the items so far came is not known yet")
@@ -73,14 +73,14 @@ def event_record(event: Event) -> dict[str, Any]:
     return {name: None if value in ("", {}) else value for name, value in values.items()}
 
 
-def _jsonl(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     events = state.log
     with write_atomically(path) as handle:
         handle.writelines(f"{json.dumps(event_record(e), ensure_ascii=False, sort_keys=True)}\n" for e in events)
     return [f"{len(events)} events"]
 
 
-def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _csv(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
     if state.campaign.config.get("top_k") is not None:
         return _ranks(state, path)
@@ -96,7 +96,7 @@ def _csv(state: Standing, store: Store, path: PathLike) -> list[str]:
     return [f"{len(rows)} judgments, one row each judge"]
 
 
-def _ranks(state: Standing, path: PathLike) -> list[str]:
+def _ranks(state: CampaignState, path: PathLike) -> list[str]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
@@ -104,7 +104,7 @@ def _ranks(state: Standing, path: PathLike) -> list[str]:
     return [f"the truths of {len(truths)} queries"]
 
 
-def _weights(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _weights(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
     pool = state.sample.campaign.design.pool
     rows = [
@@ -147,7 +147,7 @@ def _shown(grade: int | None) -> str | None:
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 
-def _quepid(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
@@ -163,7 +163,7 @@ def _quepid(state: Standing, store: Store, path: PathLike) -> list[str]:
     return [f"{len(judged)} ratings", *notes, *_of_ranks(state)]
 
 
-def _rank_eval(state: Standing, store: Store, path: PathLike) -> list[str]:
+def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
@@ -182,7 +182,7 @@ def _rank_eval(state: Standing, store: Store, path: PathLike) -> list[str]:
     return [f"{len(requests)} queries; set INDEX and the query for your index", biased]
 
 
-def _metric(state: Standing) -> dict[str, Any]:
+def _metric(state: CampaignState) -> dict[str, Any]:
     target = state.sample.campaign.design.target
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
@@ -191,7 +191,7 @@ def _metric(state: Standing) -> dict[str, Any]:
     return {metric: {"k": k} | ({"normalize": name == "nDCG"} if metric == "dcg" else {})}
 
 
-FORMATS: dict[str, Callable[[Standing, Store, PathLike], list[str]]] = {
+FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[str]]] = {
     "qrels": _qrels,
     "prels": _prels,
     "jsonl": _jsonl,
@@ -214,7 +214,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
         Where the sample does not support it yet.
     """
     is_of_log = form in ("jsonl", "csv")
-    state = Standing.of(store, name).refresh(store, as_of) if is_of_log else standing(store, name, as_of)
+    state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
     first, *notes = FORMATS[form](state, store, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
         counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy

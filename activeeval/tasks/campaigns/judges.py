@@ -20,7 +20,7 @@ from activeeval.judgments.state import State
 from activeeval.store import UnitRow
 from activeeval.tasks.campaigns.over_time import date_of, finite
 from activeeval.tasks.campaigns.seconds import fitted
-from activeeval.tasks.campaigns.standing import Pair, Standing, grades_of
+from activeeval.tasks.campaigns.state import CampaignState, Pair, grades_of
 
 RESAMPLES = 500
 """Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
@@ -120,7 +120,7 @@ def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> Row | No
     return row
 
 
-def judgments_of(state: Standing) -> Judgments:
+def judgments_of(state: CampaignState) -> Judgments:
     """Return the grades that judges gave, by judge; with one judge an item also what came late of others."""
     grades = {
         (judge, pair): event.grade
@@ -138,7 +138,7 @@ def judgments_of(state: Standing) -> Judgments:
     return Judgments.of(Judgment(*pair, Judge(judge), value=grade) for (judge, pair), grade in sorted(grades.items()))
 
 
-def agreement_of(state: Standing, confidence: float) -> Row:
+def agreement_of(state: CampaignState, confidence: float) -> Row:
     """Return grades by judge, and how far judges agree on items that several of them graded."""
     judgments = judgments_of(state)
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
@@ -185,7 +185,7 @@ def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequenc
     return pairs
 
 
-def skipped_by(state: Standing, events: Sequence[Event]) -> Row:
+def skipped_by(state: CampaignState, events: Sequence[Event]) -> Row:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.

@@ -145,7 +145,7 @@ def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) 
     Parameters
     ----------
     sample : Sample
-        Drawn of the same pool with all labels of the campaign known (`standing.labels_of`).
+        Drawn of the same pool with all labels of the campaign known (`state.labels_of`).
 
     Raises
     ------

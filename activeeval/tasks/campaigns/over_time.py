@@ -15,7 +15,7 @@ from activeeval.campaign.rounds import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.tasks.answers import Answer
-from activeeval.tasks.campaigns.standing import Standing, answered, grades_of
+from activeeval.tasks.campaigns.state import CampaignState, answered, grades_of
 from activeeval.tasks.campaigns.status import spent_by_block
 
 MOST_QUERIES = 15
@@ -96,7 +96,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def readings_of(state: Standing, scope: str, confidence: float) -> list[Moment]:
+def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Moment]:
     """Return a moment for each event at which more could be read, and one as of the last where that says another.
 
     Each has the values of all questions the campaign was made for, in their order.
@@ -110,7 +110,7 @@ def readings_of(state: Standing, scope: str, confidence: float) -> list[Moment]:
     return moments
 
 
-def _moment(state: Standing, scope: str, confidence: float) -> Moment | None:
+def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | None:
     """Return what could be read as of an event; None where nothing could."""
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
@@ -141,7 +141,7 @@ def _ends(answer: Answer, always: Answer | None) -> Ends:
     )
 
 
-def queries_that_matter(state: Standing, texts: dict[str, str]) -> list[Largest]:
+def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:
     """Return for each question the judged queries with the largest shares of the estimate's variance, 15 at most.
 
     Parameters
@@ -160,7 +160,7 @@ def queries_that_matter(state: Standing, texts: dict[str, str]) -> list[Largest]
 
 
 def _largest(
-    state: Standing, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
+    state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
 ) -> list[QueryShare]:
     variances, shifts = _of_queries(state, targets)
     total = float(variances.sum())
@@ -183,7 +183,7 @@ def _largest(
     ]
 
 
-def _of_queries(state: Standing, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
     campaigns = [sample.campaign for sample in state.read]
     weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.store import Store
-from activeeval.tasks.campaigns.standing import Standing, answered
+from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.estimate import Estimates
 from activeeval.tasks.orders import places
 
 
-def status(state: Standing, store: Store) -> dict[str, Any]:
+def status(state: CampaignState, store: Store) -> dict[str, Any]:
     """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now.
 
     These count answers, several an item where it has several judges; of top-k judging queries, as they are called.
@@ -24,7 +24,7 @@ def status(state: Standing, store: Store) -> dict[str, Any]:
     return dict([*row[:middle], *now, *row[middle:]])
 
 
-def progress_of(state: Standing) -> dict[str, Any]:
+def progress_of(state: CampaignState) -> dict[str, Any]:
     """Return how far a campaign was as of an event; costs in the pool's mean items.
 
     ``spent`` counts a unit by the share of its items that are judged; ``hours`` are those of all answers whose time was
@@ -53,7 +53,7 @@ def progress_of(state: Standing) -> dict[str, Any]:
     }
 
 
-def spent_by_block(state: Standing) -> dict[int, float]:
+def spent_by_block(state: CampaignState) -> dict[int, float]:
     """Return what is spent in each block, of all rounds one after another, in the pool's mean items."""
     spent, before = dict.fromkeys(range(1, state.n_blocks + 1), 0.0), 0
     for sample in state.rounds:
@@ -64,7 +64,7 @@ def spent_by_block(state: Standing) -> dict[int, float]:
     return spent
 
 
-def reached(state: Standing) -> str:
+def reached(state: CampaignState) -> str:
     """Return whether the half-width that the campaign was made for is reached, in words; nothing where it has none.
 
     Whoever stops as soon as it is has looked at the end of every block: the group-sequential interval is valid then.
@@ -79,7 +79,7 @@ def reached(state: Standing) -> str:
 
 
 def estimates_of(
-    state: Standing,
+    state: CampaignState,
     measures: Sequence[str] = (),
     questions: Sequence[str] = (),
     contrasts: str | None = None,
@@ -88,7 +88,7 @@ def estimates_of(
     kind: str = "t",
     confidence: float = 0.95,
 ) -> Estimates:
-    """Return what a campaign answers, and what to know of it; arguments as of `standing.answered`."""
+    """Return what a campaign answers, and what to know of it; arguments as of `state.answered`."""
     how = {"scope": scope, "kind": kind, "confidence": confidence}
     answers, notes = answered(state, measures, questions, contrasts, **how)  # type: ignore[arg-type]
     return Estimates(
@@ -115,7 +115,7 @@ class Interim:
     half_width_at_end: float
 
 
-def intervals(state: Standing, confidence: float = 0.95) -> list[Interim]:
+def intervals(state: CampaignState, confidence: float = 0.95) -> list[Interim]:
     """Return the estimate of each question that the campaign was made for; nothing where no block is complete."""
     answers, _ = answered(state, confidence=confidence) if state.block else ([], [])
     return [

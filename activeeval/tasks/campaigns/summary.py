@@ -23,7 +23,7 @@ from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
-from activeeval.tasks.campaigns.standing import Standing, answered, standing
+from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
 from activeeval.tasks.campaigns.status import progress_of, reached, spent_by_block
 from activeeval.tasks.samples import Sample
 
@@ -49,7 +49,7 @@ def summary(
         Of numbers, text, None, lists and dicts: `json.dumps` takes it. What is not known is None; no number is NaN or
         infinite. ``seq`` numbers are those of the log, costs are in the pool's mean items.
     """
-    state, units = standing(store, name, as_of), store.units(name)
+    state, units = state_of(store, name, as_of), store.units(name)
     events = state.log
     texts = {unit.query_id: unit.query_text for unit in units}
     answers: list[Answer] = []
@@ -74,7 +74,7 @@ def summary(
     }
 
 
-def _head(state: Standing) -> Row:
+def _head(state: CampaignState) -> Row:
     """Return how far the campaign is, and as of when that is true."""
     waiting = Counter[int]()
     before = 0
@@ -123,7 +123,7 @@ def _estimate(answer: Answer, confidence: float) -> Row:
     return row | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
 
 
-def _cost(state: Standing, events: Sequence[Event], units: Sequence[UnitRow]) -> Row:
+def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Row:
     answers = [event for event in events if event.kind in ("judged", "cannot")]
     return {
         "judges": [asdict(work) for work in work_of(state.state, events)],
@@ -133,7 +133,7 @@ def _cost(state: Standing, events: Sequence[Event], units: Sequence[UnitRow]) ->
     }
 
 
-def _design(state: Standing) -> Row:
+def _design(state: CampaignState) -> Row:
     """Return what was drawn, and how."""
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
     design = campaign.design
@@ -177,7 +177,7 @@ def _known(sample: Sample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 
-def _blocks(state: Standing) -> list[Row]:
+def _blocks(state: CampaignState) -> list[Row]:
     """Return every block, of all rounds one after another."""
     spent, ends, rows = spent_by_block(state), state.state.complete_at, list[Row]()
     for k, sample in enumerate(state.rounds):
@@ -206,7 +206,7 @@ def _blocks(state: Standing) -> list[Row]:
     return rows
 
 
-def _log(state: Standing, events: Sequence[Event]) -> Row:
+def _log(state: CampaignState, events: Sequence[Event]) -> Row:
     late = Counter((event.judge, event.reason) for event in state.state.late)
     return {
         "events": len(events),

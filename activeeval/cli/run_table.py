@@ -10,10 +10,10 @@ import click
 from activeeval.cli.output import emit
 
 if TYPE_CHECKING:
-    from activeeval.tasks.score import Standing, Standings
+    from activeeval.tasks.score import RunRow, RunTable
 
 
-def show_standings(scored: Standings, form: str, places: int) -> None:
+def show_run_table(scored: RunTable, form: str, places: int) -> None:
     """Print a line for each run: as text a table for each measure, elsewhere one with the columns of all measures.
 
     A note below says what the intervals are, and what is marked.
@@ -39,9 +39,7 @@ def show_standings(scored: Standings, form: str, places: int) -> None:
     click.echo(note_text(note, form))
 
 
-def _joined(
-    measures: Sequence[Sequence[Standing]], blocks: Sequence[Sequence[dict[str, str]]], k: int
-) -> dict[str, str]:
+def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
     """Return the line of the ``k``-th run with the columns of all measures."""
     row = {"run": measures[0][k].run}
     for runs, cells in zip(measures, blocks, strict=True):
@@ -50,7 +48,7 @@ def _joined(
     return row
 
 
-def _cells(run: Standing, alpha: float, places: int) -> dict[str, str]:
+def _cells(run: RunRow, alpha: float, places: int) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
     from activeeval.report import format_cell
 

@@ -11,7 +11,7 @@ from activeeval.errors import InputError, StateError
 from activeeval.judgments.state import State
 from activeeval.store import Said
 from activeeval.tasks.campaigns.making import redraw
-from activeeval.tasks.campaigns.standing import Standing, answered, labels_of, standing
+from activeeval.tasks.campaigns.state import CampaignState, answered, labels_of, state_of
 from activeeval.tasks.campaigns.status import progress_of
 from activeeval.tasks.samples import Sample
 
@@ -43,21 +43,21 @@ def said_by(random, case):
 def test_a_campaign_that_goes_on_is_the_one_made_of_its_whole_log(policy, judges_per_item):
     random = np.random.default_rng(3)
     case = Case(budget=24.0, n=12, policy=policy, judges_per_item=judges_per_item)
-    live = standing(case.store, "week")
+    live = state_of(case.store, "week")
     for _ in range(40):
         case.judge("ann", "bob", says=said_by(random, case), upto=int(random.integers(1, 6)))
         if random.random() < 0.3:  # some of what was said is taken back
-            stands = standing(case.store, "week").state.standing
+            stands = state_of(case.store, "week").state.standing
             event = stands[int(random.integers(len(stands)))]
             case.store.retract("week", event.seq, event.judge, "wrong tab")
         live.refresh(case.store)
-        assert figures(live) == figures(standing(case.store, "week"))
+        assert figures(live) == figures(state_of(case.store, "week"))
         assert live.as_of == case.store.last_seq("week")
 
 
 def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     case = Case(budget=16.0, n=12)
-    live = standing(case.store, "week")
+    live = state_of(case.store, "week")
     case.judge("ann")
     live.refresh(case.store)
     labels, pool = labels_of(live), case.pool
@@ -67,16 +67,16 @@ def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     drawn = case.drawn(16.0, known)
     sample = Sample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5)
     redraw(case.store, "week", sample)
-    assert figures(live.refresh(case.store)) == figures(standing(case.store, "week"))
+    assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert len(live.rounds) == 2
     case.judge("bob", upto=3)
-    assert figures(live.refresh(case.store)) == figures(standing(case.store, "week"))
+    assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     first = next(event for event in live.log if event.kind == "judged")
     grade = (first.grade + 1) % 3
     case.store.record(
         "week", "ann", [(first.query_id, first.doc_id, Said(kind="judged", grade=grade), None, first.unit)]
     )
-    assert figures(live.refresh(case.store)) == figures(standing(case.store, "week"))
+    assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert live.n_corrected == 1
 
 
@@ -85,7 +85,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
     """Of the lower median it is still a grade; where all grades count it has no one that a round could know."""
     case = Case(budget=16.0, n=12, policy=policy, judges_per_item=2)
     case.judge("ann", "bob")
-    live = standing(case.store, "week")
+    live = state_of(case.store, "week")
     labels, ids = labels_of(live), case.pool.query_texts[case.pool.item_queries]
     known = [labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)]
     drawn = case.drawn(16.0, np.array(known))
@@ -107,7 +107,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
 def test_a_log_that_was_changed_behind_a_live_campaign_is_noticed():
     case = Case(budget=16.0, n=12)
     case.judge("ann", upto=5)
-    live = standing(case.store, "week")
+    live = state_of(case.store, "week")
     case.judge("ann", upto=1)
     whole = case.store.events("week")
     changed = live.log[-1].__class__(**{**{n: getattr(live.log[-1], n) for n in live.log[-1].__slots__}, "digest": "x"})
@@ -115,17 +115,17 @@ def test_a_log_that_was_changed_behind_a_live_campaign_is_noticed():
     with pytest.raises(StateError, match=f"event {changed.seq} is not what was written|does not fit"):
         live.refresh(case.store)
     with pytest.raises(InputError, match="the last event is"):
-        standing(case.store, "week", whole[-1].seq + 1)
+        state_of(case.store, "week", whole[-1].seq + 1)
 
 
 def test_a_moment_is_the_same_fold_stopped_earlier():
     case = Case(budget=24.0, n=12, judges_per_item=2)
     case.judge("ann", "bob", "cy")
-    now = standing(case.store, "week")
+    now = state_of(case.store, "week")
     past = now.before()
     for seq in range(now.versions[0].seq + len(now.units) + 2, now.as_of + 1, 3):
         past.apply(now.log[past.as_of : seq])
-        assert figures(past) == figures(standing(case.store, "week", seq))
+        assert figures(past) == figures(state_of(case.store, "week", seq))
 
 
 def test_blocks_are_complete_when_nothing_of_them_and_those_before_waits():
@@ -134,7 +134,7 @@ def test_blocks_are_complete_when_nothing_of_them_and_those_before_waits():
     case = Case(budget=30.0, n=14, judges_per_item=2)
     for _ in range(12):
         case.judge("ann", "bob", says=said_by(random, case), upto=12)
-        stands = standing(case.store, "week").state.standing
+        stands = state_of(case.store, "week").state.standing
         event = stands[int(random.integers(len(stands)))]
         case.store.retract("week", event.seq, event.judge, "wrong tab")
     case.judge("ann", "bob")
@@ -159,4 +159,4 @@ def test_blocks_are_complete_when_nothing_of_them_and_those_before_waits():
     state = State(judges_per_item=2)
     state.apply_all(log)
     assert state.complete_at == first
-    assert Standing.of(case.store, "week").refresh(case.store).state.complete_at == first
+    assert CampaignState.of(case.store, "week").refresh(case.store).state.complete_at == first

@@ -27,7 +27,7 @@ from activeeval.tasks.samples import Sample, unpacked_sample
 Pair = tuple[str, str]
 
 
-class Standing:
+class CampaignState:
     """A campaign as of an event; it goes on event by event, and nothing but what is new is looked at again.
 
     Parameters
@@ -198,8 +198,8 @@ class Standing:
         """The threshold of what is read in the last round that is."""
         return self.read[-1].campaign.complete_block[1]
 
-    def in_strict_order(self) -> Standing:
-        """Return the same standing, read up to the lowest unit that waits.
+    def in_strict_order(self) -> CampaignState:
+        """Return the same state, read up to the lowest unit that waits.
 
         Raises
         ------
@@ -252,7 +252,7 @@ def _unpacked(kept: SampleRow, name: str) -> Sample:
     return sample
 
 
-def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
+def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState:
     """Return a campaign as of an event, by default the last.
 
     Raises
@@ -262,13 +262,13 @@ def standing(store: Store, name: str, as_of: int | None = None) -> Standing:
     StateError
         Where nothing had been drawn yet, or nothing ever is: a log of comparisons has no sample.
     """
-    state = Standing.of(store, name).refresh(store, as_of)
+    state = CampaignState.of(store, name).refresh(store, as_of)
     if not state.rounds:
         raise StateError(f"campaign {name}: is a log of comparisons without a sample; its log and truths are exported")
     return state
 
 
-def grades_of(state: Standing) -> dict[Pair, int]:
+def grades_of(state: CampaignState) -> dict[Pair, int]:
     """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
     out: dict[Pair, int] = {}
     for sample in state.rounds:
@@ -287,7 +287,7 @@ def round_grades(campaign: Campaign) -> dict[int, int]:
     return {item: int(grades[item]) for item in campaign.settled}
 
 
-def labels_of(state: Standing) -> dict[Pair, int]:
+def labels_of(state: CampaignState) -> dict[Pair, int]:
     """Return the grade of each item that a campaign has judged or knew before it was drawn.
 
     Raises
@@ -307,7 +307,7 @@ def labels_of(state: Standing) -> dict[Pair, int]:
 
 
 def answered(
-    state: Standing,
+    state: CampaignState,
     measures: Sequence[str] = (),
     questions: Sequence[str] = (),
     contrasts: str | None = None,
@@ -342,7 +342,7 @@ def answered(
     return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
-def check_next_round(state: Standing, sample: Sample) -> None:
+def check_next_round(state: CampaignState, sample: Sample) -> None:
     """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
 
     Raises
