@@ -55,8 +55,10 @@ def _runs(folder: Path) -> tuple[str, str]:
     ranking = ranked_by_expected_grade(pool, np.eye(5)[made.grades])
     for name, ranked in (("a", ranking), ("b", ranking.without(0.2, np.random.default_rng(1)))):
         path = folder / f"{name}.run"
-        queries = pool.query_texts[pool.item_queries[ranked.items]]
-        scores = -ranked.ranks.astype(np.float64)
-        write_run(Run(queries, pool.item_texts[ranked.items], scores, ranked.ranks, name), path)
+        # by rank, so that a query's rows do not follow each other: what files in any order need is a part of it
+        by_rank = np.argsort(ranked.ranks, kind="stable")
+        items, ranks = ranked.items[by_rank], ranked.ranks[by_rank]
+        queries = pool.query_texts[pool.item_queries[items]]
+        write_run(Run(queries, pool.item_texts[items], -ranks.astype(np.float64), ranks, name), path)
         names.append(str(path))
     return names[0], names[1]
