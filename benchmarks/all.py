@@ -210,6 +210,12 @@ STEPS = (
         ("results/looking.json",),
     ),
     Step(
+        "house",
+        "what the laws of the house ask for, counted, and things walked through it: RESULTS.md",
+        "benchmarks.house",
+        ("results/house.json",),
+    ),
+    Step(
         "durability",
         "what the store promises, with the tests that try to break it: RESULTS.md",
         "benchmarks.durability",
