@@ -106,7 +106,7 @@ def main() -> None:
     """Run all cells of the pools that are chosen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=POOLS, help="repeatable; all by default")
-    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--repetitions", type=int, default=16)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "forecasters.json")
     options = parser.parse_args()
     by_pool: dict[str, list[Ratios]] = {}
