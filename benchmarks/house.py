@@ -51,7 +51,7 @@ PROBABILITIES = {"GradeBeliefs", "GradeProbs", "DesignInput", "Design"}
 GRADES = {"Sheet", "Draws", "Judgments", "Judgment", "Event", "State", "Labels", "Record", "Campaign", "Evidence"}
 GRADES |= {"Estimate", "Submission", "Said"}
 NEW_SAMPLE = {"Choices", "Case", "Sample", "Design"}
-TOP_K = r"""\b(is_top_k|judged_k|compares|top_k)\b|["']top-k["']"""
+TOP_K = r"""\b(judged_k|top_k|asked_k)\b|["']top-k["']"""
 SCHEME = r"isinstance\(.*\b(Levels|Replacement)\b|with_replacement|is_levelled"
 
 

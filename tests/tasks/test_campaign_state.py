@@ -124,7 +124,7 @@ def test_a_moment_is_the_same_fold_stopped_earlier():
     now = state_of(case.store, "week")
     past = now.before()
     for seq in range(now.versions[0].seq + len(now.units) + 2, now.as_of + 1, 3):
-        past.apply(now.log[past.as_of : seq])
+        past.follow(now.log[past.as_of : seq])
         assert figures(past) == figures(state_of(case.store, "week", seq))
 
 

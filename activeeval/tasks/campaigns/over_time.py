@@ -103,7 +103,7 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Mom
     """
     past, moments = state.before(), list[Moment]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
-        past.apply(state.log[past.as_of : seq])
+        past.follow(state.log[past.as_of : seq])
         moment = _moment(past, scope, confidence)
         if moment is not None and not (moments and moments[-1].says_the_same(moment)):
             moments.append(moment)

@@ -81,9 +81,9 @@ class CampaignState:
         events = store.events(name, as_of, since=self.log[-1] if self.log else None)
         if any(event.kind == "drawn" for event in events) and self.log:
             self.versions = store.samples(name)
-        return self.apply(events)
+        return self.follow(events)
 
-    def apply(self, events: Sequence[Event]) -> Self:
+    def follow(self, events: Sequence[Event]) -> Self:
         """Take in events that follow those so far; return itself; raises StateError where nothing is drawn yet."""
         self.log.extend(events)
         places = self.state.apply_all(events)
