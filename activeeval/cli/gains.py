@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -113,6 +114,7 @@ def learn(
 
 def _source(options: dict[str, Any]) -> ListSource | None:
     from activeeval.gains import ListSource
+    from activeeval.judgments import labels_of
 
     if bool(options["qrels"]) != bool(options["runs"]):
         raise click.UsageError("--qrels and --run go together: the judgments and the runs that pairs name")
@@ -120,7 +122,7 @@ def _source(options: dict[str, Any]) -> ListSource | None:
         raise click.UsageError("--depth goes with --qrels and --run: lists of grades have a length of their own")
     if not options["runs"]:
         return None
-    return ListSource(options["qrels"], options["runs"], options["depth"] or 10, options["ties"])
+    return ListSource(partial(labels_of, options["qrels"]), options["runs"], options["depth"] or 10, options["ties"])
 
 
 def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:

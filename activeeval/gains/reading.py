@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from activeeval.gains.pairs import PreferenceData
 from activeeval.io.files import PathLike
 from activeeval.io.loading import load_tables, pool_from_tables
 from activeeval.io.tables.preferences import UNANSWERED, PairTable, read_pairs
+from activeeval.io.text.trec import Qrels
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class ListSource:
 
     Attributes
     ----------
-    qrels : path
+    qrels : path, or callable
+        The judgments; a callable returns them.
     runs : sequence of path
         A run goes by its path, its file's name, that name without its suffix, or the tag of its first line.
     depth : int
@@ -31,7 +33,7 @@ class ListSource:
         Order of equal scores.
     """
 
-    qrels: PathLike
+    qrels: PathLike | Callable[[], Qrels]
     runs: Sequence[PathLike]
     depth: int = 10
     ties: str = "id"

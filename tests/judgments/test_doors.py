@@ -140,7 +140,19 @@ def estimated(call, name):
     return [cell for cell in out.splitlines()[-1].split("|") if "." in cell]
 
 
-DOORS = (judged, train_qrels, score, compare, agreement, imported, oracle)
+def learned(call, path):
+    rows = [{"query": f"q{q}", "preferred": "a.run" if q % 3 else "b.run", "other": "b.run" if q % 3 else "a.run"}
+            for q in JUDGED]  # fmt: skip
+    write("sides.jsonl", map(json.dumps, rows))
+    runs = ("--qrels", path, "--run", "a.run", "--run", "b.run", "--depth", "3")
+    code, _, err = call(
+        "gains", "learn", "sides.jsonl", *runs, "--C", "1", "--resamples", "0", "--out", "g.json", "--force"
+    )
+    assert code == 0, err
+    return json.loads(Path("g.json").read_text("utf-8"))["gains"]
+
+
+DOORS = (judged, train_qrels, score, compare, agreement, imported, oracle, learned)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
