@@ -20,7 +20,7 @@ from benchmarks.machine import ROOT, describe, store
 MODULE = "benchmarks.durability"
 PROMISES: tuple[tuple[str, str], ...] = (
     ("acknowledged judgments outlive SIGKILL at random moments", "tests/store/test_killed.py"),
-    ("no slot goes to two judges", "tests/store/test_racing.py -k slot"),
+    ("no assignment goes to two judges", "tests/store/test_racing.py -k assignment"),
     ("leases elsewhere (the mutant) are given twice", "tests/store/test_racing.py -k another_table"),
     ("replayed and racing submits are stored once", "tests/store/test_racing.py -k sent_by_all"),
     ("a failed fsync is never acknowledged, the retry is stored once", "tests/store/test_durable.py"),

@@ -239,10 +239,10 @@ class NaiveStore:
             if says(before, said):
                 return Acknowledged(event=before, is_repeated=True)
             return Acknowledged(event=self.add(**spoken(said), **item, **place, key=key, supersedes=before.seq))
-        open_slots = [
+        open_assignments = [
             assignment for state in ("free", "leased") for assignment in assignments if assignment.state == state
         ]
-        if not own and not open_slots:
+        if not own and not open_assignments:
             for event in reversed(self.log):
                 mine = (event.judge, event.query_id, event.doc_id) == (judge, query_id, doc_id)
                 if event.kind == "late" and mine:
@@ -251,7 +251,7 @@ class NaiveStore:
                     break
             why = "all judges asked for have judged it" if assignments else "never drawn"
             return self.late(said, why, key=key, **item)
-        assignment = (own or open_slots)[0]
+        assignment = (own or open_assignments)[0]
         self.put(assignment, "done", judge)
         return Acknowledged(
             event=self.add(**spoken(said), **item, unit=assignment.unit.number, k=assignment.k, key=key)

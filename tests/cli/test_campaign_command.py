@@ -816,7 +816,7 @@ def test_the_head_of_a_log_shows_that_its_end_was_cut_off(campaign, oracle):
         (guard,) = file.execute("SELECT sql FROM sqlite_master WHERE name = 'event_no_delete'").fetchone()
         file.execute("DROP TRIGGER event_no_delete")
         file.execute("DELETE FROM event WHERE seq > 61")
-        file.execute("UPDATE slot SET state = 'free', judge = NULL, token_hash = NULL, lease_until = NULL")
+        file.execute("UPDATE assignment SET state = 'free', judge = NULL, token_hash = NULL, lease_until = NULL")
         file.execute(guard)
     file.close()
     assert campaign("verify").code == 0
