@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli import inputs, output
-from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
-    from activeeval.cases.case import Case
-    from activeeval.cases.texts import SheetTexts
-    from activeeval.planning import Goal
-    from activeeval.tasks.samples import Sample
+    from activeeval.cases.choices import Choices
+    from activeeval.results import Caution, Note
+    from activeeval.tasks.campaigns.seconds import Clocked
+    from activeeval.tasks.drawing import GoalBudget, SampleRequest
 
 QUESTION = click.Choice(("difference", "run", "versus"))
 QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
 QUESTIONS += "each alone"
-_SEED_BITS = 31
-_ASKED = ("measures", "judging", "questions", "weights", "method", "budget", "expected")
-_GOAL = ("half_width", "difference", "power")
 _AS_MADE = "repeatable. Default: what it was made for."
 
 
@@ -100,46 +96,25 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return inputs.drawn_pool_options(inputs.with_options(command, _OPTIONS))
 
 
-def drawn(options: Mapping[str, Any]) -> tuple[Case, Sample]:
-    """Return what the values of `drawing_options` come to, with a seed of the system's where there is none."""
-    from activeeval.cases.case import check_fits
-    from activeeval.design.methods import find_method
-    from activeeval.tasks.samples import draw
+def requested(options: dict[str, Any]) -> tuple[Choices, SampleRequest]:
+    """Return what the values of `drawing_options` choose and ask for; a seed of the system's where there is none."""
+    from activeeval.cases.choices import Choices
+    from activeeval.tasks.drawing import SampleRequest, fresh_seed
 
-    asked = {name: options[name] for name in _ASKED}
-    measures, judging, method, budget = (asked.pop(name) for name in ("measures", "judging", "method", "budget"))
-    goal, share = goal_of(options), options["defensive_share"]
-    of_pool = {name: value for name, value in options.items() if name not in (*_ASKED, *_GOAL)}
-    if asked["expected"] and not (method and find_method(method).with_replacement):
-        raise click.UsageError("--expected is for draws with replacement: passive, active, active_uniC, active_uniD")
-    check_fits(measures, [method] if method else [])
-    of_pool["seed"] = secrets.randbits(_SEED_BITS) if options["seed"] is None else options["seed"]
-    case = inputs.prepared(of_pool, measures, judging=judging, use_labels=False)
-    tell("choosing what to judge")
-    if goal is not None:
-        from activeeval.tasks.plan import budget_for  # whoever has a budget waits for no planner
-
-        budget = budget_for(case, list(dict.fromkeys(measures)), goal, method, share)
-        output.say(f"{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is")
-    return case, draw(case, measures, budget=budget, method=method, defensive_share=share, **asked)
+    asked = {field.name: options.pop(field.name) for field in fields(SampleRequest) if field.name in options}
+    seed = options.pop("seed")
+    return Choices(**options, seed=fresh_seed() if seed is None else seed), SampleRequest(**asked)
 
 
-def texts_for(sample: Sample, sheet: str, documents: str | None, queries: str | None) -> SheetTexts:
-    """Return what the judges of a sample read, and say what it is to whoever has drawn it."""
-    from activeeval.cases.texts import texts_of
+def say(note: Note | Caution | GoalBudget | Clocked) -> None:
+    """Say what drawing comes upon: a note, the budget that a goal takes, or what judging takes by the clock."""
+    from activeeval.tasks.campaigns.seconds import Clocked
+    from activeeval.tasks.drawing import GoalBudget
 
-    texts, notes = texts_of(sample.pairs, sheet, documents, queries)
-    output.say_notes([*sample.notes(), *notes])
-    return texts
-
-
-def goal_of(options: Mapping[str, Any]) -> Goal | None:
-    """Return what is to be reached where that is given in place of a budget; raises where not one of them is."""
-    from activeeval.planning import Goal
-
-    named = [name for name in ("budget", "half_width", "difference") if options.get(name) is not None]
-    if len(named) != 1:
-        raise click.UsageError("give one of --budget, --half-width and --difference")
-    if named == ["budget"]:
-        return None
-    return Goal(half_width=options["half_width"], difference=options["difference"], power=options["power"])
+    if isinstance(note, GoalBudget):
+        right = "as far as the grade model is right about how uncertain it is"
+        output.say(f"{note.goal} takes a budget of {note.budget}, {right}")
+    elif isinstance(note, Clocked):
+        output.say(f"costs by the judges' clocks: {note.model.words}; --cost uniform leaves them out")
+    else:
+        output.say_notes([note])

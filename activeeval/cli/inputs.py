@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -182,6 +183,17 @@ def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(command, (*_OPTIONS, fresh_seed_option))
 
 
+@contextmanager
+def worded() -> Iterator[None]:
+    """Let choices that are refused be an error of usage, in the words of the command."""
+    from activeeval.cli.wording import complaint
+
+    try:
+        yield
+    except ChoiceError as problem:
+        raise click.UsageError(complaint(problem, click.get_current_context().command)) from None
+
+
 def prepared(
     options: Mapping[str, Any],
     measures: Sequence[str] = (),
@@ -196,15 +208,12 @@ def prepared(
     from activeeval.cases.truths import asked_k
     from activeeval.cli.output import say_notes
     from activeeval.cli.waiting import tell
-    from activeeval.cli.wording import complaint
 
-    try:
+    with worded():
         choices = Choices(**options, top_k=asked_k(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)
-    except ChoiceError as problem:
-        raise click.UsageError(complaint(problem, click.get_current_context().command)) from None
     say_notes(case.notes)
     tell("working")
     return case

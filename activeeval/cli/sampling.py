@@ -49,8 +49,12 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
     activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
     """
+    from activeeval.tasks.drawing import draw_for
+
     _check_files(out, sheet, force, documents, queries)
-    case, made = drawing.drawn(options)
+    with inputs.worded():
+        drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
+    case, made = drawn.case, drawn.sample
     _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
     if case.top_k is None:
         output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
@@ -134,7 +138,9 @@ def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
 
 
 def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
-    sample_id = sample.write(out, sheet, drawing.texts_for(sample, sheet, documents, queries))
+    from activeeval.tasks.drawing import texts_for
+
+    sample_id = sample.write(out, sheet, texts_for(sample, sheet, documents, queries, drawing.say))
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {sheet} for the judges")
 
 

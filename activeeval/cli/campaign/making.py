@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli import drawing
 from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of
-from activeeval.cli.inputs import BUDGET, BUDGET_HELP
+from activeeval.cli.inputs import BUDGET, BUDGET_HELP, worded
 from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
-    from activeeval.store import Store
 
 _MINUTES = 60
 
@@ -82,8 +82,7 @@ def create(
     """
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.making import Made, check_rules
-    from activeeval.tasks.campaigns.making import create as make
+    from activeeval.tasks.campaigns.drawing import draw_campaign
 
     check_free(checked_name(name), db)
     seconds = max(1, math.ceil(lease * _MINUTES))
@@ -93,28 +92,24 @@ def create(
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
-    _, sample = drawing.drawn(options)
-    check_rules(sample, rules)
-    texts = drawing.texts_for(sample, name, documents, queries)
-    beside = {"seed": sample.seed, "half_width": options["half_width"]}
-    with opened(name, db, create=True) as store:
-        seq = make(store, name, sample, rules, texts=texts, beside=beside)
-        made = Made.of(store, name, place_of(name, db), sample, seq)
-    say(f"seed {made.seed}: campaign {name} is in {made.db}, {seq} events")
+    store, place = partial(opened, name, db, create=True), place_of(name, db)
+    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
+    choices, request = drawing.requested(options)
+    with worded():
+        sample, made = draw_campaign(store, name, place, choices, request, rules, **beside)
+    say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     emit_done([asdict(made)], form)
 
 
 def _labels(other: str, db: str | None) -> KnownGrades:
-    """Return what another campaign has judged and knew, of nobody's name."""
-    from activeeval.cases.known import KnownGrades
+    """Return what another campaign has judged and knew."""
     from activeeval.store import masked
-    from activeeval.tasks.campaigns.state import labels_of, state_of
+    from activeeval.tasks.campaigns.drawing import known_of
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
-        labels = labels_of(state_of(store, name))
-    return KnownGrades(f"campaign {masked(place)}{mark}{name}", [(*pair, grade, "") for pair, grade in labels.items()])
+        return known_of(store, name, f"campaign {masked(place)}{mark}{name}")
 
 
 @click.command("top-up")
@@ -133,10 +128,11 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     """
     from activeeval.tasks.campaigns.making import Made
     from activeeval.tasks.campaigns.making import top_up as grow
+    from activeeval.tasks.drawing import texts_for
 
     tell("topping up")
     with opened(name, db) as store:
-        sample, seq = grow(store, name, budget, lambda grown: drawing.texts_for(grown, name, documents, queries))
+        sample, seq = grow(store, name, budget, lambda grown: texts_for(grown, name, documents, queries, drawing.say))
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     emit_done([asdict(made)], form)
@@ -162,34 +158,17 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
     """
-    from activeeval.tasks.campaigns.making import Made, check_judged
-    from activeeval.tasks.campaigns.making import redraw as grow
-    from activeeval.tasks.campaigns.state import check_next_round, state_of
-
-    with opened(name, db) as store:
-        check_judged(store, name)
-        by_clock = _by_clock(store, name, documents)
-    _, sample = drawing.drawn(options | by_clock | {"judged": (*options["judged"], _labels(name, db))})
-    texts = drawing.texts_for(sample, name, documents, queries)
-    with opened(name, db) as store:
-        check_next_round(state_of(store, name), sample)
-        seq = grow(store, name, sample, texts)
-        made = Made.of(store, name, place_of(name, db), sample, seq)
-    say(f"seed {sample.seed}: a further round of campaign {name}, as of event {seq}")
-    emit_done([asdict(made)], form)
-
-
-def _by_clock(store: Store, name: str, documents: str | None) -> dict[str, Any]:
-    """Return the costs that judges' clocks tell as options, nothing where others are asked for or no time was taken."""
-    from activeeval.tasks.campaigns.seconds import clocked, is_timed
+    from activeeval.tasks.campaigns.drawing import draw_round
 
     source = click.get_current_context().get_parameter_source
-    is_asked = any(source(option) is not click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
-    if is_asked or not is_timed(store.events(name)):
-        return {}
-    taken = clocked(store, name, documents)
-    say(f"costs by the judges' clocks: {taken.model.words}; --cost uniform leaves them out")
-    return {"cost": taken.costs, "overhead": taken.overhead}
+    by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
+    store, place = partial(opened, name, db), place_of(name, db)
+    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
+    choices, request = drawing.requested(options)
+    with worded():
+        _, made = draw_round(store, name, place, choices, request, by_clock=by_clock, **beside)
+    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+    emit_done([asdict(made)], form)
 
 
 @click.command("list")

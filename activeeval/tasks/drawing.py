@@ -1,0 +1,166 @@
+"""Drawing a sample for choices and a request: the case, the budget that a goal takes, the sample and its texts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import Case, check_fits, prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.texts import SheetTexts, texts_of
+from activeeval.cases.truths import asked_k
+from activeeval.design.methods import find_method
+from activeeval.errors import ChoiceError
+from activeeval.planning import Goal
+from activeeval.results import Caution, Note
+from activeeval.tasks.samples import Sample, draw
+
+_SEED_BITS = 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRequest:
+    """What is asked of a sample, and what it may cost: a budget, or in its place what to reach.
+
+    Attributes
+    ----------
+    measures : sequence of str
+    questions : sequence of {"difference", "run", "versus"}
+        None: the differences of several rankings, or the one there is.
+    judging : {"grades", "top-k"}
+    weights : {"equal", "sum", "minimax"}
+        How several targets are balanced.
+    method : str or None
+        By default the best for the measures that a bad model cannot spoil.
+    expected : bool
+        Of draws with replacement: the budget is met on average.
+    budget : Budget or None
+    half_width, difference : float or None
+        What the intervals should come to, or a difference that they should leave 0 out for.
+    power : float
+        The chance to detect that difference.
+    """
+
+    measures: Sequence[str] = ("DCG",)
+    questions: Sequence[str] = ()
+    judging: str = "grades"
+    weights: str = "equal"
+    method: str | None = None
+    expected: bool = False
+    budget: Budget | None = None
+    half_width: float | None = None
+    difference: float | None = None
+    power: float = 0.8
+
+    def checked_goal(self) -> Goal | None:
+        """Return what is to be reached, None for a budget.
+
+        Raises
+        ------
+        ChoiceError
+            Where not one of the three is given, or the method does not meet a budget on average.
+        InputError
+            Where a method does not fit a measure, or one of them is unknown.
+        """
+        if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
+            raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
+        is_goal = self.budget is None
+        goal = Goal(half_width=self.half_width, difference=self.difference, power=self.power) if is_goal else None
+        if self.expected and not (self.method and find_method(self.method).with_replacement):
+            problem = "`expected` is for draws with replacement: passive, active, active_uniC, active_uniD"
+            raise ChoiceError(problem, field="expected")
+        check_fits(self.measures, [self.method] if self.method else [])
+        return goal
+
+
+@dataclass(frozen=True, slots=True)
+class GoalBudget:
+    """The budget that a goal takes, as far as the grade model is right about how uncertain it is."""
+
+    goal: Goal
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A sample, the case that it was drawn of, and the budget that it was drawn for."""
+
+    case: Case
+    sample: Sample
+    budget: Budget
+
+
+def fresh_seed() -> int:
+    """Return a seed of the operating system's, for a sample that is not drawn again."""
+    return secrets.randbits(_SEED_BITS)
+
+
+def draw_for(
+    choices: Choices,
+    request: SampleRequest,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+    say: Callable[[Note | Caution | GoalBudget], object] = lambda note: None,
+) -> Drawn:
+    """Draw the sample that a request asks for; no label of the pool is looked at.
+
+    Parameters
+    ----------
+    choices : Choices
+        Its ``top_k`` follows from the request.
+    progress : callable
+        Told what is next.
+    say : callable
+        Told what to know of the case and of the budget, as soon as it is known; ``list.append`` keeps it.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    InputError
+        Where a file or a number is wrong, or no budget reaches the goal.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    goal = request.checked_goal()
+    top_k = asked_k(request.judging, request.measures)
+    case = prepare(replace(choices, top_k=top_k), use_labels=False, progress=progress)
+    for note in case.notes:
+        say(note)
+    progress("choosing what to judge")
+    budget, method, share = request.budget, request.method, choices.defensive_share
+    if goal is not None:
+        from activeeval.tasks.plan import budget_for  # whoever has a budget waits for no planner
+
+        budget = budget_for(case, list(dict.fromkeys(request.measures)), goal, method, share)
+        say(GoalBudget(goal, budget))
+    assert budget is not None
+    made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
+    return Drawn(case, made(case, request.measures, request.questions, budget), budget)
+
+
+def texts_for(
+    sample: Sample,
+    sheet: str,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+) -> SheetTexts:
+    """Return what the judges of a sample read, and say what whoever has drawn it should know.
+
+    Parameters
+    ----------
+    sheet : str
+        What messages call the place that the texts are for.
+    documents, queries : str, optional
+        Tables as `activeeval.io.tables.texts.read_texts` reads them.
+    say : callable
+        Told each note.
+    """
+    texts, notes = texts_of(sample.pairs, sheet, documents, queries)
+    for note in (*sample.notes(), *notes):
+        say(note)
+    return texts
