@@ -264,7 +264,7 @@ class DesignSummary:
     policy : str
     lease_s : float
     ends : str
-        When judging ends.
+        Why the sample ends where it does.
     cautions : list of Worded
     """
 
