@@ -3,64 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from activeeval.report.campaign_summary import Summary
 from activeeval.report.campaign_words import amount_of, count, interval_of, number, p_of, percent, plural
+from activeeval.report.campaign_work import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
-Summary = dict[str, Any]
 _KINDS = {"later": "put off", "cannot": "cannot be judged"}
 
 
 def cost(summary: Summary) -> list[Block]:
     """Return what was spent and how long it took."""
-    costs, blocks = summary["cost"], list[Block]([Heading("Cost")])
-    if not costs["judges"]:
+    costs, blocks = summary.cost, list[Block]([Heading("Cost")])
+    if not costs.judges:
         return [*blocks, Paragraph("Nobody has judged anything yet.")]
-    rows = [
-        [str(block["block"]), amount_of(block["cost"]), amount_of(block["spent"])]
-        for block in summary["design"]["blocks"]
-    ]
-    blocks += [Table(["block", f"cost in {summary['head']['unit']}", "spent"], rows)]
+    rows = [[str(block.block), amount_of(block.cost), amount_of(block.spent)] for block in summary.design.blocks]
+    blocks += [Table(["block", f"cost in {summary.head.unit}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
     rows = [
         [
-            judge["judge"],
-            *(count(judge[name]) for name in ("judged", "cannot", "changed", "later", "late")),
-            number(judge["seconds_median"], 1),
-            number(judge["seconds_mean"], 1),
-            count(judge["timed"]),
-            number(judge["hours"], 2),
+            judge.judge,
+            *map(count, (judge.judged, judge.cannot, judge.changed, judge.later, judge.late)),
+            number(judge.seconds_median, 1),
+            number(judge.seconds_mean, 1),
+            count(judge.timed),
+            number(judge.hours, 2),
         ]
-        for judge in costs["judges"]
+        for judge in costs.judges
     ]
-    blocks += [Table(header, rows), *_days(costs["days"]), *_model(costs)]
+    blocks += [Table(header, rows), *_days(costs.days), *_model(costs)]
     return blocks
 
 
-def _days(days: Sequence[Summary]) -> list[Block]:
-    judges = sorted({row["judge"] for row in days})
-    counts = {(row["day"], row["judge"]): row["answers"] for row in days}
+def _days(days: Sequence[Day]) -> list[Block]:
+    judges = sorted({row.judge for row in days})
+    counts = {(row.day, row.judge): row.answers for row in days}
     rows = [
-        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({row["day"] for row in days})
+        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({row.day for row in days})
     ]
     return [Paragraph("Answers by day (UTC):"), Table(["day", *judges], rows)] if rows else []
 
 
-def _model(costs: Summary) -> list[Block]:
-    model, of_all = costs["model"], costs["all"]
+def _model(costs: Cost) -> list[Block]:
+    model, of_all = costs.model, costs.all
     if model is None:
         return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
-    named = {
-        "item": "an item",
-        "length": "each thousand letters of its text",
-        "grade": "each grade above 0",
-        "query": "the first item of a query",
-    }
-    rows = [[text, number(model[name], 1), number(model[f"{name}_std_error"], 1)] for name, text in named.items()]
+    parts = [
+        ("an item", model.item, model.item_std_error),
+        ("each thousand letters of its text", model.length, model.length_std_error),
+        ("each grade above 0", model.grade, model.grade_std_error),
+        ("the first item of a query", model.query, model.query_std_error),
+    ]
+    rows = [[text, number(seconds, 1), number(error, 1)] for text, seconds, error in parts]
     sentence = (
-        f"An item took {number(of_all['seconds_median'], 1)} s (median; mean {number(of_all['seconds_mean'], 1)} s, "
-        f"{count(of_all['timed'])} timed). What the clocks of {count(model['items'])} judgments say, drawn towards "
+        f"An item took {number(of_all.seconds_median, 1)} s (median; mean {number(of_all.seconds_mean, 1)} s, "
+        f"{count(of_all.timed)} timed). What the clocks of {count(model.items)} judgments say, drawn towards "
         "what is usual where they are few:"
     )
     return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
@@ -68,71 +65,69 @@ def _model(costs: Summary) -> list[Block]:
 
 def agreement(summary: Summary) -> list[Block]:
     """Return how far judges agree."""
-    figures, blocks = summary["agreement"], list[Block]([Heading("Agreement")])
-    if not figures["histogram"]:
+    figures, blocks = summary.agreement, list[Block]([Heading("Agreement")])
+    if not figures.histogram:
         return []
-    rows = [[row["judge"], *map(count, row["counts"]), count(sum(row["counts"]))] for row in figures["histogram"]]
-    blocks += [Table(["grades given by", *map(str, figures["grades"]), "all"], rows)]
-    if not figures["n_items"]:
+    rows = [[row.judge, *map(count, row.counts), count(sum(row.counts))] for row in figures.histogram]
+    blocks += [Table(["grades given by", *map(str, figures.grades), "all"], rows)]
+    if not isinstance(figures, SharedAgreement):
         return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
-    alpha, confidence = figures["alpha"], f"{figures['confidence']:.0%}"
-    ends = interval_of(alpha["low"], alpha["high"])
+    alpha, confidence = figures.alpha, f"{figures.confidence:.0%}"
+    ends = interval_of(alpha.low, alpha.high)
     how = ""
-    if summary["head"]["judges_per_item"] == 1:
+    if summary.head.judges_per_item == 1:
         how = " One judge an item was asked for: these have a second answer that came late."
-    sentence = f"Krippendorff's alpha (ordinal) is {number(alpha['value'], 3)}, {confidence} interval {ends}"
+    sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
     blocks += [
-        Paragraph(
-            f"{sentence}, of {plural(figures['n_items'], 'item')} of {plural(figures['n_queries'], 'query')}.{how}"
-        ),
+        Paragraph(f"{sentence}, of {plural(figures.n_items, 'item')} of {plural(figures.n_queries, 'query')}.{how}"),
         Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
         Table(
             ["two judges", "weighted kappa", f"{confidence} interval", "items"],
-            [_kappa(pair) for pair in figures["pairs"]],
+            [_kappa(pair) for pair in figures.pairs],
         ),
     ]
-    for pair in figures["pairs"]:
-        first, second = pair["judges"]
-        blocks += [Heading(f"{first} (rows) and {second} (columns)", is_part=True), _confusion(pair, figures["grades"])]
+    for pair in figures.pairs:
+        first, second = pair.judges
+        blocks += [Heading(f"{first} (rows) and {second} (columns)", is_part=True), _confusion(pair, figures.grades)]
     return blocks
 
 
-def _kappa(pair: Summary) -> list[str]:
-    kappa = pair["kappa"] or {"value": None, "low": None, "high": None}
-    ends = interval_of(kappa["low"], kappa["high"])
-    return [" and ".join(pair["judges"]), number(kappa["value"], 3), ends, count(pair["n"])]
+def _kappa(pair: JudgePair) -> list[str]:
+    kappa = pair.kappa
+    value, ends = (None, "n/a") if kappa is None else (kappa.value, interval_of(kappa.low, kappa.high))
+    return [" and ".join(pair.judges), number(value, 3), ends, count(pair.n)]
 
 
-def _confusion(pair: Summary, grades: Sequence[int]) -> Table:
-    rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair["table"], strict=True)]
+def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
+    rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
     return Table(["", *map(str, grades)], rows)
 
 
 def skipped(summary: Summary) -> list[Block]:
     """Return what judges put off or could not judge, and who does so with relevant items."""
-    figures, blocks = summary["skipped"], list[Block]([Heading("Put off, or cannot be judged")])
-    if not any(row["later"] or row["cannot"] for row in figures["judges"]):
+    figures, blocks = summary.skipped, list[Block]([Heading("Put off, or cannot be judged")])
+    if not any(row.later or row.cannot for row in figures.judges):
         return [*blocks, Paragraph("Nobody has put an item off or could not judge one.")]
-    for row in figures["judges"]:
-        if row["is_named"]:
+    for row in figures.judges:
+        if row.is_named:
             blocks += [Paragraph(_warning(row), is_warning=True)]
     header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
     rows = [
         [
-            row["judge"],
-            count(row["later"]),
-            count(row["cannot"]),
-            _share(row["skipped_relevant"], row["n_relevant"]),
-            _share(row["skipped_other"], row["n_other"]),
-            p_of(row["p_value"]),
+            row.judge,
+            count(row.later),
+            count(row.cannot),
+            _share(row.skipped_relevant, row.n_relevant),
+            _share(row.skipped_other, row.n_other),
+            p_of(row.p_value),
         ]
-        for row in figures["judges"]
+        for row in figures.judges
     ]
     reasons = [
-        f"{row['judge']}, {_KINDS[row['kind']]}: {row['reason'] or 'no reason given'} ({count(row['n'])})"
-        for row in figures["reasons"]
+        f"{row.judge}, {_KINDS[row.kind]}: {row.reason or 'no reason given'} ({count(row.n)})"
+        for row in figures.reasons
     ]
-    n = len(figures["judges"])
+    n = len(figures.judges)
     return [
         *blocks,
         Table(header, rows),
@@ -146,14 +141,14 @@ def skipped(summary: Summary) -> list[Block]:
     ]
 
 
-def _warning(warning: Summary) -> str:
+def _warning(warning: SkippedByJudge) -> str:
     """Return what a judge skips, and what that does."""
     relevant, other = (
-        _share(warning["skipped_relevant"], warning["n_relevant"]),
-        _share(warning["skipped_other"], warning["n_other"]),
+        _share(warning.skipped_relevant, warning.n_relevant),
+        _share(warning.skipped_other, warning.n_other),
     )
     return (
-        f"{warning['judge']} skips relevant items more often than others: {relevant} of those with a grade above 0, "
+        f"{warning.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
         f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
         "often than it says: see what waits, and what cannot be judged."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from activeeval.report.rendering import Row
+from activeeval.report.campaign_summary import Question
 
 _QUESTIONS = {"difference": "first ranking minus second", "run": "first ranking", "versus": "second ranking"}
 
@@ -86,9 +86,9 @@ def judged_by(judges_per_item: int) -> str:
     return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
 
 
-def name_of(question: Row) -> str:
+def name_of(question: Question) -> str:
     """Return what a question is called: its measure and whom it is about."""
-    about = _QUESTIONS.get(question["question"], question["question"])
-    if question["system"]:
-        about = f"{question['system']} minus {question['versus']}" if question["versus"] else question["system"]
-    return f"{question['measure']}, {about}"
+    about = _QUESTIONS.get(question.question, question.question)
+    if question.system:
+        about = f"{question.system} minus {question.versus}" if question.versus else question.system
+    return f"{question.measure}, {about}"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from activeeval.report.rendering import Row
+from activeeval.report.campaign_summary import Moment
+from activeeval.report.campaign_work import CalibrationBin
 
 _BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
 _LOOK: Any = {
@@ -20,14 +21,14 @@ _LOOK: Any = {
 _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def reading_chart(name: str, readings: Sequence[Row], answer: int, unit: str) -> str:
+def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str) -> str:
     """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
 
     Parameters
     ----------
     name : str
         Of the chart within its page: letters and digits.
-    readings : sequence of mapping
+    readings : sequence of Moment
         As the summary of a campaign has them.
     answer : int
         Which of their answers.
@@ -36,20 +37,20 @@ def reading_chart(name: str, readings: Sequence[Row], answer: int, unit: str) ->
 
     with rc_context(_LOOK):
         figure, axis = _figure()
-        points = [(row["spent"], row["answers"][answer]) for row in readings]
-        points = [(spent, reading) for spent, reading in points if reading["value"] is not None]
+        points = [(row.spent, row.answers[answer]) for row in readings]
+        points = [(spent, reading) for spent, reading in points if reading.value is not None]
         always = [
             (x, reading)
             for x, reading in points
-            if reading["low_every_look"] is not None and reading["high_every_look"] is not None
+            if reading.low_every_look is not None and reading.high_every_look is not None
         ]
         if always:
-            ends = ([reading[end] for _, reading in always] for end in ("low_every_look", "high_every_look"))
+            ends = ([r.low_every_look for _, r in always], [r.high_every_look for _, r in always])
             axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
-        bounded = [(x, reading) for x, reading in points if reading["low"] is not None and reading["high"] is not None]
-        ends = ([reading[end] for _, reading in bounded] for end in ("low", "high"))
-        axis.vlines([x for x, _ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
-        axis.plot([x for x, _ in points], [reading["value"] for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        bounded = [(x, r.low, r.high) for x, r in points if r.low is not None and r.high is not None]
+        ends = ([low for _, low, _ in bounded], [high for *_, high in bounded])
+        axis.vlines([x for x, *_ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
+        axis.plot([x for x, _ in points], [reading.value for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
         axis.set_xlim(left=0, right=1.06 * max(x for x, _ in points))
@@ -57,36 +58,34 @@ def reading_chart(name: str, readings: Sequence[Row], answer: int, unit: str) ->
         return _svg(figure, name)
 
 
-def _focus(axis: Any, bounded: Sequence[tuple[float, Row]]) -> None:
+def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
     """Show the plain intervals whole: a first look's other one may be many times as long, and is cut then."""
     if not bounded:
         return
-    low, high = min(reading["low"] for _, reading in bounded), max(reading["high"] for _, reading in bounded)
+    low, high = min(low for _, low, _ in bounded), max(high for *_, high in bounded)
     room = 0.25 * (high - low) or 0.1 * abs(high) or 1.0
     axis.set_ylim(low - room, high + room)
     if low - room < 0 < high + room:
         axis.axhline(0, color=_GREY, lw=0.6)
 
 
-def calibration_chart(name: str, bins: Sequence[Row]) -> str:
+def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
     """Draw what grades were observed over what the model expected, ± 2 standard errors; else as `reading_chart`."""
     from matplotlib import rc_context
 
     with rc_context(_LOOK):
         figure, axis = _figure()
-        largest = max(max(part["expected"], part["observed"] + 2 * (part["std_error"] or 0.0)) for part in bins)
+        largest = max(max(part.expected, part.observed + 2 * (part.std_error or 0.0)) for part in bins)
         axis.plot([0, 1.05 * largest], [0, 1.05 * largest], color=_GREY, lw=0.8, ls="--", label="as expected")
-        known = [part for part in bins if part["std_error"] is not None]
-        x, y = ([part[what] for part in known] for what in ("expected", "observed"))
-        axis.errorbar(
-            x, y, [2 * part["std_error"] for part in known], fmt="o", color=_BLUE, ms=5, lw=1.5, label="observed"
-        )
-        lone = [part for part in bins if part["std_error"] is None]
+        known = [(part, 2 * part.std_error) for part in bins if part.std_error is not None]
+        x, y = [part.expected for part, _ in known], [part.observed for part, _ in known]
+        axis.errorbar(x, y, [error for _, error in known], fmt="o", color=_BLUE, ms=5, lw=1.5, label="observed")
+        lone = [part for part in bins if part.std_error is None]
         if lone:
-            x, y = ([part[what] for part in lone] for what in ("expected", "observed"))
+            x, y = [part.expected for part in lone], [part.observed for part in lone]
             axis.plot(x, y, "o", mfc="none", color=_BLUE, ms=5, label="observed, error not known")
         axis.set(xlabel="mean grade that the model expected", ylabel="mean grade observed")
-        axis.set_xlim(0, 1.15 * max(part["expected"] for part in bins) or 1.0)
+        axis.set_xlim(0, 1.15 * max(part.expected for part in bins) or 1.0)
         axis.set_ylim(0, 1.05 * largest or 1.0)
         axis.legend(frameon=False, fontsize=8, loc="best")
         return _svg(figure, name)

@@ -856,7 +856,7 @@ def test_sheets_and_agreement_know_a_judge_by_either_writing_of_the_accent(call)
 def test_of_top_k_judging_what_is_free_are_queries(call, oracle):
     assert call("campaign", "create", "t", *RANKED).code == 0
     row = call("campaign", "status", "t", "-o", "jsonl").rows[0]
-    assert "free" not in row
+    assert list(row)[10:14] == ["cannot", "queries_free", "queries_in_hand", "late"]
     assert row["queries_free"] < row["waiting"]
 
 

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
+from dataclasses import asdict
 
 import naive_agreement
 import numpy as np
@@ -73,9 +74,11 @@ def test_everything_is_plain_and_every_form_is_written(options, judges):
     for upto in (0, 5, 10**9):  # before the first, soon after, at the end
         case.judge(*judges, upto=upto, says=lambda judge, item: wavering(case, judge, item))
         found = report_of(case)
-        assert list(found) == KEYS
-        plain(found)
-        assert json.loads(campaign_text(found, ".json")) == found
+        row = json.loads(campaign_text(found, ".json"))
+        assert list(row) == KEYS
+        assert ("n_queries" in row["agreement"]) is (row["agreement"]["n_items"] > 0)
+        plain(asdict(found))
+        assert row == asdict(found)
         assert campaign_text(found, ".html").startswith("<!DOCTYPE html>")
         assert campaign_text(found, ".md").startswith("# Campaign week\n")
 
@@ -99,7 +102,7 @@ def test_a_report_as_of_an_event_is_the_one_that_was_written_then():
     case.judge("ann", upto=20)
     then = report_of(case)
     case.judge("ann")
-    assert report_of(case, as_of=then["head"]["as_of"]) == then
+    assert report_of(case, as_of=then.head.as_of) == then
 
 
 # Head, estimates and readings
@@ -113,44 +116,44 @@ def test_readings_are_at_the_events_at_which_blocks_became_complete():
             block = state_of(case.store, "week", event.seq).block
             blocks.setdefault(block, event.seq)
     blocks.pop(0, None)
-    assert {row["block"]: row["as_of"] for row in found["readings"]} == blocks
-    assert [row["complete_as_of"] for row in found["design"]["blocks"]] == list(blocks.values())
-    assert [row["spent"] for row in found["design"]["blocks"]] == [row["cost"] for row in found["design"]["blocks"]]
+    assert {row.block: row.as_of for row in found.readings} == blocks
+    assert [row.complete_as_of for row in found.design.blocks] == list(blocks.values())
+    assert [row.spent for row in found.design.blocks] == [row.cost for row in found.design.blocks]
 
 
 def test_values_over_time_are_those_of_the_library_called_directly():
     case = finished()
     found, direct, read = report_of(case), case.drawn(48.0).campaign, 0
-    ends = iter(found["readings"])
+    ends = iter(found.readings)
     while (unit := direct.ask()) is not None:
         direct.tell(unit, case.labels[list(unit.items)].tolist())
         if direct.complete_block[0] > read:
-            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends)["answers"][0]
+            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).answers[0]
             ends_now = estimate.bounds(estimate.interval(0.95))
-            assert (one["value"], one["low"], one["high"]) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
+            assert (one.value, one.low, one.high) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
     assert next(ends, None) is None
-    assert found["estimates"][0]["value"] == found["readings"][-1]["answers"][0]["value"]
-    wide = [one["answers"][0] for one in found["readings"]]
-    assert all(one["low_every_look"] <= one["low"] and one["high"] <= one["high_every_look"] for one in wide)
+    assert found.estimates[0].value == found.readings[-1].answers[0].value
+    wide = [one.answers[0] for one in found.readings]
+    assert all(one.low_every_look <= one.low and one.high <= one.high_every_look for one in wide)
 
 
 def test_the_head_counts_what_plain_loops_count():
     case = Case(judges_per_item=2)
     case.judge("ann", "bob", upto=41, says=lambda judge, item: wavering(case, judge, item))
-    head, events = report_of(case)["head"], case.store.events("week")
+    head, events = report_of(case).head, case.store.events("week")
     said = Counter((event.query_id, event.doc_id) for event in events if event.kind == "judged")
     done = sum(n == 2 for n in said.values())
-    assert (head["judged"], head["spent"], head["budget"]) == (done, float(done), 48.0)
-    assert head["waiting"] == sum(one["items"] for one in head["waiting_by_block"]) == 48 - done
-    assert head["hours"] == pytest.approx(sum(e.active_ms or 0 for e in events) / 3.6e6)
-    assert head["as_of"] == events[-1].seq
+    assert (head.judged, head.spent, head.budget) == (done, float(done), 48.0)
+    assert head.waiting == sum(one.items for one in head.waiting_by_block) == 48 - done
+    assert head.hours == pytest.approx(sum(e.active_ms or 0 for e in events) / 3.6e6)
+    assert head.as_of == events[-1].seq
 
 
 def test_nothing_is_read_before_a_block_is_complete():
     case = Case()
     case.judge("ann", upto=3)
     found = report_of(case)
-    assert (found["estimates"], found["readings"], found["queries"], found["calibration"]) == ([], [], [], [])
+    assert (found.estimates, found.readings, found.queries, found.calibration) == ([], [], [], [])
     assert "there is nothing that may be read yet" in campaign_text(found, ".html")
 
 
@@ -159,11 +162,11 @@ def test_a_judgment_taken_back_opens_a_block_and_its_first_end_stays():
     before = report_of(case)
     event = next(event for event in case.store.events("week") if event.kind == "judged")
     case.store.retract("week", event.seq, "ann", "wrong tab")
-    assert report_of(case)["estimates"] == []
+    assert report_of(case).estimates == []
     case.judge("bob", says=lambda *_: Said(kind="judged", grade=2 - min(event.grade, 1)))
     after = report_of(case)
-    first = [row["as_of"] for row in before["readings"]]
-    assert [row["as_of"] for row in after["readings"]] == [*first, case.store.last_seq("week")]
+    first = [row.as_of for row in before.readings]
+    assert [row.as_of for row in after.readings] == [*first, case.store.last_seq("week")]
 
 
 def test_a_topped_up_campaign_has_one_more_block():
@@ -172,14 +175,14 @@ def test_a_topped_up_campaign_has_one_more_block():
     top_up(case.store, "week", Budget.parse("20"))
     case.judge("ann", upto=2)
     between = report_of(case)
-    assert [row["answers"] for row in between["readings"]] == [row["answers"] for row in before["readings"]]
+    assert [row.answers for row in between.readings] == [row.answers for row in before.readings]
     case.judge("ann")
     found = report_of(case)
-    assert len(found["readings"]) == len(before["readings"]) + 1
-    assert found["readings"][-1]["answers"][0]["low_every_look"] is None
-    assert [one["version"] for one in found["design"]["versions"]] == [1, 2]
-    assert found["head"]["budget"] == 68.0
-    assert len(found["design"]["blocks"]) == found["head"]["block"]
+    assert len(found.readings) == len(before.readings) + 1
+    assert found.readings[-1].answers[0].low_every_look is None
+    assert [one.version for one in found.design.versions] == [1, 2]
+    assert found.head.budget == 68.0
+    assert len(found.design.blocks) == found.head.block
 
 
 def test_rounds_are_read_together():
@@ -189,13 +192,13 @@ def test_rounds_are_read_together():
     redraw(case.store, "week", case.drawn(20.0, np.array([known.get(pair, -1) for pair in ids])))
     case.judge("ann", upto=4)
     between = report_of(case)
-    assert (between["head"]["rounds"], between["head"]["rounds_read"]) == (2, 1)
-    assert [note["text"] for note in between["notes"]] == ["read from the first round alone: 1 more wait for judgments"]
+    assert (between.head.rounds, between.head.rounds_read) == (2, 1)
+    assert [note.text for note in between.notes] == ["read from the first round alone: 1 more wait for judgments"]
     case.judge("ann")
     found = report_of(case)
-    assert [row["rounds"] for row in found["readings"]][-2:] == [1, 2]
-    assert [one["round"] for one in found["calibration"]] == [1, 2]
-    assert len(found["design"]["blocks"]) == found["head"]["blocks"] == found["head"]["block"]
+    assert [row.rounds for row in found.readings][-2:] == [1, 2]
+    assert [one.round for one in found.calibration] == [1, 2]
+    assert len(found.design.blocks) == found.head.blocks == found.head.block
     assert_shares(case, found)
     campaign_text(found, ".html")
 
@@ -205,9 +208,9 @@ def test_rounds_are_read_together():
 
 def assert_shares(case, found):
     """Fail unless the shares of all queries are those of the variance that is reported."""
-    rows = found["queries"][0]["queries"]
-    assert [row["share"] for row in rows] == sorted((row["share"] for row in rows), reverse=True)
-    assert 0 < sum(row["share"] for row in rows) <= 1 + 1e-12
+    rows = found.queries[0].queries
+    assert [row.share for row in rows] == sorted((row.share for row in rows), reverse=True)
+    assert 0 < sum(row.share for row in rows) <= 1 + 1e-12
     assert len(rows) <= 15
 
 
@@ -223,22 +226,22 @@ def test_shares_of_draws_with_replacement_are_those_of_a_plain_loop():
         squares[case.pool.query_texts[q]] += ((values[q] - mean) / len(draws)) ** 2
         shifts[case.pool.query_texts[q]] += (values[q] - mean) / len(draws)
     total = sum(squares.values())
-    rows = found["queries"][0]["queries"]
-    assert {row["query_id"]: row["share"] for row in rows} == pytest.approx(
+    rows = found.queries[0].queries
+    assert {row.query_id: row.share for row in rows} == pytest.approx(
         {q: squares[q] / total for q in squares if squares[q] > 0}
     )
-    assert {row["query_id"]: row["shift"] for row in rows} == pytest.approx(
-        {row["query_id"]: shifts[row["query_id"]] for row in rows}
+    assert {row.query_id: row.shift for row in rows} == pytest.approx(
+        {row.query_id: shifts[row.query_id] for row in rows}
     )
-    assert {row["items"] for row in rows} == {4}
+    assert {row.items for row in rows} == {4}
 
 
 def test_shares_by_items_add_up_and_rounds_share_by_their_planned_weights():
     case = finished(n=12, budget=24.0)
     found = report_of(case)
-    assert sum(row["share"] for row in found["queries"][0]["queries"]) == pytest.approx(1)
+    assert sum(row.share for row in found.queries[0].queries) == pytest.approx(1)
     items = Counter(event.query_id for event in case.store.events("week") if event.kind == "judged")
-    assert all(row["items"] == items[row["query_id"]] for row in found["queries"][0]["queries"])
+    assert all(row.items == items[row.query_id] for row in found.queries[0].queries)
     assert planned_weights(case.sample.campaign.design, [24.0]).tolist() == [1.0]
 
 
@@ -248,20 +251,20 @@ def test_shares_by_items_add_up_and_rounds_share_by_their_planned_weights():
 def test_cost_by_judge_and_day_is_that_of_plain_loops():
     case = Case(judges_per_item=2)
     case.judge("ann", "bob", says=lambda judge, item: wavering(case, judge, item))
-    found, events = report_of(case)["cost"], [e for e in case.store.events("week") if e.kind == "judged"]
-    for row in found["judges"]:
-        own = [e.active_ms / 1000 for e in events if e.judge == row["judge"]]
-        assert (row["judged"], row["timed"]) == (len(own), len(own))
-        assert row["seconds_mean"] == pytest.approx(sum(own) / len(own))
-        assert row["seconds_median"] == pytest.approx(float(np.median(own)))
-    assert sum(one["answers"] for one in found["days"]) == len(events)
-    assert found["model"]["items"] == len(events)
+    found, events = report_of(case).cost, [e for e in case.store.events("week") if e.kind == "judged"]
+    for row in found.judges:
+        own = [e.active_ms / 1000 for e in events if e.judge == row.judge]
+        assert (row.judged, row.timed) == (len(own), len(own))
+        assert row.seconds_mean == pytest.approx(sum(own) / len(own))
+        assert row.seconds_median == pytest.approx(float(np.median(own)))
+    assert sum(one.answers for one in found.days) == len(events)
+    assert found.model.items == len(events)
 
 
 def test_without_times_there_is_no_cost_model():
     found = report_of(finished())
-    assert found["cost"]["model"] is None
-    assert found["head"]["hours"] is None
+    assert found.cost.model is None
+    assert found.head.hours is None
     assert "No judgment has a time" in campaign_text(found, ".md")
 
 
@@ -275,7 +278,7 @@ def test_calibration_is_that_of_a_plain_loop(rules, judges):
     probs = np.random.default_rng(3).dirichlet([3, 1, 1], 96)
     case = Case(budget=60.0, probs=probs, **rules)
     case.judge(*judges, says=lambda judge, item: wavering(case, judge, item))
-    (found,) = report_of(case)["calibration"]
+    (found,) = report_of(case).calibration
     rows = []
     grades = defaultdict(list)
     for event in case.store.events("week"):
@@ -294,18 +297,18 @@ def test_calibration_is_that_of_a_plain_loop(rules, judges):
                 for k, p in enumerate(np.float32(probs[z]).astype(float) / np.float32(probs[z]).astype(float).sum())
             )
             rows.append((expected, events[unit.query_id, place.doc_id], 1 / place.probability, unit.query_id))
-    assert sum(one["items"] for one in found["bins"]) == len(rows) == 60
-    for one in [*found["bins"], found["all"]]:
-        own = [row for row in rows if one["lowest"] - 1e-9 <= row[0] <= one["highest"] + 1e-9]
-        assert one["items"] == len(own)
+    assert sum(one.items for one in found.bins) == len(rows) == 60
+    for one in [*found.bins, found.all]:
+        own = [row for row in rows if one.lowest - 1e-9 <= row[0] <= one.highest + 1e-9]
+        assert one.items == len(own)
         total = sum(w for *_, w, _ in own)
         mean = sum(y * w for _, y, w, _ in own) / total
-        assert one["expected"] == pytest.approx(sum(m * w for m, _, w, _ in own) / total)
-        assert one["observed"] == pytest.approx(mean)
+        assert one.expected == pytest.approx(sum(m * w for m, _, w, _ in own) / total)
+        assert one.observed == pytest.approx(mean)
         left = Counter()
         for _, y, w, query in own:
             left[query] += w * (y - mean)
-        assert one["std_error"] == pytest.approx(
+        assert one.std_error == pytest.approx(
             math.sqrt(len(left) / (len(left) - 1) * sum(e * e for e in left.values())) / total
         )
 
@@ -315,16 +318,16 @@ def test_a_model_that_is_off_is_told_and_one_that_is_right_is_not(probs, is_off)
     labels = Case(n=80).labels
     right = np.bincount(labels, minlength=3) / labels.size
     case = finished(n=80, budget=120.0, probs=right if probs is None else probs)
-    (found,) = report_of(case)["calibration"]
-    assert found["is_off"] is is_off
+    (found,) = report_of(case).calibration
+    assert found.is_off is is_off
     assert ("The grade model is off: it expects too much" in campaign_text(report_of(case), ".html")) is is_off
 
 
 @pytest.mark.parametrize("method", ["random", "passive"])
 def test_without_a_model_nothing_is_said_of_one(method):
     found = report_of(finished(method=method))
-    assert found["calibration"] == []
-    assert found["design"]["has_model"] is False
+    assert found.calibration == []
+    assert found.design.has_model is False
     assert "grade model right" not in campaign_text(found, ".html")
 
 
@@ -334,28 +337,28 @@ def test_without_a_model_nothing_is_said_of_one(method):
 def test_agreement_is_that_of_plain_loops():
     case = Case(judges_per_item=2)
     case.judge("ann", "bob", "cyd", says=lambda judge, item: wavering(case, judge, item))
-    found = report_of(case)["agreement"]
+    found = report_of(case).agreement
     said = {(e.judge, e.query_id, e.doc_id): e.grade for e in case.store.events("week") if e.kind == "judged"}
     items = sorted({key[1:] for key in said})
     table = [[said.get((judge, *item)) for item in items] for judge in ("ann", "bob", "cyd")]
-    assert found["alpha"]["value"] == pytest.approx(float(naive_agreement.alpha(table, "ordinal")))
-    assert found["alpha"]["n"] == found["n_items"] == len(items)
-    for pair in found["pairs"]:
-        rows = [table[["ann", "bob", "cyd"].index(judge)] for judge in pair["judges"]]
+    assert found.alpha.value == pytest.approx(float(naive_agreement.alpha(table, "ordinal")))
+    assert found.alpha.n == found.n_items == len(items)
+    for pair in found.pairs:
+        rows = [table[["ann", "bob", "cyd"].index(judge)] for judge in pair.judges]
         both = [(a, b) for a, b in zip(*rows, strict=True) if a is not None and b is not None]
         counts = Counter(both)
-        assert pair["table"] == [[counts[a, b] for b in found["grades"]] for a in found["grades"]]
-        assert pair["kappa"]["value"] == pytest.approx(float(naive_agreement.kappa(*zip(*both, strict=True), 2)))
-    for row in found["histogram"]:
-        own = Counter(grade for (judge, *_), grade in said.items() if judge == row["judge"])
-        assert row["counts"] == [own[grade] for grade in found["grades"]]
+        assert pair.table == [[counts[a, b] for b in found.grades] for a in found.grades]
+        assert pair.kappa.value == pytest.approx(float(naive_agreement.kappa(*zip(*both, strict=True), 2)))
+    for row in found.histogram:
+        own = Counter(grade for (judge, *_), grade in said.items() if judge == row.judge)
+        assert row.counts == [own[grade] for grade in found.grades]
 
 
 def test_what_is_not_defined_is_not_given_as_full_agreement():
     case = finished("ann", "bob", judges_per_item=2, says=lambda *_: Said(kind="judged", grade=1))
     found = report_of(case)
-    assert found["agreement"]["alpha"]["value"] is None
-    assert found["agreement"]["pairs"][0]["kappa"]["value"] is None
+    assert found.agreement.alpha.value is None
+    assert found.agreement.pairs[0].kappa.value is None
     text = campaign_text(found, ".md")
     assert "alpha (ordinal) is n/a" in text
     assert "| n/a | n/a |" in text
@@ -363,8 +366,8 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
 
 def test_one_judge_has_a_histogram_and_no_agreement():
     found = report_of(finished())
-    assert (found["agreement"]["alpha"], found["agreement"]["pairs"]) == (None, [])
-    assert sum(found["agreement"]["histogram"][0]["counts"]) == 48
+    assert (found.agreement.alpha, found.agreement.pairs) == (None, [])
+    assert sum(found.agreement.histogram[0].counts) == 48
     assert "No item was graded by two judges" in campaign_text(found, ".html")
 
 
@@ -373,9 +376,11 @@ def test_late_answers_tell_of_agreement_where_one_judge_was_asked_for():
     pairs = [(e.query_id, e.doc_id, e.grade) for e in case.store.events("week") if e.kind == "judged"][:12]
     case.store.record("week", "bob", [(q, d, Said(kind="judged", grade=g), None) for q, d, g in pairs])
     found = report_of(case)
-    assert found["agreement"]["n_items"] == 12
-    assert found["agreement"]["alpha"]["value"] == 1
-    assert found["log"]["late"] == [{"judge": "bob", "reason": "all judges asked for have judged it", "n": 12}]
+    assert found.agreement.n_items == 12
+    assert found.agreement.alpha.value == 1
+    assert list(map(asdict, found.log.late)) == [
+        {"judge": "bob", "reason": "all judges asked for have judged it", "n": 12}
+    ]
     assert "have a second answer that came late" in campaign_text(found, ".html")
 
 
@@ -393,11 +398,9 @@ def test_a_judge_who_skips_relevant_items_is_named_and_others_are_not():
     case = Case(n=120, budget=300.0, judges_per_item=2)
     case.judge("ann", "bob", "cyd", says=skipping(case))
     found = report_of(case)
-    assert [one["judge"] for one in found["skipped"]["judges"] if one["is_named"]] == ["bob"]
+    assert [one.judge for one in found.skipped.judges if one.is_named] == ["bob"]
     put_off = Counter(e.judge for e in case.store.events("week") if e.kind == "later")
-    assert {one["judge"]: one["later"] for one in found["skipped"]["judges"]} == {
-        j: put_off[j] for j in ("ann", "bob", "cyd")
-    }
+    assert {one.judge: one.later for one in found.skipped.judges} == {j: put_off[j] for j in ("ann", "bob", "cyd")}
     text = campaign_text(found, ".html")
     assert "bob skips relevant items more often than others" in text
     assert "ann skips relevant" not in text
@@ -426,9 +429,9 @@ def test_reasons_and_items_that_cannot_be_judged_are_counted():
     case = finished(says=says)
     found = report_of(case)
     n = sum(e.kind == "cannot" for e in case.store.events("week"))
-    assert found["head"]["cannot"] == n > 0
-    assert found["skipped"]["reasons"] == [{"judge": "ann", "kind": "cannot", "reason": NASTY, "n": n}]
-    assert any("could not be judged" in caution["text"] for caution in found["estimates"][0]["cautions"])
+    assert found.head.cannot == n > 0
+    assert list(map(asdict, found.skipped.reasons)) == [{"judge": "ann", "kind": "cannot", "reason": NASTY, "n": n}]
+    assert any("could not be judged" in caution.text for caution in found.estimates[0].cautions)
 
 
 # Text of others
@@ -442,7 +445,7 @@ def test_ids_and_texts_of_others_are_escaped_everywhere():
     case.judge(NASTY, "bob", says=lambda *_: None)
     found = report_of(case)
     page, text = (campaign_text(found, suffix) for suffix in (".html", ".md"))
-    assert NASTY in [one["judge"] for one in found["cost"]["judges"]]
+    assert NASTY in [one.judge for one in found.cost.judges]
     assert "<script" not in page.lower()
     assert "<script" not in text.lower()
     assert page.count("&lt;script&gt;") >= 10

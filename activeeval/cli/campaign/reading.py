@@ -42,7 +42,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
-        row = status_of(state, store)
+        row = status_of(state, store).row()
     now, lines = [], []
     try:
         now, lines = [asdict(interim) for interim in intervals(state, confidence)], [reached(state)]

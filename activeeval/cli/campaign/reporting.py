@@ -46,5 +46,5 @@ def report(
     with write_atomically(path) as handle:
         handle.write(text)
     settle()
-    say(f"wrote {path}, as of event {summed['head']['as_of']}")
-    emit_done([{"report": path, "as_of": summed["head"]["as_of"]}], form)
+    say(f"wrote {path}, as of event {summed.head.as_of}")
+    emit_done([{"report": path, "as_of": summed.head.as_of}], form)

@@ -18,11 +18,11 @@ factor of the query that it does not know, 1,000 campaigns each of 40 queries by
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
+from activeeval.report.campaign_work import Calibration, CalibrationBin
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState
@@ -33,10 +33,9 @@ MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 6, 20, 8
 """Bins; judged items in a bin; queries below which no bin is tested. With 20 items a standard error is known to a sixth
 at best; of 8 queries t still holds its level roughly."""
 FALSE_ALARMS = 0.05
-Row = dict[str, Any]
 
 
-def calibrations(state: CampaignState) -> list[Row]:
+def calibrations(state: CampaignState) -> list[Calibration]:
     """Return how far the grade model of each round that can be read is right; nothing of a design without a model.
 
     Nothing of top-k judging either: ranks are no grades that the model speaks of.
@@ -47,7 +46,7 @@ def calibrations(state: CampaignState) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _of_round(number: int, sample: Sample) -> Row | None:
+def _of_round(number: int, sample: Sample) -> Calibration | None:
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:
@@ -70,7 +69,14 @@ def _of_round(number: int, sample: Sample) -> Row | None:
     queries, codes = design.pool.item_queries[items], code_of(expected[items])
     bins = [_compared(columns[:, codes == k], queries[codes == k]) for k in range(int(codes.max()) + 1)]
     whole = _compared(columns, queries)
-    return {"round": number, "bins": bins, "all": whole, **_judged_off([whole, *bins])}
+    known = [(p, k) for k, part in enumerate([whole, *bins]) if (p := part.p_value) is not None]
+    if not known:
+        return Calibration(round=number, bins=bins, all=whole, is_off=None, p_value=None, worst=None)
+    least, worst = min(known)
+    p = min(1.0, least * len(known))
+    return Calibration(
+        round=number, bins=bins, all=whole, is_off=p < FALSE_ALARMS, p_value=p, worst=worst - 1 if worst else "all"
+    )
 
 
 def code_of(expected: Floats) -> Ints:
@@ -81,28 +87,30 @@ def code_of(expected: Floats) -> Ints:
     return np.unique(codes, return_inverse=True)[1]
 
 
-def _compared(columns: Floats, queries: Ints) -> Row:
+def _compared(columns: Floats, queries: Ints) -> CalibrationBin:
     """Return what was expected and observed of some items; rows are expected, its variance, observed and weight."""
     expected, variances, observed, weights = columns
     total, code = float(weights.sum()), np.unique(queries, return_inverse=True)[1]
-    means = {"expected": float(weights @ expected) / total, "observed": float(weights @ observed) / total}
-    gap = means["observed"] - means["expected"]
+    mean_expected, mean_observed = float(weights @ expected) / total, float(weights @ observed) / total
+    gap = mean_observed - mean_expected
     squares, gaps = (
         np.asarray(np.bincount(code, weights * left) ** 2, dtype=np.float64)
-        for left in (observed - means["observed"], observed - expected - gap)
+        for left in (observed - mean_observed, observed - expected - gap)
     )
     spread = _clustered(gaps)
     spread = max(spread, float(weights**2 @ variances)) if spread > 0 else math.nan
-    return means | {
-        "lowest": float(expected.min()),
-        "highest": float(expected.max()),
-        "gap": gap,
-        "std_error": finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
-        "gap_std_error": finite(math.sqrt(spread) / total),
-        "p_value": _p_value(gap * total / math.sqrt(spread), np.asarray(np.bincount(code, weights), dtype=np.float64)),
-        "items": int(expected.size),
-        "queries": int(squares.size),
-    }
+    return CalibrationBin(
+        expected=mean_expected,
+        observed=mean_observed,
+        lowest=float(expected.min()),
+        highest=float(expected.max()),
+        gap=gap,
+        std_error=finite(math.sqrt(_clustered(squares)) / total) or None,  # 0 where all grades are alike: not known
+        gap_std_error=finite(math.sqrt(spread) / total),
+        p_value=_p_value(gap * total / math.sqrt(spread), np.asarray(np.bincount(code, weights), dtype=np.float64)),
+        items=int(expected.size),
+        queries=int(squares.size),
+    )
 
 
 def _clustered(squares: Floats) -> float:
@@ -117,13 +125,3 @@ def _p_value(errors: float, weights: Floats) -> float | None:
         return None
     freedom = float(weights.sum()) ** 2 / float(weights @ weights) - 1
     return 2 * float(stdtr(freedom, -abs(errors))) if freedom >= 1 else None
-
-
-def _judged_off(tested: list[Row]) -> Row:
-    """Return whether the model is off: True, False, or None where nothing could be tested; and the worst test."""
-    known = [row for row in tested if row["p_value"] is not None]
-    if not known:
-        return {"is_off": None, "p_value": None, "worst": None}
-    worst = min(known, key=lambda row: row["p_value"])
-    p = min(1.0, worst["p_value"] * len(known))
-    return {"is_off": p < FALSE_ALARMS, "p_value": p, "worst": "all" if worst is tested[0] else tested.index(worst) - 1}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,19 @@ from activeeval.judgments.log import Event
 from activeeval.judgments.seconds import SecondsTaken
 from activeeval.judgments.skipping import skipping_of
 from activeeval.judgments.state import State
+from activeeval.report.campaign_work import (
+    Agreement,
+    Day,
+    FittedSeconds,
+    GradesByJudge,
+    JudgePair,
+    Seconds,
+    SharedAgreement,
+    Skipped,
+    SkippedByJudge,
+    SkippingReason,
+    Work,
+)
 from activeeval.store import UnitRow
 from activeeval.tasks.campaigns.over_time import date_of, finite
 from activeeval.tasks.campaigns.seconds import fitted
@@ -24,48 +37,7 @@ from activeeval.tasks.campaigns.state import CampaignState, Pair, grades_of
 
 RESAMPLES = 500
 """Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
-Row = dict[str, Any]
 ANSWERS = ("judged", "cannot")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a judge did: what counts of the answers, what does not, and how long they took.
-
-    Attributes
-    ----------
-    judge : str
-    judged, cannot : int
-        Answers that stand.
-    changed, later, late : int
-        Answers that others took the place of, items put off, and answers that came too late to count.
-    timed : int
-        Answers whose time was taken.
-    seconds_median, seconds_mean : float or None
-        Of these.
-    hours : float or None
-        Of all that the judge did.
-    """
-
-    judge: str
-    judged: int
-    cannot: int
-    changed: int
-    later: int
-    late: int
-    timed: int
-    seconds_median: float | None
-    seconds_mean: float | None
-    hours: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
-    """How many answers a judge gave on a day, UTC."""
-
-    day: str
-    judge: str
-    answers: int
 
 
 def work_of(state: State, events: Sequence[Event]) -> list[Work]:
@@ -88,17 +60,17 @@ def work_of(state: State, events: Sequence[Event]) -> list[Work]:
             changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
             later=by_kind["later"],
             late=by_kind["late"],
-            **seconds_of(seconds[judge]),
+            **asdict(seconds_of(seconds[judge])),
             hours=spent[judge] / 3.6e6 if spent[judge] else None,
         )
         for judge, by_kind in sorted(counts.items())
     ]
 
 
-def seconds_of(taken: Sequence[float]) -> Row:
+def seconds_of(taken: Sequence[float]) -> Seconds:
     """Return how long items took, where that is known."""
     seconds = SecondsTaken.of(taken)
-    return {"timed": seconds.n, "seconds_median": seconds.median, "seconds_mean": seconds.mean}
+    return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
 
 
 def days_of(events: Sequence[Event]) -> list[Day]:
@@ -107,17 +79,25 @@ def days_of(events: Sequence[Event]) -> list[Day]:
     return [Day(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
 
 
-def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> Row | None:
+def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
     """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
     try:
         model = fitted(units, events)
     except InputError:
         return None
-    row: Row = {"items": model.n_items}
-    for name, error in zip(("item", "length", "grade", "query"), model.std_errors, strict=True):
-        # one that was held at its prior, or at 0, has no error of its own
-        row |= {name: finite(getattr(model, name)), f"{name}_std_error": finite(error) or None}
-    return row
+    # what was held at its prior, or at 0, has no error of its own
+    item, length, grade, query = (finite(error) or None for error in model.std_errors)
+    return FittedSeconds(
+        items=model.n_items,
+        item=finite(model.item),
+        item_std_error=item,
+        length=finite(model.length),
+        length_std_error=length,
+        grade=finite(model.grade),
+        grade_std_error=grade,
+        query=finite(model.query),
+        query_std_error=query,
+    )
 
 
 def judgments_of(state: CampaignState) -> Judgments:
@@ -138,39 +118,38 @@ def judgments_of(state: CampaignState) -> Judgments:
     return Judgments.of(Judgment(*pair, Judge(judge), value=grade) for (judge, pair), grade in sorted(grades.items()))
 
 
-def agreement_of(state: CampaignState, confidence: float) -> Row:
+def agreement_of(state: CampaignState, confidence: float) -> Agreement:
     """Return grades by judge, and how far judges agree on items that several of them graded."""
     judgments = judgments_of(state)
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
     grades = sorted(set(judgments.values.tolist()) | scale)
     counts = Counter((judgment.judge.name, judgment.value) for judgment in judgments)
     judges = sorted({judge for judge, _ in counts})
-    row: Row = {
-        "grades": grades,
-        "histogram": [{"judge": judge, "counts": [counts[judge, grade] for grade in grades]} for judge in judges],
-        "n_items": 0,
-        "confidence": confidence,
-        "alpha": None,
-        "pairs": _pairs(judgments, judges, grades),
-    }
+    histogram = [GradesByJudge(judge=judge, counts=[counts[judge, grade] for grade in grades]) for judge in judges]
+    pairs = partial(_pairs, judgments, judges, grades)
     try:
         agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
     except InputError:  # one judge alone, or no item that two have graded
-        return row
-    kappas = {pair.judges: pair.by_weights["quadratic"] for pair in agreement.kappas}
-    for pair in row["pairs"]:
-        first, second = pair["judges"]
-        kappa = kappas.get((first, second)) or kappas.get((second, first))
-        pair["kappa"] = None if kappa is None else _coefficient(kappa)
-    alpha = _coefficient(agreement.alphas["ordinal"])
-    return row | {"n_items": agreement.n_items, "n_queries": agreement.n_queries, "alpha": alpha}
+        return Agreement(
+            grades=grades, histogram=histogram, n_items=0, confidence=confidence, alpha=None, pairs=pairs({})
+        )
+    return SharedAgreement(
+        grades=grades,
+        histogram=histogram,
+        n_items=agreement.n_items,
+        confidence=confidence,
+        alpha=agreement.alphas["ordinal"],
+        pairs=pairs({frozenset(pair.judges): pair.by_weights["quadratic"] for pair in agreement.kappas}),
+        n_queries=agreement.n_queries,
+    )
 
 
-def _coefficient(coefficient: Coefficient) -> Row:
-    return {"value": coefficient.value, "low": coefficient.low, "high": coefficient.high, "n": coefficient.n}
-
-
-def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequence[int]) -> list[Row]:
+def _pairs(
+    judgments: Iterable[Judgment],
+    judges: Sequence[str],
+    grades: Sequence[int],
+    kappas: Mapping[frozenset[str], Coefficient],
+) -> list[JudgePair]:
     """Return of every two judges how often one gave the row's grade and the other the column's."""
     by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
     for judgment in judgments:
@@ -181,11 +160,12 @@ def _pairs(judgments: Iterable[Judgment], judges: Sequence[str], grades: Sequenc
         if shared:
             rows, columns = (np.array([by_judge[judge][pair] for pair in shared]) for judge in (first, second))
             table = confusion(rows, columns, len(grades)).astype(int).tolist()
-            pairs.append({"judges": [first, second], "table": table, "n": len(shared), "kappa": None})
+            kappa = kappas.get(frozenset((first, second)))
+            pairs.append(JudgePair(judges=[first, second], table=table, n=len(shared), kappa=kappa))
     return pairs
 
 
-def skipped_by(state: CampaignState, events: Sequence[Event]) -> Row:
+def skipped_by(state: CampaignState, events: Sequence[Event]) -> Skipped:
     """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
 
     An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
@@ -208,12 +188,19 @@ def skipped_by(state: CampaignState, events: Sequence[Event]) -> Row:
         skipping = skipping_of(
             [query for query, _ in pairs], [graded[p] > 0 for p in pairs], [p in skipped[judge] for p in pairs]
         )
-        skips = {"judge": judge, "later": counts[judge, "later"], "cannot": counts[judge, "cannot"]}
-        rows.append(skips | asdict(skipping) | {"is_named": skipping.is_suspect(len(faced))})
-    return {
-        "judges": rows,
-        "reasons": [
-            {"judge": judge, "kind": kind, "reason": reason, "n": n}
+        rows.append(
+            SkippedByJudge(
+                judge=judge,
+                later=counts[judge, "later"],
+                cannot=counts[judge, "cannot"],
+                **asdict(skipping),
+                is_named=skipping.is_suspect(len(faced)),
+            )
+        )
+    return Skipped(
+        judges=rows,
+        reasons=[
+            SkippingReason(judge=judge, kind=kind, reason=reason, n=n)
             for (judge, kind, reason), n in sorted(reasons.items())
         ],
-    }
+    )

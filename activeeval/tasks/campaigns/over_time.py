@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,70 +13,13 @@ from activeeval.campaign.reading import carried
 from activeeval.campaign.rounds import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
+from activeeval.report.campaign_summary import Ends, Largest, Moment, QueryShare
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.state import CampaignState, answered, grades_of
 from activeeval.tasks.campaigns.status import spent_by_block
 
 MOST_QUERIES = 15
 """Of those that matter most to an estimate."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """An estimate with its interval, and with one that holds at every look, where there is one."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    low_every_look: float | None
-    high_every_look: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """What could be read as of an event: the answers to all questions that the campaign was made for.
-
-    Attributes
-    ----------
-    as_of : int
-    date : str
-    block, blocks, rounds : int
-        Complete, planned, and read.
-    spent : float
-        In the pool's mean items.
-    answers : list of Ends
-    """
-
-    as_of: int
-    date: str
-    block: int
-    blocks: int
-    rounds: int
-    spent: float
-    answers: list[Ends]
-
-    def says_the_same(self, other: Moment) -> bool:
-        """Whether another moment gives the same estimates and intervals."""
-        return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryShare:
-    """A judged query with its share of an estimate's variance, and how far it moves the estimate."""
-
-    query_id: str
-    text: str
-    items: int
-    share: float
-    shift: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Largest:
-    """The judged queries that matter most to the answer of a question, by its number."""
-
-    question: int
-    queries: list[QueryShare]
 
 
 def date_of(microseconds: int) -> str:

@@ -3,54 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
+from activeeval.report.campaign_summary import Progress
+from activeeval.report.rendering import Cell
 from activeeval.store import Store
 from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.estimate import Estimates
 from activeeval.tasks.orders import places
 
 
-def status(state: CampaignState, store: Store) -> dict[str, Any]:
-    """Return how far a campaign is as a row: `progress_of`, and what is ``free`` and ``in_hand`` as of now.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How far a campaign is, and how many answers are asked for as of now, several an item where it has several judges.
 
-    These count answers, several an item where it has several judges; of top-k judging queries, as they are called.
+    Attributes
+    ----------
+    progress : Progress
+    free, in_hand : int
+        Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
+    by_query : bool
+        Of top-k judging.
     """
-    assignments, row = store.waiting(state.campaign.name), list(progress_of(state).items())
-    middle = [name for name, _ in row].index("late")
-    prefix = "" if state.campaign.config.get("top_k") is None else "queries_"
-    now = [(prefix + "free", assignments["free"]), (prefix + "in_hand", assignments["leased"])]
-    return dict([*row[:middle], *now, *row[middle:]])
+
+    progress: Progress
+    free: int
+    in_hand: int
+    by_query: bool
+
+    def row(self) -> dict[str, Cell]:
+        """Return the progress as a row, with what is free and in hand before what is late."""
+        prefix, row = "queries_" if self.by_query else "", dict[str, Cell]()
+        for name, value in asdict(self.progress).items():
+            row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}
+            row[name] = value
+        return row
 
 
-def progress_of(state: CampaignState) -> dict[str, Any]:
-    """Return how far a campaign was as of an event; costs in the pool's mean items.
+def status(state: CampaignState, store: Store) -> Status:
+    """Return how far a campaign is, and what is free and in hand as of now."""
+    assignments, by_query = store.waiting(state.campaign.name), state.campaign.config.get("top_k") is not None
+    return Status(
+        progress=progress_of(state), free=assignments["free"], in_hand=assignments["leased"], by_query=by_query
+    )
 
-    ``spent`` counts a unit by the share of its items that are judged; ``hours`` are those of all answers whose time was
-    taken, also of those that do not count.
-    """
+
+def progress_of(state: CampaignState) -> Progress:
+    """Return how far a campaign was as of an event."""
     campaigns = [each.campaign for each in state.rounds]
     costs = [unit.cost for unit in state.units]
     spent = sum(spent_by_block(state).values())
     clock, progress = state.state.active_ms, state.progress
-    return {
-        "campaign": state.campaign.name,
-        "as_of": state.as_of,
-        "version": state.version,
-        "budget": sum(each.design.budget or 0.0 for each in campaigns),
-        "spent": spent,
-        "left": sum(costs) - spent,
-        "block": state.block,
-        "blocks": state.n_blocks,
-        "judged": progress.judged,
-        "waiting": progress.waiting,
-        "cannot": progress.cannot,
-        "late": len(state.state.late),
-        "put_off": len(state.state.put_off),
-        "judges": len({event.judge for event in state.state.standing}),
-        "hours": sum(clock) / 3.6e6 if clock else None,
-    }
+    return Progress(
+        campaign=state.campaign.name,
+        as_of=state.as_of,
+        version=state.version,
+        budget=sum(each.design.budget or 0.0 for each in campaigns),
+        spent=spent,
+        left=sum(costs) - spent,
+        block=state.block,
+        blocks=state.n_blocks,
+        judged=progress.judged,
+        waiting=progress.waiting,
+        cannot=progress.cannot,
+        late=len(state.state.late),
+        put_off=len(state.state.put_off),
+        judges=len({event.judge for event in state.state.standing}),
+        hours=sum(clock) / 3.6e6 if clock else None,
+    )
 
 
 def spent_by_block(state: CampaignState) -> dict[int, float]:

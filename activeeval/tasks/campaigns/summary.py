@@ -8,13 +8,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from activeeval.campaign import drawing_of
 from activeeval.design import Replacement
 from activeeval.judgments.log import Event
+from activeeval.report.campaign_summary import (
+    BlockProgress,
+    DesignSummary,
+    Estimate,
+    Head,
+    KindCount,
+    LateCount,
+    LogSummary,
+    Question,
+    Round,
+    Summary,
+    Version,
+    WaitingBlock,
+)
+from activeeval.report.campaign_work import Cost
 from activeeval.report.words import worded
 from activeeval.results import Note
 from activeeval.store import Store, UnitRow
@@ -28,12 +42,11 @@ from activeeval.tasks.campaigns.status import progress_of, reached, spent_by_blo
 from activeeval.tasks.samples import Sample
 
 FORMAT = "activeeval campaign report 1"
-Row = dict[str, Any]
 
 
 def summary(
     store: Store, name: str, as_of: int | None = None, *, scope: str = "pool", confidence: float = 0.95
-) -> dict[str, Any]:
+) -> Summary:
     """Return what the report of a campaign says, as of an event, by default the last.
 
     Raises
@@ -42,12 +55,6 @@ def summary(
         Where there is no such campaign or event.
     StateError
         Where nothing had been drawn yet.
-
-    Returns
-    -------
-    dict
-        Of numbers, text, None, lists and dicts: `json.dumps` takes it. What is not known is None; no number is NaN or
-        infinite. ``seq`` numbers are those of the log, costs are in the pool's mean items.
     """
     state, units = state_of(store, name, as_of), store.units(name)
     events = state.log
@@ -56,25 +63,25 @@ def summary(
     notes: list[Note] = []
     if state.block:
         answers, notes = answered(state, scope=scope, confidence=confidence)
-    return {
-        "format": FORMAT,
-        "head": _head(state),
-        "scope": scope,
-        "confidence": confidence,
-        "estimates": [_estimate(answer, confidence) for answer in answers],
-        "notes": [asdict(worded(note)) for note in notes],
-        "readings": [asdict(moment) for moment in readings_of(state, scope, confidence)] if answers else [],
-        "queries": [asdict(largest) for largest in queries_that_matter(state, texts)] if answers else [],
-        "cost": _cost(state, events, units),
-        "calibration": calibrations(state),
-        "agreement": agreement_of(state, confidence),
-        "skipped": skipped_by(state, events),
-        "design": _design(state),
-        "log": _log(state, events),
-    }
+    return Summary(
+        format=FORMAT,
+        head=_head(state),
+        scope=scope,
+        confidence=confidence,
+        estimates=[_estimate(answer, confidence) for answer in answers],
+        notes=[worded(note) for note in notes],
+        readings=readings_of(state, scope, confidence) if answers else [],
+        queries=queries_that_matter(state, texts) if answers else [],
+        cost=_cost(state, events, units),
+        calibration=calibrations(state),
+        agreement=agreement_of(state, confidence),
+        skipped=skipped_by(state, events),
+        design=_design(state),
+        log=_log(state, events),
+    )
 
 
-def _head(state: CampaignState) -> Row:
+def _head(state: CampaignState) -> Head:
     """Return how far the campaign is, and as of when that is true."""
     waiting = Counter[int]()
     before = 0
@@ -82,104 +89,113 @@ def _head(state: CampaignState) -> Row:
         for unit in sample.campaign.waiting:
             waiting[before + unit.block] += len(set(unit.items) - sample.campaign.settled)
         before += len(sample.campaign.design.blocks)
-    return progress_of(state) | {
-        "date": date_of(state.log[-1].at),
-        "created": date_of(state.campaign.created_at),
-        "rounds": len(state.rounds),
-        "rounds_read": len(state.read) if state.block else 0,
-        "block_read": sum(sample.campaign.complete_block[0] for sample in state.read),
-        "unit": state.sample.campaign.design.pool.cost_unit,
-        "judges_per_item": state.campaign.judges_per_item,
-        "waiting_by_block": [{"block": block, "items": n} for block, n in sorted(waiting.items())],
-        "goal": reached(state),
-    }
+    return Head(
+        **asdict(progress_of(state)),
+        date=date_of(state.log[-1].at),
+        created=date_of(state.campaign.created_at),
+        rounds=len(state.rounds),
+        rounds_read=len(state.read) if state.block else 0,
+        block_read=sum(sample.campaign.complete_block[0] for sample in state.read),
+        unit=state.sample.campaign.design.pool.cost_unit,
+        judges_per_item=state.campaign.judges_per_item,
+        waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in sorted(waiting.items())],
+        goal=reached(state),
+    )
 
 
-def _estimate(answer: Answer, confidence: float) -> Row:
+def _estimate(answer: Answer, confidence: float) -> Estimate:
     """Return an answer; ``low_whatever`` to ``high_whatever`` has room for items that cannot be judged."""
     low, high = answer.interval.low, answer.interval.high
     whatever = answer.estimate.bounds(answer.interval) if answer.estimate.cannot is not None else None
-    row: Row = {
-        "measure": answer.target.name,
-        "question": answer.question,
-        "system": answer.system,
-        "versus": answer.versus,
-        "value": finite(answer.estimate.value),
-        "std_error": finite(answer.estimate.std_error),
-        "low": finite(low),
-        "high": finite(high),
-        "low_whatever": whatever and finite(whatever[0]),
-        "high_whatever": whatever and finite(whatever[1]),
-        "confidence": confidence,
-        "half_width": finite((high - low) / 2),
-        "half_width_at_end": finite(answer.half_width_at_end),
-        "p_value": finite(answer.p_value) if answer.question == "difference" else None,
-        "queries": answer.estimate.n_queries,
-        "items": answer.estimate.n_items,
-        "effective_sample_size": answer.estimate.effective_sample_size,
-        "cautions": [asdict(worded(caution)) for caution in answer.estimate.cautions],
-    }
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
-    return row | {"low_at_once": at_once and finite(at_once[0]), "high_at_once": at_once and finite(at_once[1])}
+    return Estimate(
+        measure=answer.target.name,
+        question=answer.question,
+        system=answer.system,
+        versus=answer.versus,
+        value=finite(answer.estimate.value),
+        std_error=finite(answer.estimate.std_error),
+        low=finite(low),
+        high=finite(high),
+        low_whatever=whatever and finite(whatever[0]),
+        high_whatever=whatever and finite(whatever[1]),
+        confidence=confidence,
+        half_width=finite((high - low) / 2),
+        half_width_at_end=finite(answer.half_width_at_end),
+        p_value=finite(answer.p_value) if answer.question == "difference" else None,
+        queries=answer.estimate.n_queries,
+        items=answer.estimate.n_items,
+        effective_sample_size=answer.estimate.effective_sample_size,
+        cautions=[worded(caution) for caution in answer.estimate.cautions],
+        low_at_once=at_once and finite(at_once[0]),
+        high_at_once=at_once and finite(at_once[1]),
+    )
 
 
-def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Row:
+def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Cost:
     answers = [event for event in events if event.kind in ("judged", "cannot")]
-    return {
-        "judges": [asdict(work) for work in work_of(state.state, events)],
-        "days": [asdict(day) for day in days_of(events)],
-        "all": seconds_of([e.active_ms / 1000 for e in answers if e.active_ms is not None]),
-        "model": cost_model_of([unit for unit in units if unit.version <= state.version], events),
-    }
+    return Cost(
+        judges=work_of(state.state, events),
+        days=days_of(events),
+        all=seconds_of([e.active_ms / 1000 for e in answers if e.active_ms is not None]),
+        model=cost_model_of([unit for unit in units if unit.version <= state.version], events),
+    )
 
 
-def _design(state: CampaignState) -> Row:
+def _design(state: CampaignState) -> DesignSummary:
     """Return what was drawn, and how."""
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
     design = campaign.design
-    return {
-        "method": design.name,
-        "with_replacement": isinstance(design.scheme, Replacement),
-        "has_model": design.beliefs is not None,
-        "questions": [
-            {"measure": a.target.name, "question": a.question, "system": a.system, "versus": a.versus}
+    return DesignSummary(
+        method=design.name,
+        with_replacement=isinstance(design.scheme, Replacement),
+        has_model=design.beliefs is not None,
+        questions=[
+            Question(measure=a.target.name, question=a.question, system=a.system, versus=a.versus)
             for a in state.sample.made_for
         ],
-        "max_grade": design.max_grade,
-        "seed": state.campaign.config.get("seed", state.sample.seed),
-        "sample": versions[-1].digest,
-        "versions": [{"version": v.version, "sample": v.digest, "as_of": v.seq, "reason": v.reason} for v in versions],
-        "queries": design.pool.n_queries,
-        "items": design.pool.n_items,
-        "open_items": int((design.order.place_rates > 0).sum()),
-        "known": _known(state.rounds[0]),
-        "rounds": [_round(sample) for sample in state.rounds],
-        "blocks": _blocks(state),
-        "judges_per_item": state.campaign.judges_per_item,
-        "policy": state.policy,
-        "lease_s": state.campaign.lease_s,
-        "ends": campaign.planned_end,
-        "cautions": [asdict(worded(caution)) for caution in design.cautions],
-    }
+        max_grade=design.max_grade,
+        seed=state.campaign.config.get("seed", state.sample.seed),
+        sample=versions[-1].digest,
+        versions=[Version(version=v.version, sample=v.digest, as_of=v.seq, reason=v.reason) for v in versions],
+        queries=design.pool.n_queries,
+        items=design.pool.n_items,
+        open_items=int((design.order.place_rates > 0).sum()),
+        known=_known(state.rounds[0]),
+        rounds=[_round(sample) for sample in state.rounds],
+        blocks=_blocks(state),
+        judges_per_item=state.campaign.judges_per_item,
+        policy=state.policy,
+        lease_s=state.campaign.lease_s,
+        ends=campaign.planned_end,
+        cautions=[worded(caution) for caution in design.cautions],
+    )
 
 
-def _round(sample: Sample) -> Row:
+def _round(sample: Sample) -> Round:
     """Return the probabilities with which the items of a round came into its sample."""
     campaign = sample.campaign
     items = [item for unit in campaign.units for item in unit.items]
     probs = item_probabilities(campaign)[items]
-    ends = (float(probs.min()), float(np.median(probs)), float(probs.max())) if probs.size else (None,) * 3
-    named = dict(zip(("least_probability", "median_probability", "largest_probability"), ends, strict=True))
-    return {"budget": campaign.design.budget, "items": len(items), "known": _known(sample)} | named
+    ends = (probs.min(), np.median(probs), probs.max()) if probs.size else (None,) * 3
+    least, median, largest = (None if end is None else float(end) for end in ends)
+    return Round(
+        budget=campaign.design.budget,
+        items=len(items),
+        known=_known(sample),
+        least_probability=least,
+        median_probability=median,
+        largest_probability=largest,
+    )
 
 
 def _known(sample: Sample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 
-def _blocks(state: CampaignState) -> list[Row]:
+def _blocks(state: CampaignState) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
-    spent, ends, rows = spent_by_block(state), state.state.complete_at, list[Row]()
+    spent, ends, rows = spent_by_block(state), state.state.complete_at, list[BlockProgress]()
     for k, sample in enumerate(state.rounds):
         campaign, drawing = sample.campaign, drawing_of(sample.campaign.design, sample.campaign.key)
         levels = [drawing.selection(end).level for end in drawing.block_ends]
@@ -189,28 +205,28 @@ def _blocks(state: CampaignState) -> list[Row]:
             items = {item for unit in units for item in unit.items}
             complete = ends.get(block) if block <= state.block else None
             rows.append(
-                {
-                    "block": block,
-                    "round": k + 1,
-                    "budget": budget,
-                    "threshold": finite(level),
-                    "units": len(units),
-                    "items": len(items),
-                    "settled": len(items & campaign.settled),
-                    "cost": sum(unit.cost for unit in units),
-                    "spent": spent[block],
-                    "complete_as_of": complete,
-                    "date": None if complete is None else date_of(state.log[complete - 1].at),
-                }
+                BlockProgress(
+                    block=block,
+                    round=k + 1,
+                    budget=budget,
+                    threshold=finite(level),
+                    units=len(units),
+                    items=len(items),
+                    settled=len(items & campaign.settled),
+                    cost=sum(unit.cost for unit in units),
+                    spent=spent[block],
+                    complete_as_of=complete,
+                    date=None if complete is None else date_of(state.log[complete - 1].at),
+                )
             )
     return rows
 
 
-def _log(state: CampaignState, events: Sequence[Event]) -> Row:
+def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:
     late = Counter((event.judge, event.reason) for event in state.state.late)
-    return {
-        "events": len(events),
-        "kinds": [{"kind": kind, "n": n} for kind, n in sorted(Counter(event.kind for event in events).items())],
-        "late": [{"judge": judge, "reason": reason, "n": n} for (judge, reason), n in sorted(late.items())],
-        "digest": events[-1].digest,
-    }
+    return LogSummary(
+        events=len(events),
+        kinds=[KindCount(kind=kind, n=n) for kind, n in sorted(Counter(event.kind for event in events).items())],
+        late=[LateCount(judge=judge, reason=reason, n=n) for (judge, reason), n in sorted(late.items())],
+        digest=events[-1].digest,
+    )
