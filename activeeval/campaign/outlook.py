@@ -17,6 +17,28 @@ from activeeval.measures import LabelsLike, Target
 _STEPS = 50
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """What should decide a difference that a sample leaves open, if it stays near what it is.
+
+    Attributes
+    ----------
+    budget : float or None
+        What to judge beyond the sample's budget; 0 where judging what waits should do.
+    queries : int or None
+        Where judging this pool cannot decide: how many queries like these, all of them judged, should.
+    unit : str
+        What the budget is in; see `QueryPool.cost_unit`.
+    can_grow : bool
+        Whether the sample can be topped up; draws with replacement cannot, the budget is then of a new one.
+    """
+
+    budget: float | None = None
+    queries: int | None = None
+    unit: str = "judgments"
+    can_grow: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outlook:
     """The variance of an estimate, and how it falls as more of the sample's order is judged.
@@ -117,6 +139,15 @@ class Outlook:
     def queries_for(self, half_width: float, confidence: float) -> float:
         """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
         return self.pool_size * (self._half_width(0.0, self.of_census, confidence) / half_width) ** 2
+
+    def needed_for(self, half_width: float, confidence: float, budget: float) -> Needed | None:
+        """Return what should bring the t interval to a half-width, beyond a budget; None where nothing is known to."""
+        amount = self.budget_for(half_width, confidence)
+        if math.isfinite(amount):
+            unit = self.reading.order.pool.cost_unit
+            return Needed(budget=max(amount - budget, 0.0), unit=unit, can_grow=self.can_grow)
+        queries = self.queries_for(half_width, confidence)
+        return Needed(queries=math.ceil(queries)) if math.isfinite(queries) else None
 
     def _budget_of_draws(self, half_width: float, confidence: float) -> float:
         """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""

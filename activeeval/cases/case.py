@@ -73,8 +73,13 @@ class Case:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """What more than two systems are called; fewer go without names."""
-        return self.workload.names if len(self.workload.rankings) > 2 else ()
+        """What the systems are called."""
+        return self.workload.names
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether there are more than two systems, so that a question is asked of each or of every two."""
+        return len(self.workload.rankings) > 2
 
     @property
     def question(self) -> str:

@@ -33,6 +33,8 @@ class Choices:
         files to train on.
     runs, pool_runs : sequence of str
         The TREC runs to evaluate, and others for features only.
+    names : sequence of str
+        What the systems are called, in their order; by default their files.
     versus_run, qrels, train_qrels : str or None
         The second of two runs, judgments of the pool, and judgments to train on.
     contrasts : {"all", "first"} or None
@@ -78,6 +80,7 @@ class Choices:
     scores: Sequence[str] = ()
     versus_scores: Sequence[str] = ()
     versus_run: str | None = None
+    names: Sequence[str] = ()
     contrasts: str | None = None
     index_update: float | None = None
     ties: str = "id"
@@ -162,6 +165,9 @@ class Choices:
             raise ChoiceError(problem, field=more)
         if self.index_update is not None and n > 1:
             raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
+        if self.names and (len(self.names) != n or len(set(self.names)) < n or not all(map(str.strip, self.names))):
+            problem = f"`names` are {n} different ones, of each system in its order, got {', '.join(self.names)}"
+            raise ChoiceError(problem, field="names")
         seen: set[tuple[str, ...]] = set()
         for system in self.systems:
             place = tuple(map(os.path.realpath, system))

@@ -63,7 +63,7 @@ class Workload:
     training : Training or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
     names : tuple of str
-        What the systems are called; empty where nobody named them.
+        What the systems are called.
     scores : ndarray of float64, shape (n_items, n_rankings), or None
         By which the rankings rank; NaN where one does not hold the item.
     columns : mapping of str to slice
@@ -133,7 +133,10 @@ class Workload:
         """Return the workload that compares the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
-        return replace(self, rankings=(self.ranking, self.ranking.without(fraction, rng)), names=())
+        rankings = (self.ranking, self.ranking.without(fraction, rng))
+        return replace(
+            self, rankings=rankings, names=(*self.names, f"{self.names[0]} less {fraction:.3g} of its items")
+        )
 
     def cut_at(self, depth: int) -> Workload:
         """Return the workload whose lists end at a rank and whose pool is what they hold then."""
@@ -362,5 +365,5 @@ def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
             f"{name} counts deeper than the lists, which end at rank {depth}: draw with `pool_depth` {cutoff}",
             field="pool_depth",
         )
-    cut: SampledMeasure = replace(measure, cutoff=depth)  # type: ignore[type-var]
+    cut: SampledMeasure = replace(measure, cutoff=depth, label="")  # type: ignore[type-var]
     return cut

@@ -57,15 +57,16 @@ POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCALE = click.IntRange(1, 1000)
 """Of the largest grade; the library has the same, which a test holds."""
-SCOPES = {
-    "pool": "these queries: what judging all of them would give",
-    "population": "all the queries that these are a sample of",
-}
+SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="One seed, one answer.")
 fresh_seed_option = click.option(
     "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."
 )
+name_option = click.option(
+    "--name", "names", multiple=True, metavar="TEXT",
+    help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
+)  # fmt: skip
 policy_option = click.option(
     "--policy",
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
@@ -108,7 +109,7 @@ def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option that says what an interval is about."""
     return click.option(
         "--scope",
-        type=click.Choice(tuple(SCOPES)),
+        type=click.Choice(SCOPES),
         default=default,
         help="What the interval is about: this pool, or all the queries that it is a sample of.",
     )
@@ -124,6 +125,7 @@ _OPTIONS = (
                       "after the other."),
     click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two systems."),
     click.option("--versus-run", metavar="FILE", help="TREC run of the second of two systems."),
+    name_option,
     contrasts_option,
     click.option("--index-update", type=SHARE, metavar="SHARE",
                  help="Compare with the ranking less this share of its items, removed at random."),

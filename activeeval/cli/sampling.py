@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -166,6 +168,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     "question hold at once; segments of too few judged queries are named.",
 )
 @inputs.confidence_option
+@output.explain_option
 @output.rows_options
 def estimate(
     path: str,
@@ -197,7 +200,18 @@ def estimate(
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places)
+    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places, grow=_growing(path))
+
+
+def _growing(path: str) -> str:
+    """Return the command that tops a sample up, into files that are not there yet."""
+    place = Path(path)
+    names = (place.with_name(f"{place.stem}-{k}") for k in count(2))
+    stem = next(
+        name for name in names if not (name.with_suffix(".sample").exists() or name.with_suffix(".csv").exists())
+    )
+    files = ["--out", str(stem.with_suffix(".sample")), "--sheet", str(stem.with_suffix(".csv"))]
+    return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
 
 
 @click.command()

@@ -94,12 +94,12 @@ def simulate(
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
         target.check_judged(case.workload.grades)
-    if case.systems and plot:
+    if case.is_contest and plot:
         raise InputError("--plot draws one question: give one system or two")
     chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
     _say_of_draws(case, chosen, interval)
     panels = []
-    with progress(sum(len(names) + bool(case.systems) for names in chosen.values()), "simulating") as advance:
+    with progress(sum(len(names) + case.is_contest for names in chosen.values()), "simulating") as advance:
         for text, names in chosen.items():
             trial = trial_of(case, text, names, defensive_share=options["defensive_share"], **how)
             _say_of_budgets(trial)
@@ -116,7 +116,7 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
     from activeeval.design.methods import METHODS
 
     names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
-    if interval != "t" and not case.systems:
+    if interval != "t" and not case.is_contest:
         output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
 
 

@@ -8,7 +8,7 @@ beyond k; a value is then the mean over the orders of such ties, each as likely 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -88,6 +88,7 @@ class TopK(Normalised):
     name: str
     k: int
     cutoff: int | None = None
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_number(self.k, "k", 1, LARGEST_K))

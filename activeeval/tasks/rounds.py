@@ -104,7 +104,11 @@ def round_answers(
         As `activeeval.campaign.rounds.read_together`, and where a round does not reach a question.
     """
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
-    named = [[(question.title, str(question.target.measure)) for question in of_sample] for of_sample in asked]
+    is_contest = samples[0].is_contest
+    named = [
+        [(each.title if is_contest else each.question, str(each.target.measure)) for each in of_sample]
+        for of_sample in asked
+    ]
     if any(of_sample != named[0] for of_sample in named):
         problem = "the rounds were made for different questions: name one with `measures` and `questions`"
         raise InputError(problem, field="questions")

@@ -44,7 +44,7 @@ class Sample:
     questions : tuple of str
         What each of the targets asks: difference, run or versus.
     systems : tuple of str
-        What the systems are called, where there are more than two, in the order in which the targets name them.
+        What the systems are called, in the order in which the targets name them; by default run 1, run 2 and on.
     earlier : tuple of str
         The ids of the samples that this one was topped up from.
     n_before : int
@@ -53,6 +53,8 @@ class Sample:
         The rank at which the lists were cut when it was drawn.
     seed : int or None
         What it was drawn with.
+    model : str
+        The grade model that it was drawn by.
     """
 
     campaign: Campaign
@@ -62,6 +64,17 @@ class Sample:
     n_before: int = 0
     depth: int | None = None
     seed: int | None = None
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.systems:
+            n_lists = len(lists_of(self.campaign.design))
+            object.__setattr__(self, "systems", tuple(f"run {k + 1}" for k in range(n_lists)))
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether it is of more than two systems."""
+        return len(self.systems) > 2
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -99,7 +112,7 @@ class Sample:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
-        beside |= {"systems": np.array(self.systems)} if self.systems else {}
+        beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
 
@@ -121,9 +134,9 @@ class Sample:
     @property
     def made_for(self) -> list[Asked]:
         """The questions that it was made for, with their targets."""
-        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=False))
+        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
         return [
-            Asked(question, target, names.get(id(target.ranking), ""), names.get(id(target.versus), ""))
+            Asked(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
             for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
         ]
 
@@ -136,7 +149,7 @@ class Sample:
             Where a ranking is asked of that the sample was not made for.
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
-        if contrasts is not None and not self.systems:
+        if contrasts is not None and not self.is_contest:
             problem = "`contrasts` is of several systems: the sample was made for one, or for two"
             raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
@@ -153,8 +166,8 @@ class Sample:
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
         """Return what a measure and a question ask of the rankings that the sample was made for."""
-        if not self.systems:
-            return [Asked(question, self._target(measure, question))]
+        if not self.is_contest:
+            return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)
         pairs = asked_of(question, len(names), contrasts)
         made = {(names.index(each.system), names.index(each.versus)) for each in self.made_for if each.versus}
@@ -162,13 +175,13 @@ class Sample:
             pairs = [pair for pair in pairs if pair in made]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
-    def _target(self, measure: SampledMeasure, question: str) -> Target:
+    def _of_two(self, measure: SampledMeasure, question: str) -> Asked:
         """Return what a measure and a question ask of one ranking or two."""
-        runs: dict[str, Rankings] = {}
-        for first, target in zip(self.questions, self.campaign.design.targets, strict=True):
-            runs["versus" if first == "versus" else "run"] = target.ranking
-            if target.versus is not None:
-                runs["versus"] = target.versus
+        runs: dict[str, tuple[Rankings, str]] = {}
+        for made in self.made_for:
+            runs["versus" if made.question == "versus" else "run"] = made.target.ranking, made.system
+            if made.target.versus is not None:
+                runs["versus"] = made.target.versus, made.versus
         first, *others = ("run", "versus") if question == "difference" else (question,)
         for name in (first, *others):
             if name not in runs:
@@ -177,7 +190,8 @@ class Sample:
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        return Target(measure, runs[first], runs[others[0]] if others else None)
+        (ranking, system), (versus, other) = runs[first], runs[others[0]] if others else (None, "")
+        return Asked(question, Target(measure, ranking, versus), system, other)
 
     def notes(self) -> list[Note | Caution]:
         """Return what whoever has drawn it should know: first what is to be judged."""
@@ -264,12 +278,14 @@ def draw(
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
+    called = dict(zip(map(id, case.workload.rankings), case.systems, strict=True))
     return Sample(
         campaign=Campaign(design, rng=case.seed),
         questions=tuple(question.question for question in asked),
-        systems=case.systems,
+        systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
         seed=case.seed_number,
+        model=case.model,
     )
 
 
@@ -314,6 +330,7 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
         systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
         earlier=tuple(earlier),
         n_before=int(n_before),
+        model=str(arrays["model"][0]) if "model" in arrays else "",
         **numbers,
     )
     return sample, id_of(arrays)

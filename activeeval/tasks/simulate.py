@@ -119,7 +119,7 @@ def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[st
     measured = case.target(measure).measure
     chosen = fitting_methods(measured) if "all" in methods else methods or (default_method(measured).name,)
     names = list(dict.fromkeys(["passive", *chosen]))
-    if not case.systems:
+    if not case.is_contest:
         return names
     shared = [name for name in names if not METHODS[name].with_replacement]
     if not shared:
@@ -144,7 +144,7 @@ def trial_of(
     InputError
         Where no label can change a target.
     """
-    contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.systems else None
+    contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.is_contest else None
     if contest is not None:
         targets, designs = contest.targets, contest.all_designs
     else:

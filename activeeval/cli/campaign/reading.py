@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from activeeval.cli import output
 from activeeval.cli.answers import show_estimates
-from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.campaign.options import as_of_option, of_campaign, opened, place_of
 from activeeval.cli.drawing import asked_options, documents_option
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.waiting import settle, tell
@@ -81,6 +82,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
 @confidence_option
+@output.explain_option
 @click.option(
     "--strict-order",
     is_flag=True,
@@ -107,7 +109,9 @@ def estimate(
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
     beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
     beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
-    show_estimates(estimates_of(state, **asked), form, places, f"as of event {state.as_of}, {where}", beside)
+    grow = shlex.join(["activeeval", "campaign", "top-up", name, *(["--db", place_of(name, db)] if db else [])])
+    shown = estimates_of(state, **asked)
+    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, f"{grow} --budget {{budget}}")
 
 
 @click.command()

@@ -118,6 +118,7 @@ def estimates_of(
         progress=state.progress,
         agreement=state.agreement,
         policy=state.policy,
+        model=state.sample.model,
         **how,  # type: ignore[arg-type]
     )
 
