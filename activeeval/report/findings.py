@@ -10,10 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from activeeval.campaign.outlook import Needed
+from activeeval.results import Needed
 
 _DIGITS = 2
 """Of a half-width that begins with 1 or 2: ± 0.14 beside ± 0.1 would be half as wide again; ± 0.5 says enough."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
-from activeeval.campaign.outlook import Needed
 from activeeval.campaign.sample import lists_of
 from activeeval.cases.systems import Asked, contrasts_of, direction
 from activeeval.errors import InputError, StateError
@@ -20,7 +19,7 @@ from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
 from activeeval.report.findings import Finding
-from activeeval.results import Estimate, Interval, Note
+from activeeval.results import Estimate, Interval, Needed, Note
 from activeeval.tasks.samples import Sample
 
 FEWEST = 10

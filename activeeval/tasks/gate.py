@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
-from activeeval.campaign.outlook import Needed
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked, system_names
 from activeeval.errors import BudgetError, InputError
@@ -18,7 +17,7 @@ from activeeval.measures import Measure, Target, judged_k, shown_name
 from activeeval.pool import Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Estimate, Interval, Note
+from activeeval.results import Estimate, Interval, Needed, Note
 from activeeval.tasks.answers import cut_notes
 from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
