@@ -292,13 +292,14 @@ def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
 def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     """Return the workload to evaluate and, with judgments to train on, the one to train on."""
     if choices.letor:
-        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems), None
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems, choices.names), None
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: str | None) -> Workload:
         judgments = labels_of(qrels) if qrels else None
-        return from_tables(judgments, runs, evaluated=evaluated, ties=choices.ties, unjudged=choices.unjudged)
+        how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
+        return from_tables(judgments, runs, evaluated=evaluated, **how)
 
     return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None
 

@@ -22,7 +22,7 @@ from activeeval.io.text.scores import read_scores_of
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
-from activeeval.results import Note, Told
+from activeeval.results import Note
 from activeeval.types import Floats, Ints
 
 UNJUDGED = ("error", "irrelevant")
@@ -227,6 +227,7 @@ def from_letor(
     rankers: Sequence[Sequence[str]],
     train: Sequence[str] = (),
     train_rankers: Sequence[Sequence[str]] = (),
+    names: Sequence[str] = (),
 ) -> Workload:
     """Read a pool from LETOR files and its rankings from score files aligned with them.
 
@@ -235,13 +236,15 @@ def from_letor(
     rankers, train_rankers : sequence of sequence of str
         The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
         all.
+    names : sequence of str
+        What the rankers are called; by default their files.
     """
     data = read_letor(paths)
     pool = data.pool()
     scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
     rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
     training = _letor_training(train, data, train_rankers) if train else None
-    names = system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    names = tuple(names) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
     return Workload(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
 
 
@@ -268,7 +271,13 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
 
 
 def from_tables(
-    qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id", unjudged: str = "error"
+    qrels: Qrels | None,
+    runs: Sequence[Run],
+    *,
+    evaluated: int,
+    ties: str = "id",
+    unjudged: str = "error",
+    names: Sequence[str] = (),
 ) -> Workload:
     """Put judgments and runs together; features are what the runs say of each item.
 
@@ -280,27 +289,29 @@ def from_tables(
         The first ``evaluated`` are ranked, all are features.
     unjudged : {"error", "irrelevant"}
         What an item is that the judgments do not grade: without a label, or of grade 0.
+    names : sequence of str
+        What the evaluated runs are called; by default their files.
     """
     if unjudged not in UNJUDGED:
         raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
-    evaluated_runs = runs[:evaluated]
-    for place, (run, n_missing, n_ignored) in enumerate(
-        zip(evaluated_runs, tables.n_missing, tables.n_ignored, strict=False), 1
-    ):
-        which: dict[str, Told] = {"name": run.name, "place": place, "n_runs": evaluated}
+    named = runs[:evaluated]
+    names = tuple(names) or system_names([run.name for run in named], [run.source for run in named])
+    ignored: dict[int, list[str]] = {}
+    for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=False):
         if n_missing:
-            notes.append(Note("missing queries", {"n": n_missing, "of": tables.pool.n_queries, **which}))
+            notes.append(Note("missing queries", {"n": n_missing, "of": tables.pool.n_queries, "name": name}))
         if n_ignored:
-            notes.append(Note("unjudged queries", {"n": n_ignored, **which}))
+            ignored.setdefault(n_ignored, []).append(name)
+    notes += [Note("unjudged queries", {"n": n, "names": tuple(alike)}) for n, alike in ignored.items()]
     return Workload(
         tables.pool,
         tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
         run_features(tables.pool, tables.scores),
-        names=system_names([run.name for run in evaluated_runs], [run.source for run in evaluated_runs]),
+        names=names,
         scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )

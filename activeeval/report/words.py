@@ -125,14 +125,6 @@ def _size(numbers: Mapping[str, Any]) -> str:
     return f"no effective sample size: {why[numbers['why']]}"
 
 
-def _of_run(numbers: Mapping[str, Any]) -> str:
-    if numbers["name"]:
-        return "run {name!r}"
-    if numbers["n_runs"] == 1:
-        return "the run"
-    return {1: "the first run", 2: "the second run"}.get(numbers["place"], "run {place}")
-
-
 def _untrained(numbers: Mapping[str, Any]) -> str:
     few = "{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
     ways = "{option[train]}, {option[train_qrels]} or {option[train_fraction]} train one"
@@ -239,8 +231,8 @@ _NOTES: dict[str, Words] = {
     "outside segments": "{n} queries of the pool are in no segment",
     "missing texts": "{n} of {of} {what} have no text in {source}",
     # of a pool and its rankings
-    "missing queries": lambda numbers: f"{{n}} of {{of}} queries are missing from {_of_run(numbers)}: they score 0",
-    "unjudged queries": lambda numbers: f"{{n}} queries of {_of_run(numbers)} have no judgments: ignored",
+    "missing queries": "{n} of {of} queries are missing from {name}: they score 0",
+    "unjudged queries": "{n} queries of {names} have no judgments: ignored",
     "pool depth": "the pool is the first {depth} of each list: {n_left_out} items behind them are left out "
     "({option[pool_depth]})",
     "lists end": "the lists of the sample end at rank {depth}, so does {measure}",
