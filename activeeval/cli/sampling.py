@@ -52,13 +52,16 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
     """
     from activeeval.tasks.drawing import draw_for
+    from activeeval.tasks.estimate import estimate as estimate_of
 
     _check_files(out, sheet, force, documents, queries)
     with inputs.worded():
         drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
     case, made = drawn.case, drawn.sample
     _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
-    if case.top_k is None:
+    if not made.campaign.planned:
+        show_estimates(estimate_of([(out, [])]), "text", places=4)
+    elif case.top_k is None:
         output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
     else:
         asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(case.top_k)])} --log JUDGE.log --out JUDGE.csv"
@@ -148,7 +151,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
 
 @click.command()
 @click.argument("path", metavar="SAMPLE")
-@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.argument("sheets", metavar="SHEET...", nargs=-1)
 @drawing.asked_options
 @inputs.policy_option
 @inputs.scope_option("pool")

@@ -100,7 +100,7 @@ def sentence(finding: Finding) -> str:
     new.run is better than old.run: DCG@10 +0.14 (0.05 to 0.23), 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    numbers = f"{finding.measure}{where} {figures(finding)}, {_extent(finding)}"
+    numbers = f"{finding.measure}{where} {figures(finding)}{_extent(finding)}"
     says = {
         "value": f"{finding.system}: {numbers}.",
         "equal": f"{finding.system} and {finding.versus} are exactly equal: {numbers}.",
@@ -258,8 +258,8 @@ def _row(finding: Finding, places: int | None) -> dict[str, str]:
         "interval": "exactly known" if finding.low == finding.high else between,
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
-        "queries": f"{finding.n_queries:,}",
-        "judgments": "" if finding.n_items is None else f"{finding.n_items:,}",
+        "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
+        "judgments": f"{finding.n_items:,}" if finding.n_items else "",
     }
 
 
@@ -292,8 +292,11 @@ def _minus(text: str) -> str:
 
 
 def _extent(finding: Finding) -> str:
+    """Return how much was judged; nothing where everything was known before."""
     judged = "" if finding.n_items is None else f", {finding.n_items:,} judgments"
-    return f"{finding.n_queries:,} {'query' if finding.n_queries == 1 else 'queries'}{judged}"
+    return f", {finding.n_queries:,} {'query' if finding.n_queries == 1 else 'queries'}{judged}" * bool(
+        finding.n_queries
+    )
 
 
 def _next(finding: Finding) -> str:

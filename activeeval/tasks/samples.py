@@ -344,9 +344,14 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
+    sample, sample_id = read_sample(path)
+    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
+        return sample, sample.campaign.progress, sample.campaign.agreement
+    if not sheets:
+        n_items = sum(len(unit.items) for unit in sample.campaign.planned)
+        raise InputError(f"{path}: {n_items} items are to be judged: give the judged sheet beside it")
     judgments = {sheet: read_judged(sheet) for sheet in sheets}
     check_one_truth(judgments, policy)
-    sample, sample_id = read_sample(path)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
     return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
