@@ -22,7 +22,7 @@ from activeeval.errors import ChoiceError, InputError
 from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
-from activeeval.judgments.judging import ByGrades, Judging, judging_of
+from activeeval.judgments.judging import GRADES, Judging, judging_of
 from activeeval.measures import SampledMeasure, Target, shown_name
 from activeeval.results import Note
 
@@ -64,7 +64,7 @@ class Case:
     stated_grade: int | None = None
     depth: int | None = None
     contrasts: str | None = None
-    judging: Judging = ByGrades()  # noqa: RUF009  # frozen
+    judging: Judging = GRADES
     notes: tuple[Note, ...] = ()
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from activeeval.cases.systems import CONTRASTS
 from activeeval.errors import ChoiceError
-from activeeval.judgments.judging import ByGrades, Judging
+from activeeval.judgments.judging import GRADES, Judging
 
 if TYPE_CHECKING:
     from activeeval.cases.known import KnownGrades
@@ -96,7 +96,7 @@ class Choices:
     unjudged: str = "error"
     overhead: float = 0.0
     cost: str | Costs = "uniform"
-    judging: Judging = ByGrades()  # noqa: RUF009  # frozen
+    judging: Judging = GRADES
     traffic: str | None = None
     defensive_share: float | None = None
     seed: int = 0

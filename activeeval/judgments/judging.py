@@ -162,6 +162,10 @@ class ByGrades(Judging):
         raise InputError(refusal)
 
 
+GRADES = ByGrades()
+"""What is so where nobody says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class ByComparisons(Judging):
     """The k best of each query are found by comparing two documents at a time; labels are κ-grades, k + 1 − rank.
@@ -266,19 +270,17 @@ def judging_of(measures: Iterable[Any]) -> Judging:
         Where some are of grades and some of a top k, or of different k: one judging answers one kind.
     """
     asked = list(measures)
-    kinds = {
-        ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else ByGrades() for measure in asked
-    }
+    kinds = {ByComparisons(measure.k) if getattr(measure, "is_judged_whole", False) else GRADES for measure in asked}
     if len(kinds) > 1:
         names = ", ".join(map(str, asked))
         raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
-    return kinds.pop() if kinds else ByGrades()
+    return kinds.pop() if kinds else GRADES
 
 
 def judging_in(config: Mapping[str, Any]) -> Judging:
     """Return the judging of a campaign, by what it keeps."""
     k = config.get("top_k")
-    return ByGrades() if k is None else ByComparisons(int(k))
+    return GRADES if k is None else ByComparisons(int(k))
 
 
 def arrival_number(query: str, doc: str) -> bytes:
