@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
 from activeeval.cases.inputs import Workload, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
+from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.cases.systems import Asked, asked_among, asked_of
-from activeeval.cases.truths import comparison_costs, comparisons_note
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
 from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
-from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
+from activeeval.judgments.judging import GRADES, Judging, judging_of
+from activeeval.measures import SampledMeasure, Target, shown_name
 from activeeval.results import Note
 
 
@@ -48,8 +49,8 @@ class Case:
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
     contrasts : {"all", "first"} or None
         Which of several systems are compared; None is all.
-    top_k : int or None
-        Queries are judged by comparisons for the best so many; None where items are graded.
+    judging : Judging
+        Items by grades, or queries by comparisons.
     notes : tuple of Note
         What the caller should be told.
     """
@@ -63,7 +64,7 @@ class Case:
     stated_grade: int | None = None
     depth: int | None = None
     contrasts: str | None = None
-    top_k: int | None = None
+    judging: Judging = GRADES
     notes: tuple[Note, ...] = ()
 
     @property
@@ -109,9 +110,9 @@ class Case:
             Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
         """
         asked = [sampled_measure(text) for text in measures]
-        lists, is_ranked = self.workload.rankings, judged_k(asked) is not None
+        lists = self.workload.rankings
         pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
-        scaled = asked if is_ranked else self._on_one_scale(asked)
+        scaled = self._on_one_scale(asked) if judging_of(asked).has_grades else asked
         return [
             asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
             for measure in scaled
@@ -200,9 +201,8 @@ def prepare(
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
-    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
-    workload = workload.with_costs(costs, choices.overhead)
-    notes += [] if choices.top_k is None else [comparisons_note(workload.pool, choices.top_k)]
+    workload = workload.with_costs(judging_costs(choices.judging, workload.pool), choices.overhead)
+    notes += cost_notes(choices.judging, workload.pool)
     if choices.traffic is not None:
         workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
     if choices.index_update is not None:
@@ -229,7 +229,7 @@ def prepare(
         stated_grade=choices.max_grade,
         depth=depth,
         contrasts=choices.contrasts,
-        top_k=choices.top_k,
+        judging=choices.judging,
         notes=tuple(notes),
     )
 

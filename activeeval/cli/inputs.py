@@ -207,12 +207,12 @@ def prepared(
     """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
     from activeeval.cases.case import prepare
     from activeeval.cases.choices import Choices
-    from activeeval.cases.truths import asked_k
+    from activeeval.cases.judging import chosen_judging
     from activeeval.cli.output import say_notes
     from activeeval.cli.waiting import tell
 
     with worded():
-        choices = Choices(**options, top_k=asked_k(judging, measures))
+        choices = Choices(**options, judging=chosen_judging(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)

@@ -17,6 +17,7 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
+    from activeeval.judgments.judging import Judging
     from activeeval.tasks.samples import Sample
 
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
@@ -57,15 +58,12 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     _check_files(out, sheet, force, documents, queries)
     with inputs.worded():
         drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
-    case, made = drawn.case, drawn.sample
+    made = drawn.sample
     _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
-    if not made.campaign.planned:
-        show_estimates(estimate_of([(out, [])]), "text", places=4)
-    elif case.top_k is None:
-        output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+    if made.campaign.planned:
+        output.say(_next_step(made.campaign.judging, out, sheet))
     else:
-        asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(case.top_k)])} --log JUDGE.log --out JUDGE.csv"
-        output.say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
+        show_estimates(estimate_of([(out, [])]), "text", places=4)
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
@@ -122,6 +120,17 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say_notes(notes)
     sample.write_sheet(out, sample_id, texts)
     output.say(f"sample {sample_id}: wrote {out} for the judges")
+
+
+def _next_step(judging: Judging, out: str, sheet: str) -> str:
+    """Return which commands take the two files."""
+    from activeeval.judgments.judging import ByComparisons
+
+    match judging:
+        case ByComparisons(k=k):
+            asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
+            return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
+    return f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both"
 
 
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:

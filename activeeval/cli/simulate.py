@@ -115,8 +115,10 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
     """Say which methods do not take the interval that is asked for."""
     from activeeval.design.methods import METHODS
 
-    names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
-    if interval != "t" and not case.is_contest:
+    names = dict.fromkeys(
+        name for names in chosen.values() for name in names if METHODS[name].scheme.interval(interval) != interval
+    )
+    if names and not case.is_contest:
         output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
 
 

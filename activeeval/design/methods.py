@@ -68,7 +68,12 @@ class Method:
     @property
     def with_replacement(self) -> bool:
         """Whether queries are drawn with replacement."""
-        return issubclass(self.scheme, Replacement)
+        return self.scheme.is_with_replacement
+
+    @property
+    def estimator(self) -> str:
+        """The name of the estimator that reads its samples."""
+        return self.scheme.estimator(is_fitted=self.is_fitted)
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""

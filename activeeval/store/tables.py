@@ -14,6 +14,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     literal_column,
 )
 
@@ -192,3 +194,9 @@ Index(
 )
 
 APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge)
+
+
+def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnElement[bool]:
+    """Return the condition that two tables have the same in columns: by one name, or by that of each."""
+    pairs = [(column, column) if isinstance(column, str) else column for column in columns]
+    return and_(*(left.c[mine] == right.c[theirs] for mine, theirs in pairs))

@@ -24,8 +24,9 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import pack, write_arrays
 from activeeval.io.tables.draws import Draws, write_draws
 from activeeval.io.writing import Together
+from activeeval.judgments.judging import judging_of
 from activeeval.judgments.policies import Agreement
-from activeeval.measures import SampledMeasure, Target, judged_k
+from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Note, Told
 from activeeval.tasks.ranked_sheets import check_one_truth, read_judged, sheet_in
@@ -155,7 +156,7 @@ class Sample:
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
-        judged_k([*(target.measure for target in design.targets), *chosen])
+        judging_of([*(target.measure for target in design.targets), *chosen])  # raises where one is of the other
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
@@ -198,14 +199,8 @@ class Sample:
         design = self.campaign.design
         notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
-        k = judged_k([target.measure for target in design.targets])
-        if k is not None:
-            notes.append(Note("judges compare", {"measures": names, "k": k}))
-        elif design.max_grade is not None:
-            notes.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
-        if k is None and any(target.measure.needs_all_items for target in design.targets):
-            notes.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
-        return [*notes, *design.cautions]
+        n_ideal = design.pool.n_items if any(target.measure.needs_all_items for target in design.targets) else 0
+        return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
 
     def _extent(self) -> list[Note]:
         """Return how much is to be judged, and how far that goes."""

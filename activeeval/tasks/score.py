@@ -12,8 +12,8 @@ import numpy as np
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
-from activeeval.judgments import labels_of
-from activeeval.measures import Judged, Measure, judged_k, shown_name
+from activeeval.judgments.judging import judging_of
+from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
@@ -72,15 +72,10 @@ class RunScores:
 
 def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ties: str = "id") -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
-    if (k := judged_k(list(measures))) is None:
-        judgments, read = load_tables(partial(labels_of, qrels), runs)
-        return pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    # their tables take polars, which a start without them does not wait for
-    from activeeval.cases.truths import check_truths, load_truths
-
-    judgments, read = load_tables(partial(load_truths, qrels, k), runs)
+    judging = judging_of(measures)
+    judgments, read = load_tables(partial(judging.labels, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    check_truths(tables.pool, tables.grades, k, qrels)
+    judging.check_labels(tables.pool, tables.grades, qrels)
     return tables
 
 

@@ -121,7 +121,7 @@ def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[st
     names = list(dict.fromkeys(["passive", *chosen]))
     if not case.is_contest:
         return names
-    shared = [name for name in names if not METHODS[name].with_replacement]
+    shared = [name for name in names if METHODS[name].scheme.answers_several]
     if not shared:
         raise InputError(f"method {names[-1]!r} draws with replacement for one question, not one sample for several")
     return shared

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from activeeval.campaign.labels import WHOLE
 from activeeval.errors import InputError
 from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
 from activeeval.judgments import Judgment, Judgments, read
+from activeeval.judgments.judging import WHOLE, ByComparisons, Judging
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 from activeeval.tasks.campaigns.state import CampaignState, state_of
@@ -52,10 +53,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
 
 def _check_takes_sheets(state: CampaignState, judge: str | None) -> None:
     row = state.campaign
-    if row.config.get("top_k") is not None:
-        raise InputError(
-            f"campaign {row.name}: documents are compared, two at a time: `campaign label` asks, or claim them"
-        )
+    row.judging.check_sheets(row.name)
     if row.strict_order:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
@@ -107,11 +105,9 @@ def take_files(
         item twice.
     """
     campaign, units = store.campaign(name), store.units(name)
-    k = campaign.config.get("top_k")
-    docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
-    by_file = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
+    by_file = {path: _answers(campaign.judging, path, drawn, judge) for path in paths}
     kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
     parts = [(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()]
     stored = store.record_all(name, [(who, answers) for _, who, answers in parts])
@@ -145,6 +141,7 @@ class _Drawn:
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
+        self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
         self._by_text: dict[str, set[str]] = {}
@@ -192,8 +189,9 @@ class _Drawn:
         return unit
 
 
-def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says in a file of grades."""
+@singledispatch
+def _answers(judging: Judging, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
+    """Return what each judge says in a file of grades; of ranks of queries that are judged as a whole."""
     judgments = read(path)
     if not judgments.is_of_grades:
         judgments.refuse("grades")
@@ -220,8 +218,8 @@ def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answ
     }
 
 
-def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says of queries that are judged as a whole, by their ranks."""
+@_answers.register
+def _(judging: ByComparisons, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
     judgments = read(path)
     if not judgments.holds("truth"):
         judgments.refuse("a table of query, rank and doc_id")
@@ -230,7 +228,7 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
         name = who.name or judge
         if name is None:
             raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
-        check_held(path, query, truth, docs, k)
+        check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))
     return answers

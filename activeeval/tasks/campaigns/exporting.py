@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
 from activeeval.io.text.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
+from activeeval.judgments.judging import ByComparisons, Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
@@ -34,12 +36,7 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     )
     one_judge = state.campaign.judges_per_item == 1
     write_qrels(rows, path, "0" if one_judge else state.policy)
-    return [f"{len(judged)} judgments", *_of_ranks(state)]
-
-
-def _of_ranks(state: CampaignState) -> list[str]:
-    k = state.campaign.config.get("top_k")
-    return [] if k is None else [f"grades stand for ranks, the first of {k} for the largest: they are no relevance"]
+    return [f"{len(judged)} judgments", *state.campaign.judging.about_labels]
 
 
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
@@ -81,9 +78,13 @@ def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[str]:
 
 
 def _csv(state: CampaignState, store: Store, path: PathLike) -> list[str]:
-    """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
-    if state.campaign.config.get("top_k") is not None:
-        return _ranks(state, path)
+    """Write what judges said for a spreadsheet."""
+    return _table(state.campaign.judging, state, path)
+
+
+@singledispatch
+def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[str]:
+    """Write what every judge said of every item, a row each; of comparisons the ranks."""
     events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -96,7 +97,8 @@ def _csv(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     return [f"{len(rows)} judgments, one row each judge"]
 
 
-def _ranks(state: CampaignState, path: PathLike) -> list[str]:
+@_table.register
+def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[str]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
@@ -160,7 +162,7 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[str]:
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)
-    return [f"{len(judged)} ratings", *notes, *_of_ranks(state)]
+    return [f"{len(judged)} ratings", *notes, *state.campaign.judging.about_labels]
 
 
 def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[str]:

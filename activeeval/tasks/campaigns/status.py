@@ -42,7 +42,7 @@ class Status:
 
 def status(state: CampaignState, store: Store) -> Status:
     """Return how far a campaign is, and what is free and in hand as of now."""
-    assignments, by_query = store.waiting(state.campaign.name), state.campaign.config.get("top_k") is not None
+    assignments, by_query = store.waiting(state.campaign.name), state.campaign.judging.is_whole
     return Status(
         progress=progress_of(state), free=assignments["free"], in_hand=assignments["leased"], by_query=by_query
     )

@@ -12,7 +12,6 @@ from dataclasses import asdict
 import numpy as np
 
 from activeeval.campaign import drawing_of
-from activeeval.design import Replacement
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -148,7 +147,7 @@ def _design(state: CampaignState) -> DesignSummary:
     design = campaign.design
     return DesignSummary(
         method=design.name,
-        with_replacement=isinstance(design.scheme, Replacement),
+        with_replacement=design.scheme.is_with_replacement,
         has_model=design.beliefs is not None,
         questions=[
             Question(measure=a.target.name, question=a.question, system=a.system, versus=a.versus)
