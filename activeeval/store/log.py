@@ -189,7 +189,8 @@ def _event(row: Row[Any]) -> Event:
     return Event(**values)
 
 
-def _record(campaign_id: int, event: Event) -> dict[str, Any]:
+def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
+    """Return an event as a row of its table."""
     values = {name: getattr(event, name) for name in _FIELDS}
     return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
 

@@ -21,7 +21,7 @@ from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refu
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
 from activeeval.judgments import read
-from activeeval.judgments.reading import of_table
+from activeeval.judgments.forms import of_table
 from activeeval.pool import QueryPool
 from activeeval.report.rendering import Cell
 from activeeval.types import Floats

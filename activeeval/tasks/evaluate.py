@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
 from activeeval.cases.inputs import Workload, from_tables, sampled_measure
-from activeeval.cases.modelling import uniform_beliefs
+from activeeval.cases.modelling import MethodModel, uniform_beliefs
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
@@ -261,7 +261,7 @@ def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> 
     return default_method(target.measure)
 
 
-def _uniform(target: Target, max_grade: int | None, method: Method) -> dict[str, Any]:
+def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
     """Return what a method takes where nothing was trained."""
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
