@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.report import learned_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -58,7 +59,7 @@ def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if said.code == "input":
         rest = dict(said.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    words = _CAUTIONS.get(said.code) or _NOTES.get(said.code)
+    words = _CAUTIONS.get(said.code) or _NOTES.get(said.code) or learned_words.CAUTIONS.get(said.code)
     if words is None:
         return str(Note(said.code, said.numbers))
     template = words if isinstance(words, str) else words(said.numbers)
