@@ -167,6 +167,15 @@ def _rounds(numbers: Mapping[str, Any]) -> str:
     return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
 
 
+def _policies(numbers: Mapping[str, Any]) -> str:
+    named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
+    return f"the fourth column is the policy: {', '.join(named)}"
+
+
+_LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
+_MEAN_GAIN = "lower median (estimates take the mean gain)"
+
+
 def _pilots(numbers: Mapping[str, Any]) -> str:
     text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
     text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
@@ -283,6 +292,28 @@ _NOTES: dict[str, Words] = {
     "rounds": _rounds,
     "corrected grades": "{n} grades were corrected since a later round was drawn, and count as now",
     "first round alone": "read from the first round alone: {n} more wait for judgments",
+    # of a campaign
+    "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
+    "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
+    # of a campaign written out
+    "judgments written": "{n} judgments",
+    "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
+    "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
+    "later blocks left out": "{n} judgments of blocks that are not complete are left out",
+    "policies by number": _policies,
+    "events written": "{n} events",
+    "judgments by judge": "{n} judgments, one row each judge",
+    "truths written": "the truths of {n} queries",
+    "weights written": "{n} items of the sample, with the probabilities of all of it",
+    "known grades left out": "{n} grades known before are not in it, prels has them",
+    "queries of one text": "{n} queries have the text of another: Quepid takes them for one",
+    "ratings written": "{n} ratings",
+    "request written": "{n} queries; set INDEX and the query for your index",
+    "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
+    "are, without weights: for relative looks, no estimate",
+    "grade of judges": lambda numbers: (
+        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n}} judges"
+    ),
     # why a comparison stays undecided
     "open by cannot": "the items that could not be judged leave it open",
     "nothing bounded": "these judgments bound nothing: more queries have to be judged",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from activeeval.campaign.labels import Progress
 from activeeval.judgments.policies import Agreement
@@ -12,6 +13,7 @@ from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
+from activeeval.tasks.samples import Sample
 
 Rows = list[dict[str, Cell]]
 
@@ -45,6 +47,33 @@ class Estimates:
     kind: str
     confidence: float
 
+    @classmethod
+    def of(
+        cls,
+        read: Sequence[Sample],
+        answered: tuple[list[Answer], list[Note]],
+        *,
+        progress: Progress,
+        agreement: Agreement,
+        policy: str,
+        scope: str,
+        kind: str,
+        confidence: float,
+    ) -> Self:
+        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        answers, notes = answered
+        return cls(
+            answers=answers,
+            notes=notes,
+            places=places(read[0].systems, answers) if len(read) == 1 else [],
+            progress=progress,
+            agreement=agreement,
+            policy=policy,
+            scope=scope,
+            kind=kind,
+            confidence=confidence,
+        )
+
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
         rows = [answer_row(answer, self.kind, self.progress) | dict(beside or {}) for answer in self.answers]
@@ -66,14 +95,13 @@ def estimate(
     """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
     samples, progress, agreement = judged_rounds(rounds, policy)
     if len(samples) > 1:
-        answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:
         asked = samples[0].asked(measures, questions, contrasts)
-        answered, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    return Estimates(
-        answers=answered,
-        notes=notes,
-        places=places(samples[0].systems, answered) if len(samples) == 1 else [],
+        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates.of(
+        samples,
+        answered,
         progress=progress,
         agreement=agreement,
         policy=policy,
