@@ -195,13 +195,8 @@ def prepare(
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
-    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
-    workload = workload.with_costs(costs, choices.overhead)
+    workload = _weighed(choices, workload, update_rng)
     notes += [] if choices.top_k is None else [comparisons_note(workload.pool, choices.top_k)]
-    if choices.traffic is not None:
-        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
-    if choices.index_update is not None:
-        workload = workload.updated_index(choices.index_update, update_rng)
     known, known_notes = _known(choices, workload)
     notes += known_notes
     if known is not None and workload.training is None:
@@ -253,6 +248,15 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     elif judged is not None:
         workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
     return workload, depth
+
+
+def _weighed(choices: Choices, workload: Workload, rng: np.random.Generator) -> Workload:
+    """Return the workload with what judging costs, how often queries are asked, and the ranking of a later index."""
+    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
+    workload = workload.with_costs(costs, choices.overhead)
+    if choices.traffic is not None:
+        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
+    return workload if choices.index_update is None else workload.updated_index(choices.index_update, rng)
 
 
 def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[Note]:

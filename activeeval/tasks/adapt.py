@@ -151,8 +151,8 @@ def adapted(
     compared = [read_letor(list(pairs_letor))] if pairs_letor else []
     files = ", ".join((*letor, *pairs_letor))
     pool, kept = _joined([*compared, judged], files)
-    said = {"places": preferences.places, "documents": files, "advice": advice}
-    pairs = item_pairs(pool, preferences.comparisons, preferences.source, **said)  # type: ignore[arg-type]
+    compare, places = preferences.comparisons, preferences.places
+    pairs = item_pairs(pool, compare, preferences.source, places=places, documents=files, advice=advice)
     ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
     for data in (judged, *compared):
         _check_features(data, ranker, base)
