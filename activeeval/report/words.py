@@ -43,7 +43,7 @@ def in_backticks(parameter: str) -> str:
     return f"`{parameter}`"
 
 
-def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
+def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
     """Return the sentence of a note, or of a caution without its level; a code without words as it is.
 
     Parameters
@@ -56,14 +56,14 @@ def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) 
     >>> text_of(Caution("note", "early", {"share": 0.5}))
     'an early reading, of 50% of the planned budget'
     """
-    if said.code == "input":
-        rest = dict(said.numbers)
+    if note.code == "input":
+        rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    words = _CAUTIONS.get(said.code) or _NOTES.get(said.code) or learned_words.CAUTIONS.get(said.code)
+    words = _CAUTIONS.get(note.code) or _NOTES.get(note.code) or learned_words.CAUTIONS.get(note.code)
     if words is None:
-        return str(Note(said.code, said.numbers))
-    template = words if isinstance(words, str) else words(said.numbers)
-    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in said.numbers.items()}
+        return str(Note(note.code, note.numbers))
+    template = words if isinstance(words, str) else words(note.numbers)
+    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in note.numbers.items()}
     return template.format(**numbers, option=_Named(written))
 
 
@@ -78,11 +78,11 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
     return f"{caution.level}: {text_of(caution, written)}"
 
 
-def worded(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
+def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
     """Return a caution, or a note as one of the lowest level, with its sentence."""
-    level = said.level if isinstance(said, Caution) else "note"
-    numbers = {name: _plain(value) for name, value in said.numbers.items()}
-    return Worded(level=level, code=said.code, text=text_of(said, written), numbers=numbers)
+    level = note.level if isinstance(note, Caution) else "note"
+    numbers = {name: _plain(value) for name, value in note.numbers.items()}
+    return Worded(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:

@@ -113,17 +113,17 @@ def submit(
     """
     from activeeval.tasks.campaigns import judging
 
-    said = _said(**answer)
+    judgment = _judgment(**answer)
     with opened(name, db) as store:
         if then_claim:
-            done, item = judging.submit_and_claim(store, name, token, said, key)
+            done, item = judging.submit_and_claim(store, name, token, judgment, key)
             _print(_acknowledged(done, token))
             _print(_claimed(item))
         else:
-            _print(_acknowledged(judging.submit(store, name, token, said, key), token))
+            _print(_acknowledged(judging.submit(store, name, token, judgment, key), token))
 
 
-def _said(
+def _judgment(
     grade: int | None,
     preferred: str | None,
     tie: bool,

@@ -166,8 +166,8 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        said = settling(self._store, self._name, token, Said(kind="preferred", body=body, active_ms=active_ms))
-        done = self._store.submit(self._name, token, said)
+        judgment = settling(self._store, self._name, token, Said(kind="preferred", body=body, active_ms=active_ms))
+        done = self._store.submit(self._name, token, judgment)
         self._question = None
         return done
 
@@ -207,7 +207,7 @@ def claim_comparison(store: Store, name: str, judge: str) -> Question | None:
     return None
 
 
-def settling(store: Store, name: str, token: str, said: Said) -> Said:
+def settling(store: Store, name: str, token: str, judgment: Said) -> Said:
     """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
 
     Raises
@@ -218,7 +218,7 @@ def settling(store: Store, name: str, token: str, said: Said) -> Said:
     claimed = store.shown(name, token)
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k_of(store, name))
-    body = dict(said.body)
+    body = dict(judgment.body)
     asked = labelling.ask()
     if body.get("what") == "compared" and asked is not None:
         first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
@@ -228,7 +228,7 @@ def settling(store: Store, name: str, token: str, said: Said) -> Said:
             raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
-    return replace(said, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
+    return replace(judgment, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
 
 
 def compared(store: Store, name: str, judge: str) -> Compared:
@@ -254,19 +254,19 @@ def compared(store: Store, name: str, judge: str) -> Compared:
 
 
 def compare_all(
-    store: Store, name: str, judge: str, oracle: Mapping[Pair, int], *, limit: int | None, unjudged: str
+    store: Store, name: str, judge: str, truth: Mapping[Pair, int], *, limit: int | None, unjudged: str
 ) -> Iterator[tuple[Acknowledged, str]]:
     """Compare by the grades that a file has, a tie where they are equal, until nothing is left or so many are done.
 
     Raises
     ------
     InputError
-        Where the oracle has no grade of a document that is asked for, unless such documents are irrelevant.
+        Where the truth has no grade of a document that is asked for, unless such documents are irrelevant.
     """
     work, n_done = Comparing(store, name, judge), 0
     while (limit is None or n_done < limit) and (question := work.ask()) is not None:
         sides = (question.first, question.second)
-        grades = [oracle.get((question.query, doc), -1) for doc in sides]
+        grades = [truth.get((question.query, doc), -1) for doc in sides]
         if min(grades) < 0 and unjudged == "error":
             doc = sides[grades.index(min(grades))]
             raise InputError(

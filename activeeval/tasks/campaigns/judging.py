@@ -22,7 +22,7 @@ def claim(store: Store, name: str, judge: str) -> Claimed | None:
     return None if question is None else question.claimed
 
 
-def submit(store: Store, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
+def submit(store: Store, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
     """Store what a judge says of an item, or of two documents; see `Store.submit`.
 
     Raises
@@ -30,25 +30,25 @@ def submit(store: Store, name: str, token: str, said: Said, key: str | None = No
     InputError
         Where nobody can say that of what was given out under the token.
     """
-    return store.submit(name, token, _checked(store, name, token, said), key)
+    return store.submit(name, token, _checked(store, name, token, judgment), key)
 
 
 def submit_and_claim(
-    store: Store, name: str, token: str, said: Said, key: str | None = None
+    store: Store, name: str, token: str, judgment: Said, key: str | None = None
 ) -> tuple[Acknowledged, Claimed | None]:
     """Do `submit` and `claim` of the same judge, of items in one transaction."""
     if not is_compared(store, name):
-        return store.submit_and_claim(name, token, _checked(store, name, token, said), key)
-    done = submit(store, name, token, said, key)
+        return store.submit_and_claim(name, token, _checked(store, name, token, judgment), key)
+    done = submit(store, name, token, judgment, key)
     return done, claim(store, name, done.event.judge)
 
 
-def _checked(store: Store, name: str, token: str, said: Said) -> Said:
+def _checked(store: Store, name: str, token: str, judgment: Said) -> Said:
     """Return what is said as the store takes it; of a comparison with the documents that it is of."""
-    if said.kind == "judged" and is_compared(store, name):
+    if judgment.kind == "judged" and is_compared(store, name):
         raise InputError(f"campaign {name}: its documents are compared, not graded")
-    if said.kind != "preferred":
-        return said
+    if judgment.kind != "preferred":
+        return judgment
     from activeeval.tasks.campaigns.comparing import settling
 
-    return settling(store, name, token, said)
+    return settling(store, name, token, judgment)

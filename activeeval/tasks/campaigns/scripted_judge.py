@@ -48,7 +48,7 @@ def judge_all(
     store: Store,
     name: str,
     judge: str,
-    oracle: Mapping[Pair, int],
+    truth: Mapping[Pair, int],
     *,
     limit: int | None = None,
     unjudged: str = "error",
@@ -60,20 +60,20 @@ def judge_all(
     Raises
     ------
     InputError
-        Where the oracle has no grade of an item that is asked for, unless such items are irrelevant.
+        Where the truth has no grade of an item that is asked for, unless such items are irrelevant.
     """
     if is_compared(store, name):
         from activeeval.tasks.campaigns.comparing import compare_all
 
-        yield from (Answered(*done) for done in compare_all(store, name, judge, oracle, limit=limit, unjudged=unjudged))
+        yield from (Answered(*done) for done in compare_all(store, name, judge, truth, limit=limit, unjudged=unjudged))
         return
     item = store.claim(name, judge) if limit is None or limit > 0 else None
     n_done = 0
     while item is not None:
-        grade = oracle.get((item.query_id, item.doc_id), -1)
+        grade = truth.get((item.query_id, item.doc_id), -1)
         if grade < 0 and unjudged == "error":
             pairs = [(unit.query_id, place.doc_id) for unit in store.units(name) for place in unit.places]
-            n_missing = sum(oracle.get(pair, -1) < 0 for pair in pairs)
+            n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {item.doc_id!r} of query {item.query_id!r}"
             raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
         n_done += 1
