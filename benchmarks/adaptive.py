@@ -2,8 +2,8 @@
 
 Nothing is known at first: the first round, a fifth of the budget, is drawn with the uniform model and its query factor.
 What it says trains a mixture (a logit of the features and one of the rankers' own scores, recalibrated by a query
-factor), which the next round is drawn with; weights are planned (`activeeval.campaign.rounds`). Total budget a tenth of
-judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and ERR@10.
+factor), which the next round is drawn with; weights are planned (`activeeval.campaign.together`). Total budget a tenth
+of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and ERR@10.
 
 Efficiency is the squared error of passive over a design's, at the same budget. *Informed* is the design with a forest
 that was trained on labels of other queries, which cost nothing here, *fixed* the one with the uniform model and its
@@ -28,7 +28,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
-from activeeval.campaign.rounds import Rounds, planned_weights
+from activeeval.campaign.rounds import Rounds
+from activeeval.campaign.together import planned_weights
 from activeeval.cases.columns import given_columns
 from activeeval.cases.inputs import Workload
 from activeeval.cases.modelling import uniform_beliefs

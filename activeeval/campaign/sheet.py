@@ -71,17 +71,17 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
     judged = Campaign(campaign.design, key=int(campaign.key), rules=rules)
     judged.ask_all()
-    for item, grades in _said(judged, sheets, policy).items():
+    for item, grades in _grades_by_judge(judged, sheets, policy).items():
         for judge, grade in grades.items():
             judged.add(item, None if grade == CANNOT else grade, judge=judge)
     return judged
 
 
-def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
+def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
     """Return what each judge says of every item of a campaign's units; nobody where it waits."""
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
-    said: dict[int, dict[str, int]] = {}
+    by_item: dict[int, dict[str, int]] = {}
     first: dict[frozenset[tuple[str, str, int, str]], str] = {}
     for name, sheet in sheets.items():
         nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
@@ -95,14 +95,14 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
                 raise InputError(
                     f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
                 )
-            grades = said.setdefault(item, {})
+            grades = by_item.setdefault(item, {})
             if grade != EMPTY:
                 add_grade(grades, judge_name(judge) or nobody, grade, f"{where}: {pool.place(item)}", policy)
-    lost = [item for item in places.values() if item not in said]
+    lost = [item for item in places.values() if item not in by_item]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
         raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
-    return said
+    return by_item
 
 
 def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:

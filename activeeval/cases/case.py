@@ -201,12 +201,8 @@ def prepare(
         workload = workload.without_labels()
     elif not (workload.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
-    workload = workload.with_costs(judging_costs(choices.judging, workload.pool), choices.overhead)
+    workload = _weighed(choices, workload, update_rng)
     notes += cost_notes(choices.judging, workload.pool)
-    if choices.traffic is not None:
-        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
-    if choices.index_update is not None:
-        workload = workload.updated_index(choices.index_update, update_rng)
     known, known_notes = _known(choices, workload)
     notes += known_notes
     if known is not None and workload.training is None:
@@ -258,6 +254,14 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int 
     elif judged is not None:
         workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
     return workload, depth
+
+
+def _weighed(choices: Choices, workload: Workload, rng: np.random.Generator) -> Workload:
+    """Return the workload with what judging costs, how often queries are asked, and the ranking of a later index."""
+    workload = workload.with_costs(judging_costs(choices.judging, workload.pool), choices.overhead)
+    if choices.traffic is not None:
+        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
+    return workload if choices.index_update is None else workload.updated_index(choices.index_update, rng)
 
 
 def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[Note]:

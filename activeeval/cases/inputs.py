@@ -266,8 +266,8 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
         raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
     features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return Training(features, data.grades, queries, scores=said)
+    held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=held)
 
 
 def from_tables(

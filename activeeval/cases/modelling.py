@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -35,6 +35,14 @@ of one ranking (a tenth of the pool, an overhead of five items) rises from 1.8, 
 passive); benchmarks/results/uniform-factor.json has the rest. Given probabilities that no label recalibrates go
 without: on them it wins as much for DCG, but loses a third for ERR on OHSUMED (436 to 290).
 """
+
+
+class MethodModel(TypedDict):
+    """The grade model as `Method.design` takes it, argument by argument."""
+
+    grade_probs: Floats
+    factor: QueryFactor | None
+    extra_probs: list[Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +86,8 @@ class GradeBeliefs:
         marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
-    def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
-        """Return `grade_probs`, `factor` and `extra_probs` for a method, with a column for each of ``n_grades`` grades.
+    def for_method(self, method: Method, n_grades: int) -> MethodModel:
+        """Return what a method takes of the model, with a column for each of ``n_grades`` grades.
 
         The paper's methods take grades as independent; grades that no label has get 0, or their
         uniform share.

@@ -124,7 +124,7 @@ class Judging(Protocol):
         return
 
     @property
-    def about_labels(self) -> list[str]:
+    def about_labels(self) -> list[Note]:
         """What to know of labels that are written out for other tools."""
         return []
 
@@ -256,9 +256,9 @@ class ByComparisons(Judging):
         raise InputError(f"campaign {name}: holds ranks, which are no known grades")
 
     @property
-    def about_labels(self) -> list[str]:
+    def about_labels(self) -> list[Note]:
         """What other tools would take them for."""
-        return [f"grades stand for ranks, the first of {self.k} for the largest: they are no relevance"]
+        return [Note("ranks as grades", {"k": self.k})]
 
 
 def judging_of(measures: Iterable[Any]) -> Judging:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.report.rendering import Cell, Row
+from activeeval.report.words import text_of
 from activeeval.results import Figure
 
 if TYPE_CHECKING:
     from activeeval.design import Design
+    from activeeval.gains import LearnedGains
     from activeeval.planning import MeasurePlan
     from activeeval.simulation import AtOnce, Summary
 
@@ -122,6 +125,16 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         none = np.exp(np.bincount(owners, np.log1p(-inside), minlength=n))
     return np.asarray(np.bincount(owners, a * order.costs, minlength=n) + pi * (1 - none) * order.overheads)
+
+
+def gains_record(learned: LearnedGains) -> Mapping[str, object]:
+    """Return the fields of a gains file: counts of pairs beside the rest, cautions as sentences, no empty band."""
+    record: dict[str, object] = {}
+    for name, value in asdict(learned).items():
+        record |= value if name == "pairs" else {name: value}
+    record["cautions"] = [text_of(caution) for caution in learned.cautions]
+    bands = {"intervals": learned.intervals, "stability": learned.stability}
+    return {name: value for name, value in record.items() if bands.get(name, value) is not None or name not in bands}
 
 
 class GainsBand(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.report import learned_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -42,7 +43,7 @@ def in_backticks(parameter: str) -> str:
     return f"`{parameter}`"
 
 
-def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
+def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
     """Return the sentence of a note, or of a caution without its level; a code without words as it is.
 
     Parameters
@@ -55,14 +56,14 @@ def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) 
     >>> text_of(Caution("note", "early", {"share": 0.5}))
     'an early reading, of 50% of the planned budget'
     """
-    if said.code == "input":
-        rest = dict(said.numbers)
+    if note.code == "input":
+        rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    words = _CAUTIONS.get(said.code) or _NOTES.get(said.code)
+    words = _CAUTIONS.get(note.code) or _NOTES.get(note.code) or learned_words.CAUTIONS.get(note.code)
     if words is None:
-        return str(Note(said.code, said.numbers))
-    template = words if isinstance(words, str) else words(said.numbers)
-    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in said.numbers.items()}
+        return str(Note(note.code, note.numbers))
+    template = words if isinstance(words, str) else words(note.numbers)
+    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in note.numbers.items()}
     return template.format(**numbers, option=_Named(written))
 
 
@@ -77,11 +78,11 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
     return f"{caution.level}: {text_of(caution, written)}"
 
 
-def worded(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
+def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
     """Return a caution, or a note as one of the lowest level, with its sentence."""
-    level = said.level if isinstance(said, Caution) else "note"
-    numbers = {name: _plain(value) for name, value in said.numbers.items()}
-    return Worded(level=level, code=said.code, text=text_of(said, written), numbers=numbers)
+    level = note.level if isinstance(note, Caution) else "note"
+    numbers = {name: _plain(value) for name, value in note.numbers.items()}
+    return Worded(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:
@@ -156,6 +157,15 @@ def _small_segments(numbers: Mapping[str, Any]) -> str:
 
 def _rounds(numbers: Mapping[str, Any]) -> str:
     return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
+
+
+def _policies(numbers: Mapping[str, Any]) -> str:
+    named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
+    return f"the fourth column is the policy: {', '.join(named)}"
+
+
+_LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
+_MEAN_GAIN = "lower median (estimates take the mean gain)"
 
 
 def _pilots(numbers: Mapping[str, Any]) -> str:
@@ -274,6 +284,28 @@ _NOTES: dict[str, Words] = {
     "rounds": _rounds,
     "corrected grades": "{n} grades were corrected since a later round was drawn, and count as now",
     "first round alone": "read from the first round alone: {n} more wait for judgments",
+    # of a campaign
+    "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
+    "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
+    # of a campaign written out
+    "judgments written": "{n} judgments",
+    "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
+    "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
+    "later blocks left out": "{n} judgments of blocks that are not complete are left out",
+    "policies by number": _policies,
+    "events written": "{n} events",
+    "judgments by judge": "{n} judgments, one row each judge",
+    "truths written": "the truths of {n} queries",
+    "weights written": "{n} items of the sample, with the probabilities of all of it",
+    "known grades left out": "{n} grades known before are not in it, prels has them",
+    "queries of one text": "{n} queries have the text of another: Quepid takes them for one",
+    "ratings written": "{n} ratings",
+    "request written": "{n} queries; set INDEX and the query for your index",
+    "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
+    "are, without weights: for relative looks, no estimate",
+    "grade of judges": lambda numbers: (
+        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n}} judges"
+    ),
     # why a comparison stays undecided
     "open by cannot": "the items that could not be judged leave it open",
     "nothing bounded": "these judgments bound nothing: more queries have to be judged",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from activeeval.campaign.labels import Progress
 from activeeval.cases.systems import direction
@@ -15,6 +16,7 @@ from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
+from activeeval.tasks.samples import Sample
 
 Rows = list[dict[str, Cell]]
 
@@ -78,6 +80,34 @@ class Estimates:
         notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
         return notes + ([f"Grade model: {self.model}."] if self.model else [])
 
+    @classmethod
+    def of(
+        cls,
+        read: Sequence[Sample],
+        answered: tuple[list[Answer], list[Note]],
+        *,
+        progress: Progress,
+        agreement: Agreement,
+        policy: str,
+        scope: str,
+        kind: str,
+        confidence: float,
+    ) -> Self:
+        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        answers, notes = answered
+        return cls(
+            answers=answers,
+            notes=notes,
+            places=places(read[0].systems, answers) if len(read) == 1 else [],
+            progress=progress,
+            agreement=agreement,
+            policy=policy,
+            scope=scope,
+            kind=kind,
+            confidence=confidence,
+            model=read[0].model,
+        )
+
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
         rows = [
@@ -102,21 +132,19 @@ def estimate(
     """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
     samples, progress, agreement = judged_rounds(rounds, policy)
     if len(samples) > 1:
-        answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:
         asked = samples[0].asked(measures, questions, contrasts)
-        answered, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    return Estimates(
-        answers=answered,
-        notes=notes,
-        places=places(samples[0].systems, answered) if len(samples) == 1 else [],
+        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates.of(
+        samples,
+        answered,
         progress=progress,
         agreement=agreement,
         policy=policy,
         scope=scope,
         kind=kind,
         confidence=confidence,
-        model=samples[0].model,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
 from activeeval.cases.inputs import Workload, from_tables, sampled_measure
-from activeeval.cases.modelling import uniform_beliefs
+from activeeval.cases.modelling import MethodModel, uniform_beliefs
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
@@ -191,12 +191,12 @@ def _evaluation(runs: Sequence[Any], judgments: Any, measure: str | Measure, opt
         design = _with_budget(design, target, budget)
     if is_scored:
         return _scored(target, workload, chosen.name)
-    oracle = _Oracle(judgments if callable(judgments) else _lookup(workload))
+    judge = _RememberingJudge(judgments if callable(judgments) else _lookup(workload))
     campaign = Campaign(design, rng=options.get("rng", 0))
     while (drawn := campaign.ask()) is not None:
-        campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
+        campaign.tell(drawn, judge(drawn.query_id, list(drawn.item_ids)))
     if options.get("unjudged", "error") == "error":
-        check_judged(oracle.missing, oracle.n_asked, "asked for")
+        check_judged(judge.missing, judge.n_asked, "asked for")
     pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
     notes = (*workload.notes, *pool.notes)
     return _both(target, replace(pool, notes=notes), replace(population, notes=notes))
@@ -261,7 +261,7 @@ def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> 
     return default_method(target.measure)
 
 
-def _uniform(target: Target, max_grade: int | None, method: Method) -> dict[str, Any]:
+def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
     """Return what a method takes where nothing was trained."""
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
@@ -279,7 +279,7 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
 
 
 @dataclass(slots=True, eq=False)
-class _Oracle:
+class _RememberingJudge:
     """A judge whose −1, an item without a judgment, is remembered and handed on as grade 0.
 
     So the campaign goes on to its end and all that is missing is counted before an estimate is given.

@@ -12,7 +12,7 @@ from activeeval.errors import InputError, shown
 from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
-from activeeval.judgments.reading import is_truths
+from activeeval.judgments.forms import is_truths
 from activeeval.judgments.truths import check_depth
 from activeeval.pool.texts import Texts
 

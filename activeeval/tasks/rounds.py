@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.rounds import Believe, read_together, round_weights
+from activeeval.campaign.rounds import Believe
+from activeeval.campaign.together import read_together, round_weights
 from activeeval.cases.inputs import Workload
 from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method
@@ -96,12 +97,12 @@ def round_answers(
     Parameters
     ----------
     is_campaign : bool
-        See `activeeval.campaign.rounds.read_together`.
+        See `activeeval.campaign.together.read_together`.
 
     Raises
     ------
     InputError, StateError
-        As `activeeval.campaign.rounds.read_together`, and where a round does not reach a question.
+        As `activeeval.campaign.together.read_together`, and where a round does not reach a question.
     """
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest

@@ -16,7 +16,7 @@ import pytest
 from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
-from activeeval.campaign.rounds import planned_weights, round_weights
+from activeeval.campaign.together import planned_weights, round_weights
 from activeeval.errors import InputError
 from activeeval.io.text.trec import read_prels, read_qrels
 from activeeval.judgments import read

@@ -13,7 +13,7 @@ from activeeval.cases.budgets import Budget
 from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
 from activeeval.store import open_store
-from activeeval.tasks.campaigns.drawing import draw_campaign, draw_round, known_of
+from activeeval.tasks.campaigns.drawing import CampaignDrawing, known_of
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for
 
@@ -80,16 +80,17 @@ def test_a_campaign_and_its_rounds_are_drawn_into_a_store(store):
         return nullcontext(store)
 
     notes = []
-    sample, made = draw_campaign(opened, "week", "here", CHOICES, SMALL, Rules(), say=notes.append)
+    draws = CampaignDrawing(opened=opened, name="week", place="here", say=notes.append)
+    sample, made = draws.new(CHOICES, SMALL, Rules())
     n_items = sum(len(unit.items) for unit in sample.campaign.planned)
     assert (made.campaign, made.db, made.seed, made.version, made.items) == ("week", "here", 1, 1, n_items)
     assert "to judge" in [note.code for note in notes]
     with pytest.raises(StateError, match="items wait"):
-        draw_round(opened, "week", "here", CHOICES, SMALL)
+        draws.further_round(CHOICES, SMALL)
     list(judge_all(store, "week", "ann", GRADES))
     before = {(query, doc) for query, docs, _ in units_of(sample) for doc in docs}
     assert {row[:3] for row in known_of(store, "week", "week").grades} == {(*pair, GRADES[pair]) for pair in before}
-    further, grown = draw_round(opened, "week", "here", CHOICES, SMALL)
+    further, grown = draws.further_round(CHOICES, SMALL)
     new = {(query, doc) for query, docs, _ in units_of(further) for doc in docs}
     assert new
     assert not new & before

@@ -36,6 +36,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     \b
     activeeval campaign status week1 -o jsonl
     """
+    from activeeval.report.words import text_of
     from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import intervals, reached
     from activeeval.tasks.campaigns.status import status as status_of
@@ -46,7 +47,8 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         row = status_of(state, store).row()
     now, lines = [], []
     try:
-        now, lines = [asdict(interim) for interim in intervals(state, confidence)], [reached(state)]
+        now, goal = [asdict(interim) for interim in intervals(state, confidence)], reached(state)
+        lines = [] if goal is None else [text_of(goal)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
         lines = [complaint(problem, click.get_current_context().command)]
     if form == "text":
@@ -63,7 +65,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
             output.emit(now, form, places)
     else:
         output.emit([row | line for line in now] or [row], form, places)
-    for line in filter(None, lines):
+    for line in lines:
         output.say(line)
     if state.block == 0:
         output.say("no block is complete yet: there is nothing that may be read")
@@ -141,14 +143,14 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
         whole = out or f"{folder}/{kind}.csv"
-        last, notes = write(store, name, kind, whole, as_of)
+        written = write(store, name, kind, whole, as_of)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
-    for note in notes:
-        output.say(note)
+    output.say_notes([written.content], f"as of event {written.as_of}: ")
+    output.say_notes(written.notes)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": last}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": written.as_of}], form)
 
 
 @click.command()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any
+from typing import Self
 
 import numpy as np
 
@@ -19,13 +19,65 @@ from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.ranked_sheets import check_held
 
-Row = dict[str, Any]
 Answer = tuple[str, str, Said, str | None, int | None]
 WHY = "as the file says"
 
 
-def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> Row:
-    """Write the sheet of what waits in the lowest block that is not complete; return its name, block and size.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSheet:
+    """A sheet that was written: its name, its number of items, their block, and as of which event.
+
+    Attributes
+    ----------
+    sheet : str
+    items, block, as_of : int
+    """
+
+    sheet: str
+    items: int
+    block: int
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenFile:
+    """What became of the judgments of a file.
+
+    Attributes
+    ----------
+    file : str
+    stored, replaced, repeated : int
+        Judgments that were stored, how many of them in place of an earlier one, and those that were there already.
+    late : dict of str to int
+        By reason how many are kept and do not count.
+    foreign : int
+        Those of items that were never drawn and are not kept.
+    """
+
+    file: str
+    stored: int
+    replaced: int
+    repeated: int
+    late: Mapping[str, int]
+    foreign: int
+
+    @classmethod
+    def of(cls, file: str, n_read: int, done: Sequence[Acknowledged]) -> Self:
+        """Count what the store says of as many judgments as were read from a file."""
+        fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
+        late = Counter(event.reason for event in fresh if event.kind == "late")
+        return cls(
+            file=file,
+            stored=len(fresh) - late.total(),
+            replaced=sum(event.supersedes is not None for event in fresh),
+            repeated=len(done) - len(fresh),
+            late=dict(late),
+            foreign=n_read - len(done),
+        )
+
+
+def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> WrittenSheet:
+    """Write the sheet of what waits in the lowest block that is not complete.
 
     Parameters
     ----------
@@ -48,7 +100,7 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
     write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
-    return {"sheet": path, "items": len(rows), "block": block, "as_of": state.as_of}
+    return WrittenSheet(sheet=path, items=len(rows), block=block, as_of=state.as_of)
 
 
 def _check_takes_sheets(state: CampaignState, judge: str | None) -> None:
@@ -82,7 +134,7 @@ def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
 
 def take_files(
     store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, keep_foreign: bool = False
-) -> list[Row]:
+) -> list[TakenFile]:
     """Store the judgments of files, all of them or none; return what became of each.
 
     Parameters
@@ -90,13 +142,6 @@ def take_files(
     keep_foreign : bool
         Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
         of a whole collection these are nearly all.
-
-    Returns
-    -------
-    list of dict
-        By file how many judgments were ``stored``, how many of them ``replaced`` an earlier one, how many were
-        ``repeated``, by reason how many are kept and do not count, ``late``, and how many are of items that were never
-        drawn and are not kept, ``foreign``.
 
     Raises
     ------
@@ -115,7 +160,7 @@ def take_files(
     for (path, *_), events in zip(parts, stored, strict=True):
         done[path] += events
     n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()}
-    return [{"file": path, **_counts(events), "foreign": n_read[path] - len(events)} for path, events in done.items()]
+    return [TakenFile.of(path, n_read[path], events) for path, events in done.items()]
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
@@ -123,17 +168,6 @@ def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) ->
     drawn = {(unit.query_id, place.doc_id) for unit in units for place in unit.places}
     kept = {who: [answer for answer in answers if answer[:2] in drawn] for who, answers in by_judge.items()}
     return {who: answers for who, answers in kept.items() if answers}
-
-
-def _counts(done: Sequence[Acknowledged]) -> Row:
-    fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
-    late = Counter(event.reason for event in fresh if event.kind == "late")
-    return {
-        "stored": len(fresh) - late.total(),
-        "replaced": sum(event.supersedes is not None for event in fresh),
-        "repeated": len(done) - len(fresh),
-        "late": dict(late),
-    }
 
 
 class _Drawn:

@@ -171,8 +171,8 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        said = Said(kind="preferred", body=body, active_ms=active_ms)
-        done = self._store.submit(self._name, token, settling(self._store, self._name, token, said, self._k))
+        judgment = Said(kind="preferred", body=body, active_ms=active_ms)
+        done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
         return done
 
@@ -202,7 +202,7 @@ def claim_comparison(store: Store, name: str, judge: str, k: int) -> Question | 
     return None
 
 
-def settling(store: Store, name: str, token: str, said: Said, k: int) -> Said:
+def settling(store: Store, name: str, token: str, judgment: Said, k: int) -> Said:
     """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
 
     Parameters
@@ -218,7 +218,7 @@ def settling(store: Store, name: str, token: str, said: Said, k: int) -> Said:
     claimed = store.shown(name, token)
     events = store.events(name, claimed.seq, unit=claimed.unit)
     labelling, docs = _labelling(events, claimed.judge, k)
-    body = dict(said.body)
+    body = dict(judgment.body)
     asked = labelling.ask()
     if body.get("what") == "compared" and asked is not None:
         first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
@@ -228,7 +228,7 @@ def settling(store: Store, name: str, token: str, said: Said, k: int) -> Said:
             raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
-    return replace(said, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
+    return replace(judgment, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
 
 
 def compared(store: Store, name: str, judge: str, k: int) -> Compared:

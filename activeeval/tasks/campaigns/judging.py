@@ -17,7 +17,7 @@ class Desk(Protocol):
     def claim(self, judge: str) -> Claimed | None:
         """Give a judge the next thing to judge; None where there is nothing for him."""
 
-    def submit(self, token: str, said: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of what was given out under a token; see `Store.submit`.
 
         Raises
@@ -26,7 +26,9 @@ class Desk(Protocol):
             Where nobody can say that of it.
         """
 
-    def submit_and_claim(self, token: str, said: Said, key: str | None = None) -> tuple[Acknowledged, Claimed | None]:
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge."""
 
     def documents(self, claimed: Claimed) -> list[str]:
@@ -47,13 +49,15 @@ class Grading(Desk):
         """Give a judge the next item."""
         return self.store.claim(self.name, judge)
 
-    def submit(self, token: str, said: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item."""
-        return self.store.submit(self.name, token, self._checked(said), key)
+        return self.store.submit(self.name, token, self._checked(judgment), key)
 
-    def submit_and_claim(self, token: str, said: Said, key: str | None = None) -> tuple[Acknowledged, Claimed | None]:
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
         """Do both in one transaction."""
-        return self.store.submit_and_claim(self.name, token, self._checked(said), key)
+        return self.store.submit_and_claim(self.name, token, self._checked(judgment), key)
 
     def documents(self, claimed: Claimed) -> list[str]:
         """Return the item's."""
@@ -63,10 +67,10 @@ class Grading(Desk):
         """Return the grade of the item."""
         return Said(kind="judged", grade=grades[0])
 
-    def _checked(self, said: Said) -> Said:
-        if said.kind == "preferred":
+    def _checked(self, judgment: Said) -> Said:
+        if judgment.kind == "preferred":
             raise InputError(f"campaign {self.name}: its items are graded, not compared")
-        return said
+        return judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +89,21 @@ class Comparisons(Desk):
         question = claim_comparison(self.store, self.name, judge, self.k)
         return None if question is None else question.claimed
 
-    def submit(self, token: str, said: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of two documents, with what it settles."""
         from activeeval.tasks.campaigns.comparing import settling
 
-        if said.kind == "judged":
+        if judgment.kind == "judged":
             raise InputError(f"campaign {self.name}: its documents are compared, not graded")
-        if said.kind == "preferred":
-            said = settling(self.store, self.name, token, said, self.k)
-        return self.store.submit(self.name, token, said, key)
+        if judgment.kind == "preferred":
+            judgment = settling(self.store, self.name, token, judgment, self.k)
+        return self.store.submit(self.name, token, judgment, key)
 
-    def submit_and_claim(self, token: str, said: Said, key: str | None = None) -> tuple[Acknowledged, Claimed | None]:
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
         """Do one after the other: what is next follows from what was said."""
-        done = self.submit(token, said, key)
+        done = self.submit(token, judgment, key)
         return done, self.claim(done.event.judge)
 
     def documents(self, claimed: Claimed) -> list[str]:
@@ -124,13 +130,13 @@ def claim(store: Store, name: str, judge: str) -> Claimed | None:
     return desk_of(store, name).claim(judge)
 
 
-def submit(store: Store, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
+def submit(store: Store, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
     """Store what a judge says of an item, or of two documents; see `Desk.submit`."""
-    return desk_of(store, name).submit(token, said, key)
+    return desk_of(store, name).submit(token, judgment, key)
 
 
 def submit_and_claim(
-    store: Store, name: str, token: str, said: Said, key: str | None = None
+    store: Store, name: str, token: str, judgment: Said, key: str | None = None
 ) -> tuple[Acknowledged, Claimed | None]:
     """Do `submit` and `claim` of the same judge, of items in one transaction."""
-    return desk_of(store, name).submit_and_claim(token, said, key)
+    return desk_of(store, name).submit_and_claim(token, judgment, key)

@@ -48,7 +48,7 @@ def judge_all(
     store: Store,
     name: str,
     judge: str,
-    oracle: Mapping[Pair, int],
+    truth: Mapping[Pair, int],
     *,
     limit: int | None = None,
     unjudged: str = "error",
@@ -60,24 +60,24 @@ def judge_all(
     Raises
     ------
     InputError
-        Where the oracle has no grade of an item that is asked for, unless such items are irrelevant.
+        Where the truth has no grade of an item that is asked for, unless such items are irrelevant.
     """
     desk = desk_of(store, name)
     item = desk.claim(judge) if limit is None or limit > 0 else None
     n_done = 0
     while item is not None:
         docs = desk.documents(item)
-        grades = [oracle.get((item.query_id, doc), -1) for doc in docs]
+        grades = [truth.get((item.query_id, doc), -1) for doc in docs]
         if min(grades) < 0 and unjudged == "error":
             pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
-            n_missing = sum(oracle.get(pair, -1) < 0 for pair in pairs)
+            n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"
             raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
         n_done += 1
-        said = desk.answer(docs, [max(grade, 0) for grade in grades])
+        judgment = desk.answer(docs, [max(grade, 0) for grade in grades])
         if limit is not None and n_done == limit:
-            yield Answered(desk.submit(item.token, said), item.token)
+            yield Answered(desk.submit(item.token, judgment), item.token)
             return
-        done, following = desk.submit_and_claim(item.token, said)
+        done, following = desk.submit_and_claim(item.token, judgment)
         yield Answered(done, item.token)
         item = following

@@ -11,7 +11,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign, Rules, Unit
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.rounds import check_rounds
+from activeeval.campaign.together import check_rounds
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement
