@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ _HEAVY = 30.0
 _SAFE_SHARE = 0.1
 _NAMES = ("method", "model", "what")
 _WIDE = 1000
+_COLUMNS = 100
 _MOST_TOLD = 6
 """Estimates of which the same is said, but for numbers, in lines of their own."""
 _NUMBER = re.compile(r"\d[\d.]*")
@@ -119,6 +121,18 @@ def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
 
     for note in notes:
         say(before + text_of(note, option_here))
+
+
+def show_notes(notes: Iterable[Note | Caution]) -> None:
+    """Print what a command answers first, each note a sentence on stdout, and a blank line."""
+    from activeeval.report.words import text_of
+
+    settle()
+    for note in notes:
+        text = visible(text_of(note, option_here))
+        wrapped = textwrap.wrap(text, _COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        click.echo("\n".join(wrapped))
+    click.echo()
 
 
 def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:

@@ -203,9 +203,7 @@ def _by_draws(
 def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> Way:
     """Return how a design spends a budget on the target of one of its readings."""
     plan = _unmodelled(Places.of_order(order), order, values)
-    return ByLevels(
-        plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan
-    )
+    return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan)
 
 
 @_drawn_way.register
