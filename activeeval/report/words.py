@@ -176,17 +176,16 @@ def _pilots(numbers: Mapping[str, Any]) -> str:
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
-    everything = ", all there are," if numbers["everything"] else ""
+    everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g} hours)"
     return f"{{budget:,}} {{unit}}{everything}{hours}"
 
 
-def _each(numbers: Mapping[str, Any], *, with_range: bool = False) -> str:
+def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
     """Return the half-width of each of some questions; of many the first ones."""
     n = len(numbers["names"])
     shown = [
-        f"{{names[{k}]}} ± {{half_widths[{k}]:.3g}}"
-        + (f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})" if with_range else "")
+        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})" if with_range else "")
         for k in range(min(n, _MOST_NAMED))
     ]
     return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
@@ -221,8 +220,10 @@ _MUCH = 1.5
 
 def _planned(numbers: Mapping[str, Any]) -> str:
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
-    text = f"to expect: {_each(numbers, with_range=True)}; {{n_queries:,.0f}} queries"
-    return f"{text}; of all queries ± {{of_all:.3g}}" if any(wide > _MUCH * half for wide, half in scopes) else text
+    text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
+    if any(wide > _MUCH * half for wide, half in scopes):
+        text += f"; about all queries that these are a sample of: {_each(numbers, 'of_all')}"
+    return text
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
