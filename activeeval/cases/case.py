@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +157,7 @@ class Case:
             budget=budget,
             expected=expected,
             judged=self.known if chosen.scheme.takes_known else None,
-            weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
+            weights=target_weights(weights, len(asked)),
             defensive_share=defensive_share,
         )
 
@@ -228,6 +228,13 @@ def prepare(
         judging=choices.judging,
         notes=tuple(notes),
     )
+
+
+def target_weights(weights: str, n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
+    """Return what `Method.design` takes for a word that says how targets are balanced; see `Case.design`."""
+    words: dict[str, Sequence[float] | Literal["minimax"] | None]
+    words = {"equal": None, "sum": [1.0] * n_targets, "minimax": "minimax"}
+    return words[weights]
 
 
 def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:

@@ -22,7 +22,8 @@ QUESTIONS += "each alone"
 _AS_MADE = "repeatable. Default: what it was made for."
 
 
-def _question_option(text: str) -> Callable[[Any], Any]:
+def question_option(text: str) -> Callable[[Any], Any]:
+    """Return the option that says what is asked of the rankings."""
     return click.option("--question", "questions", multiple=True, type=QUESTION, help=text)
 
 
@@ -41,7 +42,7 @@ queries_option = click.option(
 _OPTIONS = (
     inputs.measures_option,
     inputs.judging_option,
-    _question_option(f"{QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is."),
+    question_option(f"{QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is."),
     inputs.weights_option,
     method_option,
     click.option(
@@ -72,7 +73,7 @@ _TARGETS = (
 
 _OF_A_READING = (
     click.option("--measure", "measures", multiple=True, help=f"Any that the sample reaches; {_AS_MADE}"),
-    _question_option(f"{QUESTIONS}; {_AS_MADE}"),
+    question_option(f"{QUESTIONS}; {_AS_MADE}"),
 )
 
 

@@ -178,25 +178,54 @@ def _pilots(numbers: Mapping[str, Any]) -> str:
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
-    everything = ", all there are," if numbers["everything"] else ""
+    everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g} hours)"
-    return f"{{budget:,}} {{unit}}{everything}{hours} by {{method}}"
+    return f"{{budget:,}} {{unit}}{everything}{hours}"
 
 
-_TAKEN = "about {n_items:,.0f} items of {n_queries:,.0f} queries"
+def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
+    """Return the half-width of each of some questions; of many the first ones."""
+    n = len(numbers["names"])
+    shown = [
+        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})" if with_range else "")
+        for k in range(min(n, _MOST_NAMED))
+    ]
+    return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
-    between, first = "± {low:.3g} to {high:.3g}", _paid(numbers)
-    if numbers["goal"] is None:
-        first += f": {between}"
+    n, paid = len(numbers["names"]), _paid(numbers)
+    if numbers["goal"] is not None:
+        what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
+        first = f"{what} takes about {paid} ({{least:,.0f}} to {{most:,.0f}}) by {{method}}"
+    elif n == 1:
+        first = (
+            f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}} ({{lows[0]:.3g}} to {{highs[0]:.3g}})"
+        )
     else:
-        first = f"{{goal}} takes {first} ({{least:,.0f}} to {{most:,.0f}}), which give {between}"
-    few = " (fewer than {few} make a rough interval)" if numbers["n_queries"] < numbers["few"] else ""
-    random = "random queries judged whole are not as precise before all are judged"
+        first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
+    few = ", of {n_queries:,.0f} queries: fewer than {few} make a rough interval" if _is_few(numbers) else ""
+    random = "random queries judged whole are not as precise before all {of:,} queries are judged"
     if numbers["passive"] is not None:
         random = "random queries judged whole would need {passive:,.0f}, {times:.1f} times that"
-    return f"{first}: {_TAKEN}{few}; {random}"
+    return f"{first}{few}; {random}"
+
+
+def _is_few(numbers: Mapping[str, Any]) -> bool:
+    return bool(numbers["n_queries"] < numbers["few"])
+
+
+_MOST_NAMED = 4
+_MUCH = 1.5
+"""How many times as wide as for the pool an interval for all queries is, where both are said."""
+
+
+def _planned(numbers: Mapping[str, Any]) -> str:
+    scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
+    text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
+    if any(wide > _MUCH * half for wide, half in scopes):
+        text += f"; about all queries that these are a sample of: {_each(numbers, 'of_all')}"
+    return text
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
@@ -227,6 +256,8 @@ _CAUTIONS: dict[str, Words] = {
     "that lower or raise it most",
     "size": _size,
     "two units": _TWO_UNITS,
+    "dear": "{measure} with {budget:,.0f} {unit}: {n_queries:,.0f} queries, ± {half_width:.2g}; {instead} instead: "
+    "{instead_queries:,.0f} queries, ± {instead_half_width:.2g}",
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
 }
 _NOTES: dict[str, Words] = {
@@ -269,15 +300,19 @@ _NOTES: dict[str, Words] = {
     "of a collection",
     "comparisons": "the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
     "{per_hundred:.0f} of them, {minutes:.0f} minutes at {seconds:g} s each",
+    "planned": _planned,
     # of a plan
     "pilots": _pilots,
     "budget to take": _advice,
     "no interval to expect": lambda numbers: (
-        f"{_paid(numbers)} give no interval: {_TAKEN}, fewer than an estimate with a fit takes"
+        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f}} queries are fewer than an estimate "
+        "with a fit takes"
     ),
     "limits": _limits,
-    "population floor": "for all queries that these are a sample of, ± {half_width:.3g} remains however much is judged "
-    "of these",
+    "population floor": lambda numbers: (
+        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:,}} queries, whatever is judged of "
+        "them"
+    ),
     "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
     # of answers
     "small segments": _small_segments,

@@ -16,6 +16,8 @@ from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
 from activeeval.planning import Goal
 from activeeval.results import Caution, Note
+from activeeval.tasks.expected import expected_notes
+from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
 
 _SEED_BITS = 31
@@ -113,7 +115,8 @@ def draw_for(
     progress : callable
         Told what is next.
     say : callable
-        Told what to know of the case and of the budget, as soon as it is known; ``list.append`` keeps it.
+        Told what to know of the case, of the budget and of what the sample should come to, as soon as it is known;
+        ``list.append`` keeps it.
 
     Raises
     ------
@@ -132,14 +135,16 @@ def draw_for(
     progress("choosing what to judge")
     method, share = request.method, choices.defensive_share
     if isinstance(price, Goal):
-        from activeeval.tasks.plan import budget_for  # whoever has a budget waits for no planner
-
-        budget = budget_for(case, list(dict.fromkeys(request.measures)), price, method, share)
+        measures, asked = list(dict.fromkeys(request.measures)), request.questions
+        budget = budget_for(case, measures, price, method, share, questions=asked, weights=request.weights)
         say(GoalBudget(price, budget))
     else:
         budget = price
     made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
-    return Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    for expected in expected_notes(case, drawn.sample, share):
+        say(expected)
+    return drawn
 
 
 def texts_for(

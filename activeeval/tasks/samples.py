@@ -266,8 +266,7 @@ def draw(
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     check_differ(asked)
     check_open(*targets)
-    names = {default_method(target.measure).name for target in targets}
-    chosen = method or (names.pop() if len(names) == 1 else "depth")
+    chosen = method or default_method(*(target.measure for target in targets)).name
     try:
         paid = budget.of(*targets, known=case.known)
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
