@@ -129,8 +129,8 @@ def _show(
             what = "difference of two rankings" if plan.target.versus is not None else "one ranking"
             if len(of_measure) > 1:
                 what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
-            title = f"{plan.name}, {what}: {case.workload.pool.n_queries} queries, "
-            title += f"budgets in {case.workload.pool.cost_unit}"
+            title = f"{plan.name}, {what}: {case.inputs.pool.n_queries} queries, "
+            title += f"budgets in {case.inputs.pool.cost_unit}"
             output.show_table(plain_plan_rows(plan, **asked), title)
         output.say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
 
