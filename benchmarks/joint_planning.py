@@ -72,17 +72,17 @@ def dl_passages() -> JudgedPool:
     runs = [load_run(str(path)) for path in (*first, *(path for path in paths if path not in first))]
     qrels = load_qrels(str(home / "human.dl21.qrels.gz"))
     whole = from_tables(qrels, runs, evaluated=2, unjudged="irrelevant").cut_at(50)
-    workload = whole.held_out(1 / 3, np.random.default_rng(SEED))
-    beliefs = believe(workload, "forest", 3, np.random.default_rng(SEED), n_jobs=-1)
-    assert workload.versus is not None
-    return JudgedPool("DL passages", workload, workload.versus, beliefs, 3)
+    inputs = whole.held_out(1 / 3, np.random.default_rng(SEED))
+    beliefs = believe(inputs, "forest", 3, np.random.default_rng(SEED), n_jobs=-1)
+    assert inputs.versus is not None
+    return JudgedPool("DL passages", inputs, inputs.versus, beliefs, 3)
 
 
 def _llm_beliefs(pool: JudgedPool) -> GradeBeliefs:
     """Return what a language model's grades of the passages are taken for; all grades alike where it gave none."""
     llm = load_qrels(str(data_folder() / "dl-passage-llm" / "binary-gpt4.dl21.qrels.gz"))
     judged = from_tables(llm, [load_run(str(path)) for path in _dl_runs()], evaluated=2, unjudged="irrelevant")
-    ids = pool.workload.pool
+    ids = pool.inputs.pool
     grades = {
         (judged.pool.query_texts[q], doc): int(grade)
         for q, doc, grade in zip(judged.pool.item_queries, judged.pool.item_ids, judged.grades, strict=True)
@@ -113,7 +113,7 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
     if model == "learned":
         return pool
     if model == "uniform":
-        return replace(pool, beliefs=uniform_beliefs(pool.workload.pool.n_items, pool.max_grade))
+        return replace(pool, beliefs=uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade))
     return replace(pool, beliefs=_llm_beliefs(pool) if pool.name == "DL passages" else GradeBeliefs(pool.beliefs.probs))
 
 
@@ -142,7 +142,7 @@ def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespac
         held_out=pool.beliefs.held_out,
     )
     forecasts, design = planner.rehearsed(METHODS[name]), planner.designs(METHODS[name])[0]
-    grades = np.maximum(pool.workload.grades, 0)
+    grades = np.maximum(pool.inputs.grades, 0)
     budgets = [share * design.cost for share in SHARES if forecasts[0].works(share * design.cost)]
     if not budgets:
         return

@@ -68,7 +68,7 @@ class Question:
     def __init__(self, pool: JudgedPool, measure: str, case: str, overhead: float) -> None:
         self.pool, self.name = pool, f"{pool.name}, {measure}, {case}, overhead {overhead:g}"
         self.target = pool.target(measure, case, overhead)
-        self.grades, n_grades = pool.workload.grades, pool.max_grade + 1
+        self.grades, n_grades = pool.inputs.grades, pool.max_grade + 1
         self.truth = float(self.target.pool.query_probs @ self.target.values(self.grades))
         self.planner = Planner(
             targets=[self.target],
@@ -129,10 +129,10 @@ def inside(one: Question, name: str, share: float, options: argparse.Namespace) 
 
 def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     """Yield ranges, and powers, of models that have learned from few queries or none."""
-    if pool.workload.training is None:
+    if pool.inputs.training is None:
         return
     for n, seed in ((0, 0), *product(FEW, range(SEEDS))):
-        if n < np.unique(pool.workload.training.queries).size:
+        if n < np.unique(pool.inputs.training.queries).size:
             own = replace(pool, name=f"{pool.name}, {n} queries, {seed}", beliefs=_beliefs_of(pool, n, seed))
             for one in questions(own, MEASURES[1:], CASES, (0.0, 5.0)):
                 yield from filter(None, [inside(one, one.default, SHARE, options)])
@@ -141,14 +141,14 @@ def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
     """Return what a forest of n of the training queries believes."""
-    rows = pool.workload.training
+    rows = pool.inputs.training
     if not n or rows is None:
-        return uniform_beliefs(pool.workload.pool.n_items, pool.max_grade)
+        return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade)
     rng = np.random.default_rng((n, seed, 7))
     is_taken = np.isin(rows.queries, rng.choice(np.unique(rows.queries), n, replace=False))
     taken = {name: getattr(rows, name)[is_taken] for name in ("features", "grades", "queries")}
-    workload = replace(pool.workload, training=replace(rows, **taken, scores=None))
-    return believe(workload, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
+    inputs = replace(pool.inputs, training=replace(rows, **taken, scores=None))
+    return believe(inputs, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
 def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:

@@ -130,7 +130,7 @@ def _show(
         output.say_notes(headlines)
     else:
         output.show_notes(headlines)
-        title = f"{case.workload.pool.n_queries} queries, budgets in {case.workload.pool.cost_unit}"
+        title = f"{case.inputs.pool.n_queries} queries, budgets in {case.inputs.pool.cost_unit}"
         if len(plan.hardest) < len(plan.questions):
             title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
         output.show_table(plain_plan_rows(plan, confidence=confidence, seconds=seconds), title)

@@ -93,7 +93,7 @@ def simulate(
     how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
-        target.check_judged(case.workload.grades)
+        target.check_judged(case.inputs.grades)
     if case.is_contest and plot:
         raise InputError("--plot draws one question: give one system or two")
     chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
@@ -107,7 +107,7 @@ def simulate(
             _warn_of_short_intervals(trial.measure, panels[-1].summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.workload.pool.cost_unit)
+        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
         output.say(f"wrote {plot}")
 
 
@@ -154,8 +154,8 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
         return
     for panel in panels:
         if not panel.contrasts:
-            what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
-            first, pool = panel.summaries[0], case.workload.pool
+            what = "difference of two rankings" if case.inputs.versus is not None else "one ranking"
+            first, pool = panel.summaries[0], case.inputs.pool
             title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
             output.show_table(
                 plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"

@@ -145,7 +145,7 @@ def name_of(case: Case, asked: Asked) -> str:
 
 def names_of(case: Case, asked: Asked) -> tuple[str, ...]:
     """Return what the ranking that a question is of is called, and of a difference the one it is compared with."""
-    names = case.workload.names or tuple(f"run {k + 1}" for k in range(len(case.workload.rankings)))
+    names = case.inputs.names or tuple(f"run {k + 1}" for k in range(len(case.inputs.rankings)))
     if asked.system:
         return tuple(filter(None, (asked.system, asked.versus)))
     return {"difference": names[:2], "versus": names[1:2]}.get(asked.question, names[:1])

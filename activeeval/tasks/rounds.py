@@ -1,4 +1,4 @@
-"""Rounds of one campaign: what a workload's labels teach the next, and samples on file that are read together."""
+"""Rounds of one campaign: what labels of the inputs teach the next, and samples on file that are read together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from activeeval.campaign.labels import Progress
 from activeeval.campaign.rounds import Believe
 from activeeval.campaign.together import read_together, round_weights
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method
 from activeeval.errors import InputError
@@ -25,7 +25,7 @@ from activeeval.types import Ints
 
 
 def teaching(
-    workload: Workload,
+    inputs: Inputs,
     kinds: str | Sequence[str],
     max_grade: int,
     method: Method,
@@ -40,7 +40,7 @@ def teaching(
     kinds : str or sequence of str
         As of `activeeval.cases.modelling.believe`; the uniform model stands in while known grades are too few.
     """
-    untaught = replace(workload, training=None)
+    untaught = replace(inputs, training=None)
 
     def beliefs(known: Ints) -> Mapping[str, Any]:
         taught = untaught.taught_by(known)

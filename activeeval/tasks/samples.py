@@ -272,7 +272,7 @@ def draw(
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
-    called = dict(zip(map(id, case.workload.rankings), case.systems, strict=True))
+    called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
         campaign=Campaign(design, rng=case.seed),
         questions=tuple(question.question for question in asked),

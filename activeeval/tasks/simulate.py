@@ -99,7 +99,7 @@ class Trial:
             return Panel(measure=self.measure, contrasts=tuple(contrasts), at_once=tuple(at_once))
         kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
-        summaries = simulate(self.designs, self.case.workload.grades, self.budgets, repetitions, **how)
+        summaries = simulate(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
         return Panel(measure=self.measure, summaries=tuple(summaries))
 
 

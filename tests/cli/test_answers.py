@@ -124,8 +124,8 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert case.model == "forest"
     assert case.beliefs.factor is not None
     assert "learned from known" in [note.code for note in case.notes]
-    held = case.workload.pool.item_queries == 4
-    name = str(case.workload.pool.query_ids[4])
+    held = case.inputs.pool.item_queries == 4
+    name = str(case.inputs.pool.query_ids[4])
     write_lines(folder / "new.qrels", [f"{q} 0 {d} {3 if q == name else grade_of(q, d)}" for q, d in graded])
     other = case_of(judged=("new.qrels",), **given)
     assert np.array_equal(case.beliefs.probs[held], other.beliefs.probs[held])

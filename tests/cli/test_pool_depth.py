@@ -64,9 +64,9 @@ def test_by_default_a_hundred_of_runs_alone(call, folder):
     lines = [f"q{q} Q0 x{j} {j} {500 - j} deep" for q in range(1, 4) for j in range(1, 251)]
     write_lines(folder / "deep.run", lines)
     case = case_of(runs=("deep.run",), max_grade=2)
-    assert (case.workload.pool.n_items, case.depth) == (300, 100)
+    assert (case.inputs.pool.n_items, case.depth) == (300, 100)
     assert str(case.target("RBP").measure).endswith("@100")
-    assert case_of(runs=("deep.run",), max_grade=2, pool_depth=1000).workload.pool.n_items == 750
+    assert case_of(runs=("deep.run",), max_grade=2, pool_depth=1000).inputs.pool.n_items == 750
     with_labels = case_of(runs=("a.run",), qrels="q.qrels", max_grade=3)
     assert with_labels.depth is None
     assert with_labels.target("DCG").measure.cutoff is None

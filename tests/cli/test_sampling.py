@@ -657,7 +657,7 @@ def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
 def test_a_budget_is_never_exceeded(folder, measure, method, overhead):
     """Two hundred seeds, the cost counted from the items and the queries that are to be judged."""
     case = case_of(letor=("a.txt",), scores=("a.score",), train=("t.txt",), overhead=overhead, cost="log-length:3")
-    target, pool = case.target(measure), case.workload.pool
+    target, pool = case.target(measure), case.inputs.pool
     budget = 0.25 * whole_cost(target)
     design = case.design(method, target, budget=budget)
     costs, mean = pool.item_costs, pool.item_costs.mean()
@@ -789,10 +789,10 @@ def test_rankings_that_no_label_can_tell_apart(call, folder):
 def test_a_sample_estimates_the_truth(folder, method):
     """Ten seeds' mean lies within 4 standard errors of the truth: a false alarm in 16,000 at the most."""
     given = {"letor": ("a.txt",), "scores": ("a.score",)}
-    workload = case_of(use_labels=True, **given).workload
-    truth = float(Target(parse_measure("DCG@5").bound_to(3), workload.ranking).values(workload.grades).mean())
-    queries, items = workload.pool.query_ids[workload.pool.item_queries].tolist(), workload.pool.item_ids.tolist()
-    grades = dict(zip(zip(queries, items, strict=True), workload.grades.tolist(), strict=True))
+    inputs = case_of(use_labels=True, **given).inputs
+    truth = float(Target(parse_measure("DCG@5").bound_to(3), inputs.ranking).values(inputs.grades).mean())
+    queries, items = inputs.pool.query_ids[inputs.pool.item_queries].tolist(), inputs.pool.item_ids.tolist()
+    grades = dict(zip(zip(queries, items, strict=True), inputs.grades.tolist(), strict=True))
     estimates = []
     for seed in range(10):
         campaign = campaign_of("DCG@5", method, "40%", seed=seed, train=("t.txt",), **given)
@@ -817,23 +817,23 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
     assert {row["query_id"] for row in rows} <= new
     case = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels")
     assert case.model == "forest"
-    assert set(case.workload.pool.query_ids.tolist()) == new
-    assert not (case.workload.grades >= 0).any()
+    assert set(case.inputs.pool.query_ids.tolist()) == new
+    assert not (case.inputs.grades >= 0).any()
     grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in lines_of(folder / "q.qrels", old)}
     ranked = lines_of(folder / "a.run", old & judged_queries(folder))
     held = [grades.get(tuple(line.split()[:3:2]), -1) for line in ranked]
     is_judged = [grade >= 0 for grade in held]
     assert 0 < sum(is_judged) < len(held)
-    training = case.workload.training
+    training = case.inputs.training
     assert sorted(training.grades.tolist()) == sorted(grade for grade in held if grade >= 0)
     assert training.n_left_out == len(held) - sum(is_judged)
     told = "activeeval: 46 ranked items of the training queries are not judged: left out of training"
     assert told in call("sample", *options, *files("e.csv")).err.splitlines()
 
     counted = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels", unjudged="irrelevant")
-    assert sorted(counted.workload.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
-    assert counted.workload.training.n_left_out == 0
-    assert not (counted.workload.grades >= 0).any()
+    assert sorted(counted.inputs.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
+    assert counted.inputs.training.n_left_out == 0
+    assert not (counted.inputs.grades >= 0).any()
     assert not np.array_equal(counted.beliefs.probs, case.beliefs.probs)
     assert "not judged" not in call("sample", *options, "--unjudged", "irrelevant", *files("f.csv")).err
 

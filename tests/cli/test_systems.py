@@ -248,7 +248,7 @@ def test_rankers_are_named_by_what_tells_their_files_apart(call):
     case = case_of(letor=("a.txt", "b.txt"), scores=scores, max_grade=3)
     assert case.systems == ("x", "y", "z")
     alone = case_of(letor=("a.txt", "b.txt"), scores=scores[2:4], max_grade=3)
-    assert case.workload.rankings[1].items.tolist() == alone.workload.ranking.items.tolist()
+    assert case.inputs.rankings[1].items.tolist() == alone.inputs.ranking.items.tolist()
     assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a", "b", "c")
     assert system_names(["", ""], ["the run", "the run"]) == ("run 1", "run 2")
 
