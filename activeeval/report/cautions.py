@@ -35,14 +35,14 @@ def caution_lines(
     >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
     ['do not use: the judged queries show no spread: they bound nothing, judge more']
     """
-    told: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    groups: dict[tuple[int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
             grave = LEVELS.index(caution.level)
             if grave >= LEVELS.index(least):
                 text = line_of(caution, written)
-                told.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
-    ordered = sorted(told.items(), key=lambda item: item[0][0])
+                groups.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
+    ordered = sorted(groups.items(), key=lambda item: item[0][0])
     return [_line(alike, len(named)) for _, alike in ordered]
 
 
