@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, seed_option
 from activeeval.cli.output import emit, rows_options, say
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from activeeval.judgments import Agreements
 
 
-@click.command()
+@command("How far judges agree")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import check_out, emit, rows_options, say, say_notes
 from activeeval.errors import InputError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from activeeval.types import Ints
 
 
-@click.command()
+@command("How often two measures prefer the same of two lists")
 @click.argument("first", metavar="MEASURE")
 @click.argument("second", metavar="MEASURE")
 @click.option("--grades", metavar="LIST", help="Compare random orders of a list of grades, as 4,4,3,3,2,2,1,1,0,0.")

@@ -13,6 +13,7 @@ import click
 from activeeval import __version__
 from activeeval.cli import inputs, output
 from activeeval.cli.campaign.options import db_option
+from activeeval.cli.help import command
 from activeeval.cli.wording import option_here
 from activeeval.errors import InputError
 
@@ -28,7 +29,7 @@ _OWN = {
 """Options that go with one source alone."""
 
 
-@click.command()
+@command("Whether a new run is better or worse than the old one: a gate for scripts")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import inputs, output
+from activeeval.cli.help import command, group
 
 if TYPE_CHECKING:
     from activeeval.gains import GainDiscountLearner, LearnedGains, ListSource
@@ -40,7 +41,7 @@ def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return inputs.with_options(command, _OPTIONS)
 
 
-@click.group()
+@group("Learn what grades and ranks are worth from preferences")
 def gains() -> None:
     """Learn what grades and ranks are worth from preferences between ranked lists.
 
@@ -52,7 +53,7 @@ def gains() -> None:
     """
 
 
-@gains.command()
+@command("Learn gains and discounts, and write them as a measure")
 @_preference_options
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
@@ -81,9 +82,11 @@ def learn(
     form: str,
     **options: Any,
 ) -> None:
-    """Learn gains and discounts from preferences, and write them as a measure.
+    """Learn gains and discounts from preferences, and write them as a measure. PREFS are tables (.jsonl, .csv, .tsv or
+    .parquet): a pair a line, lists of grades by rank, 0 … Y, higher is better.
 
-    PREFS are tables, .jsonl, .csv, .tsv or .parquet: a pair a line, lists of grades by rank, 0 … Y, higher is better:
+    \b
+    activeeval gains learn prefs.jsonl --out gains.json
 
     \b
     {"query": "q1", "preferred": [2, 1, 0], "other": [0, 2, 1], "tie": false}
@@ -178,7 +181,7 @@ def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
         output.say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
 
 
-@gains.command()
+@command("Show what was learned")
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.rows_options
@@ -187,6 +190,9 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 
     share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
     none, resampled_low and resampled_high hold most of the resamples: a stability band, not a confidence interval.
+
+    \b
+    activeeval gains show gains.json --plot gains.png
     """
     from activeeval.io.gains import read_gains
     from activeeval.report import PICTURES, plot_gains
@@ -205,16 +211,18 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
         output.say(f"wrote {plot}")
 
 
-@gains.command("next")
+@command("The pair worth asking about next", "next")
 @_preference_options
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
 @output.rows_options
 def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
-    """Name the pair worth asking about next: the one that the answers so far are least sure of.
+    """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
+    with the answers that are there; fill in `answer` (first, second, tie) and call again.
 
-    PREFS hold the pairs, with the answers that are there; fill in `answer` (first, second, tie) and call again:
+    \b
+    activeeval gains next pairs.jsonl
 
     \b
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
@@ -230,3 +238,6 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")
+
+
+gains.add_section("Commands", learn, show, next_pair)

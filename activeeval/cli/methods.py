@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import click
-
+from activeeval.cli.help import command
 from activeeval.cli.output import emit, output_option
 
 
-@click.command()
+@command("The ways to draw a sample, and when to use which")
 @output_option
 def methods(form: str) -> None:
     """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
 
     Levels keep a hard budget, can be read early and topped up; draws with replacement are the paper's.
+
+    \b
+    activeeval methods
+    activeeval sample … --method items
     """
     from activeeval.design.methods import METHODS
 

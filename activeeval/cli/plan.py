@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import drawing, inputs, output
+from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _GOAL = ("half_width", "difference", "power", "scope")
 
 
-@click.command()
+@command("What a budget should reach, or which budget a goal takes")
 @inputs.pool_options
 @inputs.measures_option
 @inputs.judging_option
@@ -85,8 +86,8 @@ def plan(
     sample, and give it as --pilot with its --sheet.
 
     \b
-    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1 --difference 0.2
-    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
+    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
+    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
     """
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods

@@ -12,6 +12,7 @@ import click
 
 from activeeval.cli import drawing, inputs, output
 from activeeval.cli.answers import show_estimates
+from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.errors import InputError
 
@@ -26,7 +27,7 @@ _sheet_option = click.option(
 )
 
 
-@click.command()
+@command("Draw what to judge, and write the sheet for the judges")
 @drawing.drawing_options
 @drawing.budget_option
 @_out_option
@@ -34,7 +35,8 @@ _sheet_option = click.option(
 @drawing.texts_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
-    """Draw what to judge for a budget; no label of the pool is looked at.
+    """Draw what to judge for a budget; no label of the pool is looked at. Judges fill in the sheet that it writes, and
+    `activeeval estimate` reads it with the sample.
 
     One sample answers every measure and question that is named here; what is not named may be out of its reach later.
     Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
@@ -49,8 +51,10 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     of query, rank and doc_id.
 
     \b
-    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
-    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
+    activeeval sample --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200 \\
+        --out week1.sample --sheet week1.csv
+    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% \\
+        --out abc.sample --sheet abc.csv
     """
     from activeeval.tasks.drawing import draw_for
     from activeeval.tasks.estimate import estimate as estimate_of
@@ -67,7 +71,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
-@click.command("top-up")
+@command("Add to the budget of a sample", "top-up")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--budget", type=inputs.BUDGET, required=True, help=f"What is added. {inputs.BUDGET_HELP}.")
 @_out_option
@@ -97,7 +101,7 @@ def top_up(
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
-@click.command("sheet")
+@command("Write the sheet of a sample once more", "sheet")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
 @drawing.texts_options
@@ -158,7 +162,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {sheet} for the judges")
 
 
-@click.command()
+@command("Turn a sample and its judged sheets into estimates")
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @drawing.asked_options
@@ -170,14 +174,13 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
     help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
-    "group-sequential: valid at the end of every block, for those who look again.",
+    "group-sequential: for those who look again, at the end of a block.",
 )
 @click.option(
     "--by",
     "segments",
     metavar="FILE",
-    help="A row for each segment: a table of query_id and segment, or both a line. The intervals of all segments of a "
-    "question hold at once; segments of too few judged queries are named.",
+    help="A row for each segment: a table of query_id and segment. All intervals of a question hold at once.",
 )
 @inputs.confidence_option
 @output.explain_option
@@ -203,6 +206,7 @@ def estimate(
     round counts by what its budget was planned to add: budgets are set before the first is judged.
 
     \b
+    activeeval estimate week1.sample week1.csv
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
     from activeeval.tasks.estimate import estimate as estimate_of
@@ -226,7 +230,7 @@ def _growing(path: str) -> str:
     return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
 
 
-@click.command()
+@command("Write how likely each query is to be drawn")
 @inputs.pool_options
 @click.option("--measure", default="DCG", help=f"{inputs.MEASURES_HELP}.")
 @drawing.method_option
@@ -242,6 +246,9 @@ def design(
     Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
     (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
     or by the sample), n_items. Costs are in mean items.
+
+    \b
+    activeeval design --run new.run --max-grade 3 --measure DCG@10 --budget 200 --out design.csv
     """
     from activeeval.cases.case import check_fits
     from activeeval.io.suffixes import SUFFIXES

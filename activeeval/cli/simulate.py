@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
+from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
 from activeeval.cli.waiting import progress
 from activeeval.cli.wording import complaint
@@ -23,7 +24,7 @@ _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
-@click.command()
+@command("What each method would have saved on judgments that you have")
 @pool_options
 @click.option("--measure", "measures", multiple=True, default=("DCG",), help=f"{MEASURES_HELP}; repeatable.")
 @click.option(
@@ -42,8 +43,7 @@ _OFTEN = 0.1
     "--interval",
     default="t",
     metavar="KIND",
-    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks). Draws with "
-    "replacement, as of passive, keep t.",
+    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.rows_options
@@ -78,8 +78,9 @@ def simulate(
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
     \b
-    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 500 --budget 1000
-    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
+    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --budget 500 --budget 1000
+    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 \\
+        --measure ERR@10
     """  # fmt: skip
     from activeeval.cases.case import check_fits
     from activeeval.estimation import find_interval

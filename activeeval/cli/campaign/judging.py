@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
+from activeeval.cli.help import command
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any
     return record if token is None else record | {"token": token}
 
 
-@click.command()
+@command("Take the next item, for a program")
 @of_campaign
 @judge_option
 def claim(name: str, db: str | None, judge: str) -> None:
@@ -58,7 +59,7 @@ def claim(name: str, db: str | None, judge: str) -> None:
         _print(_claimed(next_of(store, name, judge_of(judge))))
 
 
-@click.command()
+@command("Compare two documents at a time, at the terminal")
 @of_campaign
 @judge_option
 def label(name: str, db: str | None, judge: str) -> None:
@@ -68,7 +69,8 @@ def label(name: str, db: str | None, judge: str) -> None:
     time: the same call goes on with the next question. Each answer is stored before the next is asked.
 
     \b
-    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
+    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k \\
+        --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """
     from activeeval.cli.labelling import converse, summed_up
@@ -82,7 +84,7 @@ def label(name: str, db: str | None, judge: str) -> None:
             say(summed_up(work.compared))
 
 
-@click.command()
+@command("Give the answer to an item")
 @of_campaign
 @click.option("--token", required=True, help="From `claim`.")
 @click.option("--grade", type=click.IntRange(0), help="The grade.")
@@ -148,7 +150,7 @@ def _judgment(
     return Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
 
 
-@click.command()
+@command("Judge by a file of judgments")
 @of_campaign
 @judge_option
 @click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
@@ -179,7 +181,7 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
             _print(_acknowledged(done, token))
 
 
-@click.command("next")
+@command("Write the sheet of what is to be judged next", "next")
 @of_campaign
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many. Default: what waits of its block.")
@@ -208,7 +210,7 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
     emit_done([asdict(sheet)], form)
 
 
-@click.command("import")
+@command("Take judged sheets and other judgments in", "import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
@@ -249,7 +251,7 @@ def import_(
     emit_done([asdict(file) | {"late": sum(file.late.values())} for file in taken], form)
 
 
-@click.command()
+@command("Take a judgment back")
 @of_campaign
 @judge_option
 @click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")

@@ -14,6 +14,7 @@ from activeeval.cli import output
 from activeeval.cli.answers import show_estimates
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened, place_of
 from activeeval.cli.drawing import asked_options, documents_option
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
 
-@click.command()
+@command("How far the judging is, and the interval now")
 @of_campaign
 @as_of_option
 @confidence_option
@@ -71,7 +72,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         output.say("no block is complete yet: there is nothing that may be read")
 
 
-@click.command()
+@command("Estimates from what is judged so far")
 @of_campaign
 @as_of_option
 @asked_options
@@ -116,7 +117,7 @@ def estimate(
     show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, f"{grow} --budget {{budget}}")
 
 
-@click.command()
+@command("Write judgments and weights for other tools")
 @of_campaign
 @as_of_option
 @click.option(
@@ -153,7 +154,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         output.emit_done([{"out": out, "format": kind, "as_of": written.as_of}], form)
 
 
-@click.command()
+@command("Check that nothing was lost or changed")
 @of_campaign
 @click.option(
     "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
@@ -191,7 +192,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     )
 
 
-@click.command()
+@command("How long judging takes, by the judges' clocks")
 @of_campaign
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option

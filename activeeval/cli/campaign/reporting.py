@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 
 
-@click.command()
+@command("One page for the team: estimates, cost, judges")
 @of_campaign
 @click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option
