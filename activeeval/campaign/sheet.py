@@ -13,11 +13,13 @@ import numpy as np
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.rules import Rules
-from activeeval.errors import InputError, unseen_difference
+from activeeval.errors import FormatError, InputError, raise_all, unseen_difference
 from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import CANNOT, EMPTY, Draws
 from activeeval.judgments.policies import add_grade
 from activeeval.pool.texts import Texts
+
+_POLICY = "a policy, as majority, says what counts of several judges; or let them agree on one grade"
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -82,6 +84,7 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
     by_item: dict[int, dict[str, int]] = {}
+    places_of: dict[int, dict[str, str]] = {}
     first: dict[frozenset[tuple[str, str, int, str]], str] = {}
     for name, sheet in sheets.items():
         nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
@@ -97,12 +100,26 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
                 )
             grades = by_item.setdefault(item, {})
             if grade != EMPTY:
-                add_grade(grades, judge_name(judge) or nobody, grade, f"{where}: {pool.place(item)}", policy)
+                who = judge_name(judge) or nobody
+                add_grade(grades, who, grade, f"{where}: {pool.place(item)}", "majority")
+                places_of.setdefault(item, {})[who] = where
+    if policy == "refuse":
+        differing = [item for item, grades in by_item.items() if len(set(grades.values())) > 1]
+        raise_all([_differing(pool.place(item), by_item[item], places_of[item]) for item in differing], _POLICY)
     lost = [item for item in places.values() if item not in by_item]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
         raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
     return by_item
+
+
+def _differing(item: str, grades: Mapping[str, int], places: Mapping[str, str]) -> FormatError:
+    """Return the error of an item that judges grade differently, where nobody has said what counts."""
+    words = [f"{'cannot' if grade == CANNOT else grade} of {judge!r}" for judge, grade in grades.items()]
+    *_, last = (places[judge] for judge in grades)
+    path, _, line = last.rpartition(":")
+    problem = f"{item} has two grades, {' and '.join(words)}"
+    return FormatError(path, int(line), problem) if line.isdigit() else FormatError(last, None, problem)
 
 
 def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:

@@ -151,7 +151,7 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
 
 def _measure(text: str) -> tuple[str, int | None]:
     """Return the measure, and the largest grade where one stands behind it."""
-    from activeeval.cases.truths import asked_k
+    from activeeval.cases.judging import chosen_judging
 
     measure, grade = text, None
     before, _, last = text.rpartition(" ")
@@ -159,7 +159,7 @@ def _measure(text: str) -> tuple[str, int | None]:
         measure, grade = before.strip(), int(last)
         if not 0 < grade <= 1000:
             raise InputError(f"the largest grade must be 1 to 1000, got {last}")
-    asked_k("grades", [measure])
+    chosen_judging("grades", [measure])
     return measure, grade
 
 

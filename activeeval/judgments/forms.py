@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, shown
 from activeeval.io.judges import judge_name
 from activeeval.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
@@ -117,15 +118,19 @@ def _column(sheet: Sheet, what: str, names: Sequence[str]) -> str:
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
     """Return a column of grades, negative where there is none, and the kind of each cell; None where all are grades."""
     from activeeval.io.tables.cells import plain_floats
+    from activeeval.io.tables.grades import CANNOT as CANNOT_WORD
+    from activeeval.io.tables.grades import cell_grades
 
     cells = sheet.columns[name]
-    if isinstance(cells, np.ndarray) or plain_floats(cells) is not None:
+    if isinstance(cells, np.ndarray):
         return sheet.grades(name), None
-    words = [word.strip().lower() for word in sheet.words(name)]
-    numbers = [None if word in ("", "cannot") else cell for word, cell in zip(words, cells, strict=True)]
-    values = replace(sheet, columns={name: numbers}).grades(name, UNJUDGED)
-    kinds = [{"": WAITS, "cannot": CANNOT}.get(word, GRADE) for word in words]
-    return values, np.array(kinds, dtype=np.uint8)
+    plain = plain_floats(cells)
+    if plain is not None and (plain == np.floor(plain)).all() and np.abs(plain).max(initial=0) <= LARGEST_GRADE:
+        return plain.astype(np.int64), None
+    words = cell_grades(sheet, name, least=-LARGEST_GRADE)
+    kinds = [{"": WAITS, CANNOT_WORD: CANNOT}.get(word, GRADE) if isinstance(word, str) else GRADE for word in words]
+    values = [UNJUDGED if isinstance(word, str) else word for word in words]
+    return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8)
 
 
 def _kinds(sheet: Sheet, kind: str) -> list[str]:

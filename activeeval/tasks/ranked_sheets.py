@@ -8,7 +8,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
-from activeeval.errors import InputError, shown
+from activeeval.errors import CellsError, FormatError, InputError, raise_all, shown
 from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
@@ -20,10 +20,32 @@ Judged = Draws | dict[str, Truth]
 """A sheet with its grades, or the truth of each query."""
 
 
-def read_judged(path: str) -> Judged:
-    """Read a judged sheet, or a table of ranks in its place; raises as `draws_of` and `truths_of` do."""
+def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[str, Judged]:
+    """Read judged sheets, or tables of ranks in their place; raises as `draws_of` and `truths_of` do.
+
+    What is wrong with the cells of several sheets is raised as one error.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        The largest of the scale.
+    """
+    judged: dict[str, Judged] = {}
+    wrong: list[FormatError] = []
+    for path in paths:
+        try:
+            judged[path] = _read_judged(path, max_grade)
+        except CellsError as problems:
+            wrong += problems.all
+        except FormatError as problem:
+            wrong.append(problem)
+    raise_all(wrong)
+    return judged
+
+
+def _read_judged(path: str, max_grade: int | None) -> Judged:
     sheet = read_sheet(path).plainly_named()
-    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path)
+    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path, max_grade)
 
 
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
