@@ -259,7 +259,10 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Inputs, int | 
     if choices.train_fraction is not None:
         inputs = inputs.held_out(choices.train_fraction, rng)
     elif judged is not None:
+        whole = inputs.pool.n_queries
         inputs = inputs.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+        if n_trained := whole - inputs.pool.n_queries:
+            inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
     return inputs, depth
 
 

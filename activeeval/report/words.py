@@ -281,6 +281,7 @@ _NOTES: dict[str, Words] = {
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
     "foreign grades": "{n} of {of} grades of {source} are of items that are not in the pool",
     "several grades": "{n} known items have several grades, {n_alike} of them alike (policy: {policy})",
+    "queries that train": "{n} of {of} queries train the model and are not measured; {option[judged]} keeps them",
     "left out of training": "{n} ranked items of the training queries are not judged: left out of training",
     "learned from known": "the grade model learns from {n_grades} known grades of {n_queries} queries, each query's "
     "from those of the others",
