@@ -266,7 +266,9 @@ def test_the_gate_takes_two_of_many(call):
         (row,) = json_rows(call("compare", old, new, *given).out)
         assert row["value"] == sign * told[pair]["value"]
     write_lines(Path("e.run"), ["q1 Q0 d3 1 1 E"])
-    refused(call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: a.run, b.run, c.run")
+    refused(
+        call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: a.run, b.run, c.run"
+    )
     refused(call("compare", "a.run", "a.run", *given), "a.run: one and the same run of those")
 
 
