@@ -92,11 +92,15 @@ def _versus_row(runs: Sequence[RunRow], baseline: int, places: int) -> dict[str,
 
     first, other = runs[1 - baseline], runs[baseline]
     (row,) = table_of([first.finding(other.run)], places)
-    means = {short_name(run.run): f"{run.scores.summary.mean:.{max(places, 0)}f}" for run in (first, other)}
+    means = {short_name(run.run): _rounded(run.scores.summary.mean, places) for run in (first, other)}
     pair = first.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
     shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
     return shown | {"p": row.get("p", "")} | counts
+
+
+def _rounded(mean: float, places: int) -> str:
+    return repr(mean) if places < 0 else f"{mean:.{places}f}"
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
