@@ -99,11 +99,11 @@ POOLS: dict[str, tuple[Callable[[], JudgedPool], bool]] = {
     "mq2008": (partial(load, "mq2008"), False),
     "mq2007-agg": (partial(load, "mq2007-agg"), False),
     "ohsumed": (partial(load, "ohsumed"), False),
-    "generated": (partial(generated, n_queries=660), False),
     "lightgbm": (partial(load, "lightgbm"), True),
     "lightgbm test": (lightgbm_test, True),
     "robust03": (robust03, True),
     "dl-passages": (dl_passages, True),
+    "generated": (partial(generated, n_queries=660), False),
 }
 """And whether plans were never calibrated on them."""
 
@@ -117,18 +117,15 @@ def of_model(pool: JudgedPool, model: str) -> JudgedPool:
     return replace(pool, beliefs=_llm_beliefs(pool) if pool.name == "DL passages" else GradeBeliefs(pool.beliefs.probs))
 
 
-def joint(options: argparse.Namespace) -> Iterator[Row]:
-    """Yield how many samples of joint questions have half-widths within the planned ranges."""
-    for key in options.pool or POOLS:
-        if key not in POOLS:
-            continue
-        load_pool, is_unseen = POOLS[key]
-        pool = load_pool()
-        for model, asked in product(MODELS, ASKED):
-            try:
-                yield from _rows(of_model(pool, model), model, asked, options, is_unseen=is_unseen)
-            except ActiveEvalError as problem:
-                print(f"{pool.name}, {model}, {asked}: {problem}", flush=True)
+def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield how many samples of joint questions of a pool have half-widths within the planned ranges."""
+    load_pool, is_unseen = POOLS[key]
+    pool = load_pool()
+    for model, asked in product(MODELS, ASKED):
+        try:
+            yield from _rows(of_model(pool, model), model, asked, options, is_unseen=is_unseen)
+        except ActiveEvalError as problem:
+            print(f"{pool.name}, {model}, {asked}: {problem}", flush=True)
 
 
 def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:

@@ -321,6 +321,11 @@ def main() -> None:
     chosen = options.only or SECTIONS
     stored = json.loads(options.out.read_text()) if options.out.exists() else {}
     result = describe(MODULE) | {name: [] if name in chosen else stored.get(name, []) for name in SECTIONS}
+    if kept := [name for name in SECTIONS if name not in (*chosen, "overall") and result[name]]:
+        older = stored.get("older_rows", "")
+        result["older_rows"] = f"{', '.join(kept)}: commit {stored['git_commit']}, {stored['command']}; {older}".strip(
+            "; "
+        )
     for key in (key for key in options.pool or POOLS if key in POOLS and set(OF_POOLS) & set(chosen)):
         pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
         for name in (name for name in OF_POOLS if name in chosen):
@@ -328,9 +333,11 @@ def main() -> None:
             show(f"{name}, {pool.name}", rows)
             result[name] += rows
             store(options.out, result)
-    if "joint" in chosen:
-        result["joint"] = list(joint_planning.joint(options))
-        show("joint", result["joint"])
+    for key in options.pool or joint_planning.POOLS if "joint" in chosen else ():
+        rows = list(joint_planning.joint(key, options))
+        show(f"joint, {key}", rows)
+        result["joint"] += rows
+        store(options.out, result)
     if "time" in chosen:
         result["time"] = list(large_plan(options))
         show("time", result["time"])
