@@ -33,7 +33,7 @@ BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^
     r"(?P<before>\n<details><summary>before</summary>.*?^</details>\n)?", re.MULTILINE | re.DOTALL)  # fmt: skip
 STEP = re.compile(r"^ *run: \|\n(?P<script>(?: {10}.*\n)+)", re.MULTILINE)
 CODE = "; echo $?"
-PIPED = re.compile(r" [|>] ")
+PIPED = re.compile(r" [|<>] ")
 DIGITS = re.compile(r"\b\d+\.\d{10,}\b")
 SAMPLE = re.compile(r"\b[0-9a-z-]{26,40}\b")
 CHANGING = {
