@@ -56,7 +56,7 @@ def show_estimates(
     if is_read:
         _show(estimates, places, where, grow)
     elif form in ("md", "latex"):
-        _tables(estimates, form, places)
+        show_findings(estimates, form, places)
     else:
         emit(_rows(estimates, form, beside), form, places)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
@@ -85,7 +85,7 @@ def _show(estimates: Estimates, places: int, where: str, grow: str) -> None:
     if estimates.progress.waiting:
         show_text(_early(estimates))
     click.echo()
-    _tables(estimates, "text", places)
+    show_findings(estimates, "text", places)
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
     if following := _next(estimates, grow):
@@ -113,7 +113,8 @@ def _next(estimates: Estimates, grow: str) -> str:
     return f"`{grow.format(budget=about(max(amounts)))}` adds what should decide." if grow and amounts else ""
 
 
-def _tables(estimates: Estimates, form: str, places: int) -> None:
+def show_findings(estimates: Estimates, form: str, places: int) -> None:
+    """Print the table of what is estimated; of more than two systems those of each measure."""
     from activeeval.report.findings import table_of
 
     if estimates.places:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from activeeval.tasks.simulate import Panel, Trial
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
+_SHORT = 16
+"""Two names of systems leave room for the numbers of a table."""
 _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
@@ -147,25 +149,45 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 
 
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
-    """Print a table of each measure; of several systems one of all contrasts, and one of what holds at once."""
-    from activeeval.report import at_once_rows, plain_rows
+    """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
+    from activeeval.cases.systems import direction
+    from activeeval.report.simulations import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
         output.emit([row for panel in panels for row in panel.rows()], form, places)
         return
+    pool = case.inputs.pool
     for panel in panels:
-        if not panel.contrasts:
-            what = "difference of two rankings" if case.inputs.versus is not None else "one ranking"
-            first, pool = panel.summaries[0], case.inputs.pool
-            title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
-            output.show_table(
-                plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"
-            )
-            continue
-        n, (_, first_one) = len(panel.contrasts), panel.contrasts[0]
-        rows = [{"contrast": a.title, **row} for a, summaries in panel.contrasts for row in plain_rows(summaries)]
-        output.show_table(
-            rows, f"{panel.measure}, {n} differences by one sample, {first_one[0].repetitions} repetitions"
-        )
+        summaries = panel.summaries or tuple(each for _, of in panel.contrasts for each in of)
+        first = summaries[0]
         if panel.at_once:
-            output.show_table(at_once_rows(panel.at_once), f"{panel.measure}, all {n} at once, 95 %")
+            output.show_text(at_once_sentence(panel.measure, panel.at_once, pool.cost_unit))
+        elif panel.summaries:
+            of = direction(panel.system, panel.versus)
+            output.show_text(simulation_sentence(panel.measure, of, summaries, pool.cost_unit))
+        click.echo()
+        sizes = f"{pool.n_queries:,} queries, {first.repetitions:,} repetitions, budgets in {pool.cost_unit}"
+        _show_rows(panel, f"{sizes}, the truth is {first.truth:.4f}" if panel.summaries else sizes)
+        if nothing := no_spread(summaries):
+            output.show_text(nothing)
+            click.echo()
+    named = dict.fromkeys((panel.measure, panel.definition) for panel in panels)
+    output.show_text(" ".join([LEGEND, *(f"{name} is {text}." for name, text in named if name != text)]))
+
+
+def _show_rows(panel: Panel, title: str) -> None:
+    """Print the tables of a measure, each within the width of a page unless --wide is given."""
+    from activeeval.report.findings import short_name
+    from activeeval.report.simulations import at_once_rows, brief_rows, fitted, plain_rows
+
+    rows_of = plain_rows if output.is_asked("wide") else brief_rows
+    rows = rows_of(panel.summaries) if panel.summaries else []
+    for asked, summaries in panel.contrasts:
+        names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
+        rows += [{"difference": names, **row} for row in rows_of(summaries)]
+    shown, left_out = (rows, []) if output.is_asked("wide") else fitted(rows, output.WIDTH)
+    output.show_table(shown, title)
+    if left_out:
+        output.show_text(f"--wide shows more: {', '.join(left_out)}.")
+    if panel.at_once:
+        output.show_table(at_once_rows(panel.at_once), f"all {len(panel.contrasts)} differences at once, 95 %")

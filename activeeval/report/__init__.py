@@ -15,16 +15,14 @@ from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, re
 from activeeval.report.rows import (
     GainsBand,
     amount,
-    at_once_rows,
-    compact_rows,
     design_columns,
     gains_band,
     gains_record,
     gains_rows,
     plain_plan_rows,
-    plain_rows,
     plan_rows,
 )
+from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows
 
 __all__ = [
     "FORMATS",

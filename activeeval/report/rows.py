@@ -1,4 +1,4 @@
-"""Results as rows: simulations, designs, learned gains and discounts."""
+"""Results as rows: designs, plans, learned gains and discounts."""
 
 from __future__ import annotations
 
@@ -11,84 +11,16 @@ from numpy.typing import NDArray
 
 from activeeval.report.rendering import Cell, Row
 from activeeval.report.words import text_of
-from activeeval.results import Figure
 
 if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.gains import LearnedGains
     from activeeval.planning import PlannedRow, QuestionPlan, SamplePlan
-    from activeeval.simulation import AtOnce, Summary
 
 
 def amount(budget: float) -> str:
     """Return a budget as a reader wants it: whole numbers from 100 on."""
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
-
-
-def at_once_rows(together: Sequence[AtOnce]) -> list[dict[str, str]]:
-    """Return rows for reading of what holds of several differences at once."""
-    return [
-        {
-            "method": each.method,
-            "budget": amount(each.budget),
-            "all hold at once": _with_error(each.coverage, 3),
-            "mean efficiency": _with_error(each.efficiency, 2),
-        }
-        for each in together
-    ]
-
-
-def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
-    named = (
-        ("rmse", 4),
-        ("bias", 4),
-        ("coverage", 3),
-        ("width", 3),
-        ("queries", 1),
-        ("items", 0),
-        ("spent", 1),
-        ("spent_max", 1),
-    )
-    rows = []
-    for summary in summaries:
-        row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
-        row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
-        if summary.undetermined.value > 0:
-            row["coverage"] += f" ({summary.undetermined.value:.1%} no spread)"
-        if summary.interval == "group-sequential":
-            row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
-        row["efficiency"] = _with_error(summary.efficiency, 2)
-        if any(s.limit is not None for s in summaries):
-            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
-        row["labels saved"] = _saved(summary)
-        if summary.selection_error is not None:
-            row["wrong winner"] = _with_error(summary.selection_error, 3)
-        rows.append(row)
-    return rows
-
-
-def _saved(summary: Summary) -> str:
-    if summary.labels_saved is not None:
-        return f"{summary.labels_saved.value:.0%}"
-    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
-
-
-def _with_error(figure: Figure, places: int) -> str:
-    return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
-
-
-def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
-    rows = []
-    for method in dict.fromkeys(s.method for s in summaries):
-        of_method = [s for s in summaries if s.method == method]
-        row = {"method": method}
-        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in of_method}
-        row["labels saved"] = _saved(of_method[-1])
-        row["coverage"] = f"{of_method[-1].coverage.value:.1%}"
-        rows.append(row)
-    return rows
 
 
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:

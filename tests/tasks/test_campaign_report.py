@@ -25,7 +25,19 @@ from activeeval.tasks.campaigns.state import labels_of, state_of
 from activeeval.tasks.campaigns.summary import summary
 
 KEYS = [
-    *("format", "head", "scope", "confidence", "estimates", "notes", "readings", "queries"),
+    *(
+        "format",
+        "headline",
+        "footnotes",
+        "next",
+        "head",
+        "scope",
+        "confidence",
+        "estimates",
+        "notes",
+        "readings",
+        "queries",
+    ),
     *("cost", "calibration", "agreement", "skipped", "design", "log"),
 ]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"

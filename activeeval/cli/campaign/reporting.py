@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -34,6 +35,7 @@ def report(
     activeeval campaign report week1
     activeeval campaign report week1 --db postgresql://team@db/judging --as-of 812 --out week1.json
     """
+    from activeeval.cli.campaign.following import next_command
     from activeeval.io.writing import write_atomically
     from activeeval.report.campaign_page import SUFFIXES, campaign_text
     from activeeval.tasks.campaigns.summary import summary
@@ -43,7 +45,11 @@ def report(
     tell("reading the log")
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence)
-    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix)
+        by_query = store.campaign(name).config.get("top_k") is not None
+    judges = [work.judge for work in summed.cost.judges]
+    how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
+    command = next_command(summed.next, name, db, **how)
+    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix, command)
     with write_atomically(path) as handle:
         handle.write(text)
     settle()
