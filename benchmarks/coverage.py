@@ -93,7 +93,7 @@ def replays(
 
 def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int, interval: str = "t") -> list[dict[str, Any]]:
     """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
-    cell, grades = listed[0], pool.workload.grades
+    cell, grades = listed[0], pool.inputs.grades
     target = pool.target(cell.measure, cell.case, cell.overhead)
     values = target.values(grades)
     truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))

@@ -13,6 +13,7 @@ from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Reading, Selection
 from activeeval.estimation import evaluate, evidence_of, half_widths
 from activeeval.measures import LabelsLike, Target
+from activeeval.results import Needed
 
 _STEPS = 50
 
@@ -117,6 +118,15 @@ class Outlook:
     def queries_for(self, half_width: float, confidence: float) -> float:
         """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
         return self.pool_size * (self._half_width(0.0, self.of_census, confidence) / half_width) ** 2
+
+    def needed_for(self, half_width: float, confidence: float, budget: float) -> Needed | None:
+        """Return what should bring the t interval to a half-width, beyond a budget; None where nothing is known to."""
+        amount = self.budget_for(half_width, confidence)
+        if math.isfinite(amount):
+            unit = self.reading.order.pool.cost_unit
+            return Needed(budget=max(amount - budget, 0.0), unit=unit, can_grow=self.can_grow)
+        queries = self.queries_for(half_width, confidence)
+        return Needed(queries=math.ceil(queries)) if math.isfinite(queries) else None
 
     def _budget_of_draws(self, half_width: float, confidence: float) -> float:
         """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""

@@ -21,7 +21,7 @@ from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.io.arrays import read_arrays, unpacked
-from activeeval.measures import SampledMeasure, Target, check_sampled, parse_measure
+from activeeval.measures import SampledMeasure, Target, called, check_sampled, parse_measure
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.pool.texts import Texts
 from activeeval.types import Floats
@@ -30,7 +30,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 FORMAT = "activeeval sample 2"
 """Name and version of the format; later versions read it."""
-FIELDS = ("format", "digest", "words", "key", "budget", "blocks", "scale", "targets")
+FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scale", "targets")
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
@@ -59,6 +59,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array([FORMAT]),
         "words": np.array([design.name, *(str(target.measure) for target in design.targets)]),
+        "shown": np.array([target.name for target in design.targets]),
         "targets": np.array([_places(target, lists) for target in design.targets], dtype=np.int64),
         "key": np.array([campaign.key], dtype=np.uint64),
         "budget": np.array([design.budget, design.expected, design.planned], dtype=np.float64),
@@ -156,7 +157,8 @@ def _word(arrays: Arrays, name: str) -> str:
 
 
 def _design(arrays: Arrays) -> Design:
-    pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL} | _ids(arrays))
+    columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
+    pool = QueryPool(**columns, **{name: _ids(arrays, name) for name in _IDS})
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name)
     scale = int(arrays["scale"][0])
@@ -206,21 +208,20 @@ def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _ids(arrays: Arrays) -> dict[str, Any]:
-    """Return the ids that are held as bytes, as a list: a pool looks at each, whatever the offsets are."""
-    held = [name for name in _IDS if f"pool.{name}.offsets" in arrays]
-    return {name: Texts(arrays[f"pool.{name}"], arrays[f"pool.{name}.offsets"]).tolist() for name in held}
+def _ids(arrays: Arrays, name: str) -> NDArray[Any] | list[str]:
+    """Return ids; those that are held as bytes as a list: a pool looks at each, whatever the offsets are."""
+    texts, offsets = arrays[f"pool.{name}"], arrays.get(f"pool.{name}.offsets")
+    return texts if offsets is None else Texts(texts, offsets).tolist()
 
 
 def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:
     """Return the questions, each of all queries or of those that it was asked of."""
     places = arrays["targets"].tolist()
     segments = list(arrays["within"]) if "within" in arrays else [np.ones(1, dtype=np.bool_)] * len(places)
+    shown = [called(_measure(text, scale), name) for text, name in zip(measures, arrays["shown"].tolist(), strict=True)]
     return [
-        Target(
-            _measure(text, scale), lists[of_ranking], lists[other] if other >= 0 else None, None if part.all() else part
-        )
-        for text, (of_ranking, other), part in zip(measures, places, segments, strict=True)
+        Target(measure, lists[of_ranking], lists[other] if other >= 0 else None, None if part.all() else part)
+        for measure, (of_ranking, other), part in zip(shown, places, segments, strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from activeeval.errors import InputError
 from activeeval.io.gains import read_gains
-from activeeval.measures import Additive, Measure, parse_measure
+from activeeval.measures import Additive, Measure, called, parse_measure
 
 
 def asked_measure(text: str) -> Measure:
@@ -31,7 +31,7 @@ def asked_measure(text: str) -> Measure:
     """
     path = text.strip()
     if not path.startswith("@"):
-        return parse_measure(text)
+        return called(parse_measure(text), path)
     if path == "@":
         raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
     gains = read_gains(path[1:])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from activeeval.cases.systems import CONTRASTS
 from activeeval.errors import ChoiceError
+from activeeval.judgments.judging import GRADES, Judging
 
 if TYPE_CHECKING:
     from activeeval.cases.known import KnownGrades
@@ -33,6 +34,8 @@ class Choices:
         files to train on.
     runs, pool_runs : sequence of str
         The TREC runs to evaluate, and others for features only.
+    names : sequence of str
+        What the systems are called, in their order; by default their files.
     versus_run, qrels, train_qrels : str or None
         The second of two runs, judgments of the pool, and judgments to train on.
     contrasts : {"all", "first"} or None
@@ -63,8 +66,8 @@ class Choices:
         Cost of turning to a query, in mean item costs.
     cost : str or Costs
         uniform, log-length:FEATURE, a file, or what one would hold.
-    top_k : int or None
-        Queries are judged whole, by comparisons of two items, for the best so many; ``cost`` then follows from that.
+    judging : Judging
+        Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
     traffic : str or None
         A file that says how often each query is asked.
     defensive_share : float or None
@@ -78,6 +81,7 @@ class Choices:
     scores: Sequence[str] = ()
     versus_scores: Sequence[str] = ()
     versus_run: str | None = None
+    names: Sequence[str] = ()
     contrasts: str | None = None
     index_update: float | None = None
     ties: str = "id"
@@ -95,7 +99,7 @@ class Choices:
     unjudged: str = "error"
     overhead: float = 0.0
     cost: str | Costs = "uniform"
-    top_k: int | None = None
+    judging: Judging = GRADES
     traffic: str | None = None
     defensive_share: float | None = None
     seed: int = 0
@@ -128,10 +132,8 @@ class Choices:
                 raise ChoiceError(f"`model` {kind}=FILE needs the name of a file", field="model")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
-        if self.top_k is not None and (self.cost != "uniform" or self.judged):
-            other = "judged" if self.judged else "cost"
-            problem = f"`{other}` is of grades: with `judging` top-k a query costs its comparisons, all of them"
-            raise ChoiceError(problem, field=other)
+        made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
+        self.judging.check_choices([name for name, is_made in made.items() if is_made])
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_fraction is not None and self.qrels is None:
@@ -162,6 +164,9 @@ class Choices:
             raise ChoiceError(problem, field=more)
         if self.index_update is not None and n > 1:
             raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
+        if self.names and (len(self.names) != n or len(set(self.names)) < n or not all(map(str.strip, self.names))):
+            problem = f"`names` are {n} different ones, of each system in its order, got {', '.join(self.names)}"
+            raise ChoiceError(problem, field="names")
         seen: set[tuple[str, ...]] = set()
         for system in self.systems:
             place = tuple(map(os.path.realpath, system))

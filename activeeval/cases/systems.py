@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -25,18 +26,35 @@ class Asked(NamedTuple):
     question : {"difference", "run", "versus"}
     target : Target
     system, versus : str
-        Of more than two systems: which one it is of, and of a difference the one compared with.
+        Which system it is of, and of a difference the one that is taken off; else empty.
     """
 
     question: str
     target: Target
-    system: str = ""
+    system: str
     versus: str = ""
 
     @property
+    def turned(self) -> Asked:
+        """The difference the other way round."""
+        target = replace(self.target, ranking=self.target.other, versus=self.target.ranking)
+        return Asked(self.question, target, self.versus, self.system)
+
+    @property
     def title(self) -> str:
-        """What messages call it: the systems where there are many, else the question."""
-        return f"{self.system} - {self.versus}" if self.versus else self.system or self.question
+        """What messages call it: the system, or the direction of a difference."""
+        return direction(self.system, self.versus)
+
+
+def direction(system: str, versus: str) -> str:
+    """Return what is estimated of which systems: one of them, or one less the other.
+
+    Examples
+    --------
+    >>> direction("new.run", "old.run"), direction("new.run", "")
+    ('new.run − old.run', 'new.run')
+    """
+    return f"{system} − {versus}" if versus else system
 
 
 def contrasts_of(n_systems: int, contrasts: str | None = None) -> list[tuple[int, int]]:
@@ -75,29 +93,30 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
 def asked_among(
     measure: SampledMeasure, question: str, pair: Pair, lists: Sequence[Rankings], names: Sequence[str]
 ) -> Asked:
-    """Return a question of one of several rankings, or of two; ``names`` are empty where systems go without."""
+    """Return a question of one of several rankings, or of two."""
     system, other = pair
     target = Target(measure, lists[system], None if other is None else lists[other])
-    return Asked(question, target, names[system] if names else "", names[other] if names and other is not None else "")
+    return Asked(question, target, names[system], "" if other is None else names[other])
 
 
 def check_differ(asked: Sequence[Asked]) -> None:
-    """Raise InputError where two of many systems have lists that no label can tell apart."""
-    for question in asked:
-        if question.versus and not question.target.matters.any():
+    """Raise InputError where two of more than two systems have lists that no label can tell apart."""
+    differences = [question for question in asked if question.versus]
+    if len({name for question in differences for name in (question.system, question.versus)}) <= 2:
+        return
+    for question in differences:
+        if not question.target.matters.any():
             what = f"the lists of {question.system} and {question.versus} do not differ"
             raise InputError(f"{what} where {question.target.name} counts: leave one of the two out")
 
 
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """Return what systems are called: their tags, or what tells their files apart.
-
-    That is the name of the file without its suffix, with it, or the nearest folder that differs.
+    """Return what systems are called: their files, or what tells these apart, a tag or the nearest folder that differs.
 
     Examples
     --------
     >>> system_names(["bm25", "bm25"], ["runs/a.run", "runs/b.run"])
-    ('a', 'b')
+    ('a.run', 'b.run')
     >>> system_names(["", ""], ["AdaRank/Fold1.score.gz", "ListNet/Fold1.score.gz"])
     ('AdaRank', 'ListNet')
     """
@@ -105,7 +124,7 @@ def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
     deepest = max((len(place.parts) for place in places), default=0)
     folders = ([place.parts[-k] if len(place.parts) >= k else "" for place in places] for k in range(2, deepest + 1))
     numbers = [f"run {k + 1}" for k in range(len(paths))]
-    for names in (tags, [place.stem for place in places], [place.name for place in places], *folders, paths):
+    for names in ([place.name for place in places], tags, *folders, paths):
         if all(names) and len(set(names)) == len(names):
             return tuple(names)
     return tuple(numbers)

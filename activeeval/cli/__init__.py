@@ -33,7 +33,7 @@ from activeeval.cli.starting import init
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
 from activeeval.cli.wording import complaint
-from activeeval.errors import ActiveEvalError, visible
+from activeeval.errors import ActiveEvalError, CellsError, visible
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, "show_default": True}
 
@@ -88,7 +88,8 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(_without_secrets(complaint(problem, _command_of(words)), words))
+        lines = problem.lines if isinstance(problem, CellsError) else [complaint(problem, _command_of(words))]
+        return _complain(*(_without_secrets(line, words) for line in lines))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -117,8 +118,9 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
     return problem
 
 
-def _complain(problem: str) -> int:
-    print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
+def _complain(*problems: str) -> int:
+    for problem in problems:
+        print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 

@@ -72,7 +72,7 @@ def adapt(
     activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
-    from activeeval.report import PICTURES
+    from activeeval.report import PICTURES, click_lines
     from activeeval.tasks.adapt import choice_rows, read_preferences
 
     _check_base(context, base)
@@ -83,8 +83,9 @@ def adapt(
         output.check_new(plot, PICTURES, force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
-    for note in preferences.notes:
-        output.say(note)
+    if preferences.clicks is not None:
+        for line in click_lines(preferences.clicks):
+            output.say(f"{preferences.logs}: {line}")
     tell("adapting")
     choice = _adapted((letor, *more), preferences, base=base, **options)
     output.emit(choice_rows(choice, is_exact=form == "jsonl"), form, places)

@@ -1,16 +1,26 @@
-"""What a sample answers: rows for machines; of many systems tables to read, of their order and of their differences."""
+"""What a sample answers: a sentence, a small table and what to do next for readers; rows for machines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.inputs import SCOPES
-from activeeval.cli.output import emit, say, say_cautions, say_notes, say_progress, say_sizes
-from activeeval.cli.run_table import small_p, spread
+from activeeval.cli.output import (
+    are_places_typed,
+    emit,
+    is_asked,
+    say,
+    say_cautions,
+    say_notes,
+    say_progress,
+    say_sizes,
+    show_text,
+)
+from activeeval.cli.wording import option_here
 
 FEWEST_AT_ONCE = 100
 """Between the 50 topics of Robust 2003, where 84 to 97 % held at once, and the 150 queries and more of MQ2008, where 97
@@ -18,15 +28,20 @@ to 98 % did (benchmarks/many_systems.py)."""
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Cell
-    from activeeval.tasks.answers import Answer, Shared
+    from activeeval.tasks.answers import Answer
     from activeeval.tasks.estimate import Estimates
     from activeeval.tasks.orders import Place
 
 
 def show_estimates(
-    estimates: Estimates, form: str, places: int, where: str = "", beside: Mapping[str, Cell] | None = None
+    estimates: Estimates,
+    form: str,
+    places: int,
+    where: str = "",
+    beside: Mapping[str, Cell] | None = None,
+    grow: str = "",
 ) -> None:
-    """Print what a sample answers, and say what to know of it.
+    """Print what a sample answers, and then say what to know of it.
 
     Parameters
     ----------
@@ -34,34 +49,78 @@ def show_estimates(
         As of when that is, for readers.
     beside : mapping, optional
         The same as fields, for machines.
+    grow : str
+        The command that adds to the sample, with ``{budget}`` in the place of how much.
     """
-    answers = estimates.answers
-    say_cautions([(answer.title, answer.estimate) for answer in answers])
-    say_progress(estimates.progress, estimates.agreement, estimates.policy, _expected_at_end(answers, estimates.kind))
-    _say_if_few(answers)
-    say_notes(estimates.notes)
-    if form == "text":
-        if where:
-            say(where)
-        say(f"the intervals are about {SCOPES[estimates.scope]}")
-        say_sizes([answer.estimate for answer in answers])
-    if estimates.places and form not in ("jsonl", "tsv"):
-        _show_systems(estimates, form, places)
+    is_read = form == "text" and not is_asked("wide")
+    if is_read:
+        _show(estimates, places, where, grow)
+    elif form in ("md", "latex"):
+        _tables(estimates, form, places)
     else:
-        emit(estimates.rows(beside), form, places)
+        emit(_rows(estimates, form, beside), form, places)
+    say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
+    say_progress(estimates.progress, estimates.agreement, estimates.policy)
+    _say_if_few(estimates.answers)
+    say_notes(estimates.notes)
+    if is_asked("explain"):
+        say_sizes([answer.estimate for answer in estimates.answers])
 
 
-def _expected_at_end(answers: Sequence[Answer], kind: str) -> str:
-    """Return what t intervals are to be expected to become; of others that is not known."""
-    if kind != "t":
-        return ""
-    first = answers[0]
-    if len(answers) > 1:
-        return "; half_width_at_end is what the intervals should come to once all are judged"
-    now = (first.interval.high - first.interval.low) / 2
-    if not 0 < first.half_width_at_end < math.inf:
-        return ""
-    return f"; once all are judged the interval should be about ± {first.half_width_at_end:.3g} (now ± {now:.3g})"
+def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:
+    """Return rows for machines; as JSON each with its cautions."""
+    from activeeval.report.words import worded
+
+    rows: list[dict[str, Any]] = [*estimates.rows(beside)]
+    if form == "jsonl":
+        for row, answer in zip(rows, estimates.answers, strict=False):
+            row["cautions"] = [asdict(worded(caution, option_here)) for caution in answer.estimate.cautions]
+    return rows
+
+
+def _show(estimates: Estimates, places: int, where: str, grow: str) -> None:
+    """Print for a reader: sentences, a table, what the words in it mean, and what to do next."""
+    for line in estimates.headline:
+        show_text(line)
+    if estimates.progress.waiting:
+        show_text(_early(estimates))
+    click.echo()
+    _tables(estimates, "text", places)
+    click.echo()
+    show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
+    if following := _next(estimates, grow):
+        show_text(f"Next: {following}")
+
+
+def _early(estimates: Estimates) -> str:
+    """Return what is said where items wait: how far that is, and what an interval should come to."""
+    counts, first = estimates.progress, estimates.answers[0]
+    text = f"This is early: {counts.waiting:,} of {sum(counts):,} items wait for a grade"
+    now, end = (first.interval.high - first.interval.low) / 2, first.half_width_at_end
+    if estimates.kind == "t" and len(estimates.answers) == 1 and 0 < end < math.inf:
+        text += f"; once all are judged it should be about ± {end:.2g} (now ± {now:.2g})"
+    return f"{text}."
+
+
+def _next(estimates: Estimates, grow: str) -> str:
+    """Return what would decide what is open: judging what waits, or adding to the sample."""
+    from activeeval.report.findings import about
+
+    if estimates.progress.waiting:
+        return "judge what waits."
+    more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
+    amounts = [amount for amount in more if amount]
+    return f"`{grow.format(budget=about(max(amounts)))}` adds what should decide." if grow and amounts else ""
+
+
+def _tables(estimates: Estimates, form: str, places: int) -> None:
+    from activeeval.report.findings import table_of
+
+    if estimates.places:
+        _show_systems(estimates, form, places)
+        return
+    exact = places if are_places_typed() else None
+    emit(table_of([answer.finding for answer in estimates.answers], exact), form, places)
 
 
 def _say_if_few(answers: Sequence[Answer]) -> None:
@@ -75,40 +134,46 @@ def _say_if_few(answers: Sequence[Answer]) -> None:
 def _show_systems(estimates: Estimates, form: str, places: int) -> None:
     """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
     from activeeval.report import note_text
+    from activeeval.report.findings import table_of
 
-    most = 0
+    most, exact = 0, places if are_places_typed() else None
     for name, segment in dict.fromkeys((place.measure, place.segment) for place in estimates.places):
         title = name if segment is None else f"{name}, {segment}"
         systems = [place for place in estimates.places if (place.measure, place.segment) == (name, segment)]
         pairs = [
-            {title: f"{answer.system} - {answer.versus}"} | _cells(answer, answer.shared, places)
+            answer
             for answer in estimates.answers
             if answer.shared and (answer.target.name, answer.segment) == (name, segment)
         ]
-        emit([{title: place.system} | _place_cells(place, places) for place in systems], form, places)
+        emit([{title: place.system} | _place_cells(place, exact) for place in systems], form, places)
         click.echo()
-        emit(pairs, form, places)
+        table = table_of([answer.finding for answer in pairs], exact)
+        emit(
+            [{title: row.pop("of")} | _marked(row, answer) for row, answer in zip(table, pairs, strict=True)],
+            form,
+            places,
+        )
         click.echo()
         most = max(most, len(pairs))
     sure = f"{100 * estimates.confidence:g} %"
     held = f"max-t intervals of all differences of a measure, at most {most}, which hold at once with {sure}"
     ranks = "Ranks, and who is better than whom, are what they leave certain"
-    note = f"* 0 lies outside the brackets: {held}. {ranks}. p by the t test, with Holm's correction for as many."
-    click.echo(note_text(note, form))
+    note = f"* 0 lies outside the interval: {held}. {ranks}. p by the t test, with Holm's correction for as many."
+    show_text(note) if form == "text" else click.echo(note_text(note, form))
 
 
-def _place_cells(place: Place, places: int) -> dict[str, str]:
+def _place_cells(place: Place, exact: int | None) -> dict[str, str]:
+    from activeeval.report.findings import figures, some_names
+
     first, last = place.ranks
     cells = {"rank": f"{first}" if first == last else f"{first} to {last}"}
     if place.answer is not None:
-        interval = place.answer.interval
-        cells["value"] = spread(place.answer.estimate.value, interval.low, interval.high, places)
-    return cells | {"better than": ", ".join(place.better_than)}
+        cells["value"] = figures(place.answer.finding, exact)
+    return cells | {"better than": some_names(place.better_than)}
 
 
-def _cells(answer: Answer, shared: Shared, places: int) -> dict[str, str]:
-    """Return what is shown of a difference."""
-    low, high = answer.estimate.bounds(shared.interval)
-    value, mark = answer.estimate.value, "*" if low > 0 or high < 0 else ""
-    shown = spread(value, shared.interval.low, shared.interval.high, places, mark)
-    return {"difference": f"+{shown}" if value > 0 else shown, "p": small_p(shared.p_holm, places)}
+def _marked(row: dict[str, str], answer: Answer) -> dict[str, str]:
+    """Return the row of a difference, its value marked where 0 lies outside of the interval."""
+    row.pop("measure")
+    is_sure = answer.finding.verdict in ("better", "worse")
+    return row | {"value": f"{row['value']}*" if is_sure else row["value"]}

@@ -37,7 +37,7 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     target = case.target(measure)
     tell("holding the model against labels")
     reports = {
-        name: calibration_report(target, nodes, weights, case.workload.grades)
+        name: calibration_report(target, nodes, weights, case.inputs.grades)
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))
     }
     if not all(report.n_queries for report in reports.values()):

@@ -66,6 +66,8 @@ _OWN = {
 )
 @inputs.seed_option
 @inputs.confidence_option
+@inputs.name_option
+@output.explain_option
 @output.rows_options
 @click.pass_context
 def compare(
@@ -112,20 +114,42 @@ def compare(
     else:
         sample, state = _sample(campaign, db, sample_path, sheets, options["policy"])
         how = {name: options[name] for name in ("margin", "confidence", "scope", "ties")}
-        decisions, notes = by_sample(sample, old, new, options["measures"], **how)
+        decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
         output.say_notes(notes)
         shared |= {"seed": sample.seed} | state
-    if form == "text":
-        output.say(f"{new} less {old}; the intervals are about {inputs.SCOPES[options['scope']]}")
-    if len(decisions) > 1:
-        output.say(f"confidence and p_holm of each measure are Holm's for {len(decisions)}")
-    output.say_cautions([(decision.measure, decision.estimate) for decision in decisions])
+    context.find_root().obj = exit_code(decisions)
+    if form == "text" and not output.is_asked("wide"):
+        _show(decisions, options["scope"], places)
+    else:
+        output.emit(_rows(decisions, form, shared | {"version": __version__}), form, places)
+    output.say_cautions([(decision.name, decision.estimate) for decision in decisions])
     for decision in decisions:
-        _tell(decision)
+        if decision.verdict == "undecided" and decision.needed is None:
+            output.say_notes([decision.obstacle], before=f"{decision.name}: undecided; ")
     if campaign is not None and any(decision.verdict == "undecided" for decision in decisions):
         _tell_next(campaign, db, decisions)
-    context.find_root().obj = exit_code(decisions)
-    output.emit(_rows(decisions, form, shared | {"version": __version__}), form, places)
+
+
+def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
+    """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
+    from activeeval.report.findings import ABOUT, headline, table_of
+
+    findings = [decision.finding for decision in decisions]
+    for line in headline(findings):
+        output.show_text(line)
+    click.echo()
+    exact = places if output.are_places_typed() else None
+    rows = table_of(findings, exact)
+    verdicts = [{"verdict": decision.verdict} for decision in decisions]
+    output.emit([row | verdict for row, verdict in zip(rows, verdicts, strict=True)], "text", places)
+    click.echo()
+    notes = [
+        f"{decision.name} is {decision.measure}." for decision in decisions if decision.name != str(decision.measure)
+    ]
+    confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
+    many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
+    margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
+    output.show_text(f"{' '.join(notes)} {confidence} t intervals, about {ABOUT[scope]}{many}.{margin}".strip())
 
 
 def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -158,7 +182,7 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
     from activeeval.tasks.gate import by_judgments
 
     names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties", "budget", "margin", "confidence")
-    chosen = {name: options[name] for name in names} | {"rng": options["seed"]}
+    chosen = {name: options[name] for name in names} | {"rng": options["seed"], "named": options["names"]}
     return by_judgments(qrels, old, new, options["measures"] or ("DCG@10",), **chosen)
 
 
@@ -183,27 +207,12 @@ def _sample(
     return state.read[0], {"campaign": campaign, "as_of": state.as_of}
 
 
-def _tell(decision: Decision) -> None:
-    """Say what would decide what is undecided."""
-    if decision.verdict != "undecided":
-        return
-    if decision.more_budget is None and decision.more_queries is None:
-        output.say_notes([decision.obstacle], before=f"{decision.measure}: undecided; ")
-        return
-    what = f"about {decision.more_queries} queries like these, all judged,"
-    if decision.more_budget is not None:
-        amount = f"{math.ceil(decision.more_budget)} {decision.unit}"
-        grown = f"a top-up of about {amount}" if decision.can_grow else f"a new sample with about {amount} more"
-        what = grown if decision.more_budget else "judging what waits"
-    near = f"if the difference stays near {decision.estimate.value:.3g}"
-    output.say(f"{decision.measure}: undecided; {what} should decide it, {near}")
-
-
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
     """Say with which command the next batch is judged."""
     from activeeval.cli.campaign.options import place_of
 
-    more = [each.more_budget for each in decisions if each.verdict == "undecided" and each.more_budget is not None]
+    needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
+    more = [each.budget for each in needed if each.budget is not None]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
         grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", str(math.ceil(max(more)))])

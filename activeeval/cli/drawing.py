@@ -21,7 +21,8 @@ QUESTIONS = "The first run less the second, the first alone, or the second"
 _AS_MADE = "repeatable. Default: what it was made for."
 
 
-def _question_option(text: str) -> Callable[[Any], Any]:
+def question_option(text: str) -> Callable[[Any], Any]:
+    """Return the option that says what is asked of the rankings."""
     return click.option("--question", "questions", multiple=True, type=QUESTION, help=text)
 
 
@@ -37,7 +38,7 @@ queries_option = click.option("--queries", metavar="FILE", help="The queries' te
 _OPTIONS = (
     inputs.measures_option,
     inputs.judging_option,
-    _question_option(f"{QUESTIONS}; repeatable. Default: the difference where there are two."),
+    question_option(f"{QUESTIONS}; repeatable. Default: the difference where there are two."),
     inputs.weights_option,
     method_option,
     click.option("--expected", is_flag=True, help="Draws with replacement meet the budget on average, not as a limit."),
@@ -64,7 +65,7 @@ _TARGETS = (
 
 _OF_A_READING = (
     click.option("--measure", "measures", multiple=True, help=f"Any that the sample reaches; {_AS_MADE}"),
-    _question_option(f"{QUESTIONS}; {_AS_MADE}"),
+    question_option(f"{QUESTIONS}; {_AS_MADE}"),
 )
 
 

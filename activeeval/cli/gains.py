@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from activeeval.cli import inputs, output
 from activeeval.cli.help import command, group
 
 if TYPE_CHECKING:
-    from activeeval.gains import GainDiscountLearner, ListSource
+    from activeeval.gains import GainDiscountLearner, LearnedGains, ListSource
 
 _FEW = 20
+_ALIKE = "between lists of the same grades, which no measure of grades explains"
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
@@ -94,6 +96,7 @@ def learn(
     """
     from activeeval.gains import load_preferences
     from activeeval.io.gains import write_gains
+    from activeeval.report import gains_record
     from activeeval.tasks.gains import learn_gains
 
     output.check_new(out, (".json",), force)
@@ -108,9 +111,10 @@ def learn(
         )
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
     how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence}
-    fields = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
+    learned = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
+    fields = gains_record(learned)
     write_gains(out, fields)
-    _tell(fields)
+    _tell(learned)
     _emit(fields, form, places)
     output.say(f"wrote {out}: use it as --measure @{out}")
 
@@ -135,35 +139,34 @@ def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
     return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **more)
 
 
-def _tell(fields: Mapping[str, Any]) -> None:
+def _tell(learned: LearnedGains) -> None:
     from activeeval.gains.learner import GRID
+    from activeeval.report.words import text_of
 
-    held_out = fields["held_out_precision"]
-    chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
-    if fields["held_out_loss"] is not None and fields["C"] in (GRID[0], GRID[-1]):
-        chosen += f", the {'least' if fields['C'] == GRID[0] else 'largest'} that is tried"
-    output.say(
-        f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}"
+    held_out, pairs = learned.held_out_precision, learned.pairs
+    chosen = "" if held_out is None else f"; C = {learned.C:g} orders {held_out:.1%} of held-out preferences rightly"
+    if learned.held_out_loss is not None and learned.C in (GRID[0], GRID[-1]):
+        chosen += f", the {'least' if GRID[0] == learned.C else 'largest'} that is tried"
+    output.say(f"{pairs.pairs} preferences and {pairs.ties} ties, {learned.violated} not ordered rightly{chosen}")
+    if learned.violated_by_measure != learned.violated:
+        output.say(f"gains and discounts alone do not order {learned.violated_by_measure} rightly")
+    odd = (
+        (pairs.duplicates, "pairs repeat another"),
+        (pairs.contradictory, "pairs of lists are preferred both ways"),
+        (pairs.indistinguishable, f"preferences are {_ALIKE}"),
+        (pairs.unexplainable, "preferences are for a list that every DCG calls the worse one"),
+        (pairs.decided, "preferences are for a list that every DCG prefers: they tell little"),
+        (learned.unjudged, "places of the lists hold an unjudged item: counted as grade 0"),
+        (learned.missing, "places of the lists are empty: counted as grade 0"),
     )
-    if fields["violated_by_measure"] != fields["violated"]:
-        output.say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
-    odd = {
-        "duplicates": "pairs repeat another",
-        "contradictory": "pairs of lists are preferred both ways",
-        "indistinguishable": "preferences are between lists of the same grades, which no measure of grades explains",
-        "unexplainable": "preferences are for a list that every DCG calls the worse one",
-        "decided": "preferences are for a list that every DCG prefers: they tell little",
-        "unjudged": "places of the lists hold an unjudged item: counted as grade 0",
-        "missing": "places of the lists are empty: counted as grade 0",
-    }
-    for name, text in odd.items():
-        if fields[name]:
-            output.say(f"{fields[name]} {text}")
-    for caution in fields["cautions"]:
-        output.say(f"caution: {caution}")
-    resampled = fields.get("stability", {})
-    if resampled and resampled["units"] < _FEW:
-        output.say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
+    for n, text in odd:
+        if n:
+            output.say(f"{n} {text}")
+    for caution in learned.cautions:
+        output.say(f"caution: {text_of(caution)}")
+    band = learned.stability
+    if band is not None and band.units < _FEW:
+        output.say(f"caution: {band.units} {band.resampled} make a rough stability band")
 
 
 def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
@@ -228,7 +231,11 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
 
     how = {"count": count, "start": start, "seed": options["seed"]}
     chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
-    output.emit(chosen.rows, form, places)
+    rows = [asdict(pair) for pair in chosen.pairs]
+    for row in rows:
+        if row["query"] is None:
+            del row["query"]
+    output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")
 

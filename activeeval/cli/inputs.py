@@ -56,15 +56,16 @@ POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCALE = click.IntRange(1, 1000)
 """Of the largest grade; the library has the same, which a test holds."""
-SCOPES = {
-    "pool": "these queries: what judging all of them would give",
-    "population": "all the queries that these are a sample of",
-}
+SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="One seed, one answer.")
 fresh_seed_option = click.option(
     "--seed", type=click.IntRange(0), help="One seed, one answer. Default: a new one, which is said."
 )
+name_option = click.option(
+    "--name", "names", multiple=True, metavar="TEXT",
+    help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
+)  # fmt: skip
 policy_option = click.option(
     "--policy",
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
@@ -104,7 +105,7 @@ def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option that says what an interval is about."""
     return click.option(
         "--scope",
-        type=click.Choice(tuple(SCOPES)),
+        type=click.Choice(SCOPES),
         default=default,
         help="The interval is about: these queries, or all the queries that they are a sample of.",
     )
@@ -120,6 +121,7 @@ _OPTIONS = (
                  help="Scores of the documents of each --letor, a number a line; repeatable."),
     click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two rankers."),
     click.option("--versus-run", metavar="FILE", help="The run to compare with: the value is --run less this one."),
+    name_option,
     contrasts_option,
     click.option("--index-update", type=SHARE, metavar="SHARE",
                  help="Compare with the same ranking, less this share of its items, removed at random."),
@@ -198,12 +200,12 @@ def prepared(
     """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
     from activeeval.cases.case import prepare
     from activeeval.cases.choices import Choices
-    from activeeval.cases.truths import asked_k
+    from activeeval.cases.judging import chosen_judging
     from activeeval.cli.output import say_notes
     from activeeval.cli.waiting import tell
 
     with worded():
-        choices = Choices(**options, top_k=asked_k(judging, measures))
+        choices = Choices(**options, judging=chosen_judging(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)

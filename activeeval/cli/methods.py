@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from activeeval.cli.help import command
 from activeeval.cli.output import emit, output_option
-
-if TYPE_CHECKING:
-    from activeeval.design.methods import Method
 
 
 @command("The ways to draw a sample, and when to use which")
@@ -29,17 +24,11 @@ def methods(form: str) -> None:
             {
                 "method": method.name,
                 "judged": method.stage.name,
-                "scheme": "with replacement" if method.with_replacement else "levels",
-                "estimator": _estimator(method),
+                "scheme": method.scheme.title,
+                "estimator": method.estimator,
                 "when": method.when,
             }
             for method in METHODS.values()
         ],
         form,
     )
-
-
-def _estimator(method: Method) -> str:
-    if method.with_replacement:
-        return "ratio"
-    return "regression" if method.is_fitted else "difference"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +28,33 @@ _HEAVY = 30.0
 _SAFE_SHARE = 0.1
 _NAMES = ("method", "model", "what")
 _WIDE = 1000
-_MOST_TOLD = 6
-"""Estimates of which the same is said, but for numbers, in lines of their own."""
-_NUMBER = re.compile(r"\d[\d.]*")
+WIDTH = 100
+"""Columns that nothing meant for reading goes beyond, but a command or a name that is longer by itself."""
+_MOST_CAUTIONS = 3
+_COMMAND = re.compile("`[^`]+`")
+_JOIN = "\N{NO-BREAK SPACE}"
 
+
+def _asked_by(name: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return an option of how things are shown, which `is_asked` knows of wherever something is."""
+
+    def keep(context: click.Context, _: click.Parameter, value: bool) -> None:
+        context.meta[f"activeeval.{name}"] = value
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        return click.option(f"--{name}", is_flag=True, expose_value=False, callback=keep, help=text)(command)
+
+    return add
+
+
+def is_asked(name: str) -> bool:
+    """Return whether an option of how things are shown was given: ``wide`` or ``explain``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(f"activeeval.{name}"))
+
+
+wide_option = _asked_by("wide", "All columns, however wide.")
+explain_option = _asked_by("explain", "All notes too, and what each number is.")
 output_option = click.option(
     "-o", "--output", "form", type=click.Choice(FORMATS), default="text", help="Format of the numbers."
 )
@@ -42,7 +66,29 @@ places_option = click.option(
 
 def rows_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add how rows are printed."""
-    return places_option(output_option(command))
+    return places_option(output_option(wide_option(command)))
+
+
+def are_places_typed() -> bool:
+    """Return whether somebody asked for so many decimals; else figures are as long as their intervals are wide."""
+    context = click.get_current_context(silent=True)
+    typed = click.core.ParameterSource.COMMANDLINE
+    return context is not None and context.get_parameter_source("places") is typed
+
+
+def show_text(text: str) -> None:
+    """Print a paragraph for reading on stdout."""
+    settle()
+    click.echo(wrapped(text))
+
+
+def wrapped(text: str, first: str = "", rest: str = "") -> str:
+    """Return a paragraph of lines within `WIDTH` columns; what stands in backticks is not broken."""
+    joined = _COMMAND.sub(lambda match: match[0].replace(" ", _JOIN), text)
+    lines = textwrap.wrap(
+        joined, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace(_JOIN, " ")
 
 
 def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
@@ -110,7 +156,7 @@ def say(message: str) -> None:
     """Print a line on stderr, unless --quiet."""
     context = click.get_current_context(silent=True)
     if context is None or not (context.find_root().params.get("quiet")):
-        click.echo(f"activeeval: {visible(message)}", err=True)
+        click.echo(wrapped(visible(message), "activeeval: ", "  "), err=True)
 
 
 def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
@@ -121,25 +167,29 @@ def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
         say(before + text_of(note, option_here))
 
 
-def say_cautions(results: Sequence[tuple[str, Estimate]]) -> None:
-    """Say what to be wary of in named estimates, without a name where it is true of all."""
-    from activeeval.report.words import line_of
+def show_notes(notes: Iterable[Note | Caution]) -> None:
+    """Print what a command answers first, each note a sentence on stdout, and a blank line."""
+    from activeeval.report.words import text_of
 
-    by_name = [(name, [line_of(caution, option_here) for caution in result.cautions]) for name, result in results]
-    shared = [text for text in by_name[0][1] if all(text in texts for _, texts in by_name)]
-    for text in shared:
-        say(text)
-    alike: dict[str, list[tuple[str, str]]] = {}
-    for name, texts in by_name:
-        for text in texts:
-            if text not in shared:
-                alike.setdefault(_NUMBER.sub("#", text), []).append((name, text))
-    for same in alike.values():
-        if len(same) > _MOST_TOLD:
-            say(f"{len(same)} of {len(results)} estimates, the first of them {same[0][0]}: {same[0][1]}")
-            continue
-        for name, text in same:
-            say(f"{name}: {text}")
+    for note in notes:
+        show_text(visible(text_of(note, option_here)))
+    click.echo()
+
+
+def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
+    """Say what to be wary of in named estimates: at most three lines, unless --explain asks for all and for notes."""
+    from activeeval.report.cautions import caution_lines
+
+    cautions = [(name, estimate.cautions) for name, estimate in named]
+    if is_asked("explain"):
+        for line in caution_lines(cautions, option_here, least="note"):
+            say(line)
+        return
+    lines = caution_lines(cautions, option_here)
+    for line in lines[:_MOST_CAUTIONS]:
+        say(line)
+    if len(lines) > _MOST_CAUTIONS:
+        say(f"{len(lines) - _MOST_CAUTIONS} cautions more: --explain tells them")
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Runs side by side for reading: a table with a line for each run."""
+"""Runs side by side for reading: what was found in a sentence, a table of the runs, what its marks mean."""
 
 from __future__ import annotations
 
@@ -7,36 +7,100 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.output import emit
+from activeeval.cli.output import emit, show_text
 
 if TYPE_CHECKING:
+    from activeeval.report.findings import Finding
     from activeeval.tasks.score import RunRow, RunTable
 
 
-def show_run_table(scored: RunTable, form: str, places: int) -> None:
-    """Print a line for each run: as text a table for each measure, elsewhere one with the columns of all measures.
+def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = False) -> None:
+    """Print for readers: as text sentences and a table for each measure, elsewhere a table with all measures' columns.
 
-    A note below says what the intervals are, and what is marked.
+    Parameters
+    ----------
+    versus : bool
+        The first run is compared with the other: a row a measure.
     """
-    from activeeval.estimation.significance import TESTS
     from activeeval.report import note_text
 
-    alpha, measures = 1 - scored.confidence, scored.by_measure
-    blocks = [[_cells(run, alpha, places) for run in runs] for runs in measures]
     if form == "text":
-        for runs, cells in zip(measures, blocks, strict=True):
-            names = [{runs[0].scores.measure: run.run} for run in runs]
-            emit([name | row for name, row in zip(names, cells, strict=True)], form, places)
-            click.echo()
+        _show_sentences(scored, versus)
+    if versus:
+        emit([_versus_row(runs, scored.baseline, places) for runs in scored.by_measure], form, places)
+    elif len(scored.by_measure[0]) == 1:
+        from activeeval.report.findings import table_of
+
+        emit(table_of([finding for (finding,) in scored.findings], places), form, places)
     else:
+        _show_runs(scored, form, places)
+    click.echo()
+    note = _note(scored)
+    show_text(note) if form == "text" else click.echo(note_text(note, form))
+
+
+def _show_sentences(scored: RunTable, versus: bool) -> None:
+    from activeeval.report.findings import headline
+
+    findings = [of_measure[0] for of_measure in scored.findings]
+    if not versus and len(scored.by_measure[0]) > 1:
+        findings = [_best(of_measure, scored.baseline) for of_measure in scored.findings]
+    for line in headline(findings):
+        show_text(line)
+    click.echo()
+
+
+def _best(findings: Sequence[Finding], baseline: int) -> Finding:
+    """Return what is found of the run that lies farthest above the baseline, or least below it."""
+    others = [finding for k, finding in enumerate(findings) if k != baseline]
+    return max(others, key=lambda finding: finding.value)
+
+
+def _show_runs(scored: RunTable, form: str, places: int) -> None:
+    alpha, measures = 1 - scored.confidence, scored.by_measure
+    blocks = [[_cells(run, runs[scored.baseline].run, alpha, places) for run in runs] for runs in measures]
+    if form != "text":
         emit([_joined(measures, blocks, k) for k in range(len(measures[0]))], form, places)
-        click.echo()
+        return
+    for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
+        if k:
+            click.echo()
+        names = [{runs[0].scores.measure: run.run} for run in runs]
+        emit([name | row for name, row in zip(names, _telling(cells), strict=True)], form, places)
+
+
+def _note(scored: RunTable) -> str:
+    """Return what marks, intervals and p values are, and measures in full."""
+    from activeeval.estimation.significance import TESTS
+
+    measures = scored.by_measure
+    definitions = {runs[0].scores.measure: runs[0].scores.definition for runs in measures}
+    note = [f"{name} is {text}." for name, text in definitions.items() if name != text]
+    intervals = f"{100 * scored.confidence:g} % t intervals, about all the queries that these are a sample of."
     n = len(measures) * (len(measures[0]) - 1)
-    by = scored.correction.capitalize()
-    adjusted = ", not corrected" if by == "None" else f", {by} over {n} differences"
-    what = f"p by {TESTS[scored.test]} against {measures[0][scored.baseline].run}{adjusted if n > 1 else ''}"
-    note = f"* {what}, at most {alpha:g}. In brackets {100 * scored.confidence:g} % t intervals."
-    click.echo(note_text(note, form))
+    if n:
+        by = scored.correction.capitalize()
+        adjusted = ", not corrected" if by == "None" else f", {by} over {n} differences"
+        what = f"p by {TESTS[scored.test]} against {measures[0][scored.baseline].run}{adjusted if n > 1 else ''}"
+        note.append(f"* {what}, at most {1 - scored.confidence:.3g}.")
+    return " ".join((*note, intervals))
+
+
+def _versus_row(runs: Sequence[RunRow], baseline: int, places: int) -> dict[str, str]:
+    """Return what is shown of two runs by one measure."""
+    from activeeval.report.findings import short_name, table_of
+
+    first, other = runs[1 - baseline], runs[baseline]
+    (row,) = table_of([first.finding(other.run)], places)
+    means = {short_name(run.run): _rounded(run.scores.summary.mean, places) for run in (first, other)}
+    pair = first.comparison
+    counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
+    shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
+    return shown | {"p": row.get("p", "")} | counts
+
+
+def _rounded(mean: float, places: int) -> str:
+    return repr(mean) if places < 0 else f"{mean:.{places}f}"
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
@@ -48,31 +112,22 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
     return row
 
 
-def _cells(run: RunRow, alpha: float, places: int) -> dict[str, str]:
+def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
-    from activeeval.report import format_cell
+    from activeeval.report.findings import figures, short_p
 
-    summary, pair, difference = run.scores.summary, run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
+    pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
     if pair is not None and run.p_value is not None:
-        mark, sign = "*" if run.p_value <= alpha else "", "+" if pair.difference > 0 else ""
-        difference["difference"] = sign + spread(pair.difference, pair.low, pair.high, places, mark)
-        difference["p"] = small_p(run.p_value, places)
+        mark = "*" if run.p_value <= alpha else ""
+        value, _, between = figures(run.finding(baseline), places).partition(" ")
+        difference["difference"] = f"{value}{mark} {between}"
+        difference["p"] = short_p(run.p_value)
         difference["w/t/l"] = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    mean = {"mean": spread(summary.mean, summary.low, summary.high, places)}
-    return mean | difference | {"judged": format_cell(run.scores.judged, places)}
+    return {"mean": figures(run.mean, places)} | difference | {"judged": f"{run.scores.judged:.1%}"}
 
 
-def spread(value: float, low: float, high: float, places: int, mark: str = "") -> str:
-    """Return a value with its interval in brackets, ``mark`` behind the value."""
-    from activeeval.report import format_cell
-
-    texts = [format_cell(float(x), places) for x in (value, low, high)]
-    return f"{texts[0]}{mark} [{texts[1]}, {texts[2]}]"
-
-
-def small_p(p_value: float, places: int) -> str:
-    """Return a p value, as less than the least that can be printed where it would be printed as 0."""
-    from activeeval.report import format_cell
-
-    least = 10.0**-places if places > 0 else 0.0
-    return f"<{format_cell(least, places)}" if 0 < p_value < least / 2 else format_cell(p_value, places)
+def _telling(cells: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return cells without the share that is judged, where all of it is."""
+    if all(row["judged"] == "100.0%" for row in cells):
+        return [{name: cell for name, cell in row.items() if name != "judged"} for row in cells]
+    return list(cells)

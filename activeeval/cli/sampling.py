@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import drawing, inputs, output
+from activeeval.cli import drawing, inputs, output, people
 from activeeval.cli.answers import show_estimates
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
@@ -16,12 +18,12 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
+    from activeeval.judgments.judging import Judging
     from activeeval.tasks.samples import Sample
+    from activeeval.tasks.sheets import SheetPlan
 
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
-_sheet_option = click.option(
-    "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
-)
+_sheet_option = click.option("--sheet", required=True, metavar="FILE", help=f"Sheet for the judges: {people.FORMS}.")
 
 
 @command("Draw what to judge, and write the sheet for the judges")
@@ -29,6 +31,7 @@ _sheet_option = click.option(
 @drawing.budget_option
 @_out_option
 @_sheet_option
+@people.people_options
 @drawing.texts_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
@@ -54,17 +57,18 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
         --out abc.sample --sheet abc.csv
     """
     from activeeval.tasks.drawing import draw_for
+    from activeeval.tasks.estimate import estimate as estimate_of
 
-    _check_files(out, sheet, force, documents, queries)
+    plan = _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
     with inputs.worded():
         drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
-    case, made = drawn.case, drawn.sample
-    _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
-    if case.top_k is None:
-        output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+    made = drawn.sample
+    _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
+    if made.campaign.planned:
+        output.say(_next_step(made.campaign.judging, out, plan))
     else:
-        asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(case.top_k)])} --log JUDGE.log --out JUDGE.csv"
-        output.say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
+        show_estimates(estimate_of([(out, [])]), "text", places=4)
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
@@ -73,10 +77,18 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 @click.option("--budget", type=inputs.BUDGET, required=True, help=f"What is added. {inputs.BUDGET_HELP}.")
 @_out_option
 @_sheet_option
+@people.people_options
 @drawing.texts_options
 @output.force_option
 def top_up(
-    path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
+    path: str,
+    budget: Budget,
+    out: str,
+    sheet: str,
+    documents: str | None,
+    queries: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Add to the budget of a sample: the same sample, and more of it.
 
@@ -89,25 +101,27 @@ def top_up(
     """
     from activeeval.tasks.samples import read_sample
 
-    _check_files(out, sheet, force, documents, queries)
+    plan = _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
     before, sample_id = read_sample(path)
     grown = before.topped_up(budget, sample_id)
-    _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
-    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}"
+    _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
+    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}"
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
 @command("Write the sheet of a sample once more", "sheet")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
+@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {people.FORMS}.")
+@people.people_options
 @drawing.texts_options
 @output.force_option
-def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool) -> None:
+def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
     """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
 
-    For a sheet that was lost, or that a killed command did not come to write. Texts are not in the sample: give the
-    same --documents and --queries.
+    For a sheet that was lost, or that a killed command did not come to write. Texts are looked up in the files that
+    they were drawn with, unless --documents and --queries name others; judges and --overlap are to be given again.
 
     \b
     activeeval sheet week1.sample --out week1.csv
@@ -115,42 +129,66 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     from activeeval.cases.texts import texts_of
     from activeeval.tasks.samples import read_sample
 
-    _check_sheet(path, out, force, documents, queries)
+    plan = _plan(out, force, options)
+    _check_sheet(path, plan, documents, queries)
     sample, sample_id = read_sample(path)
     texts, notes = texts_of(sample.pairs, out, documents, queries)
     output.say_notes(notes)
-    sample.write_sheet(out, sample_id, texts)
-    output.say(f"sample {sample_id}: wrote {out} for the judges")
+    sample.write_sheet(plan, sample_id, texts)
+    output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
 
 
-def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    _check_sheet(out, sheet, force, *texts)
+def _next_step(judging: Judging, out: str, plan: SheetPlan) -> str:
+    """Return which commands take the sample and its sheets."""
+    from activeeval.judgments.judging import ByComparisons
+
+    match judging:
+        case ByComparisons(k=k):
+            asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
+            return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
+    reads = "reads both" if len(plan.paths) == 1 else "reads them all"
+    return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}` {reads}"
+
+
+def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
+    """Return where the sheets go and who judges them, by the options that only they have."""
+    names = ("judges", "overlap", "grade_names", "guidelines")
+    return people.planned(sheet, **{name: options.pop(name) for name in names}, force=force)
+
+
+def _listed(plan: SheetPlan) -> str:
+    return ", ".join(plan.paths)
+
+
+def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> None:
+    _check_sheet(out, plan, *texts)
     output.check_new(out, (), force)
 
 
-def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    from activeeval.io.suffixes import SUFFIXES
-
-    output.check_new(sheet, SUFFIXES, force)
-    if os.path.realpath(out) == os.path.realpath(sheet):
+def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
+    written = {os.path.realpath(sheet) for sheet in plan.paths}
+    if os.path.realpath(out) in written:
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):
         if not os.path.exists(path):  # said before anything is drawn
             raise InputError(f"{path}: no such file")
-        if os.path.realpath(path) in (os.path.realpath(out), os.path.realpath(sheet)):
+        if os.path.realpath(path) in {os.path.realpath(out), *written}:
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
 
 
-def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
+def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str) -> None:
     from activeeval.tasks.drawing import texts_for
 
-    sample_id = sample.write(out, sheet, texts_for(sample, sheet, documents, queries, drawing.say))
-    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {sheet} for the judges")
+    sample_id = sample.write(out, plan, texts_for(sample, plan.path, documents, queries, drawing.say))
+    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
+    if plan.overlap:
+        n = min(plan.overlap, len(sample.pairs))
+        output.say(f"{n} items stand on the sheets of all {len(plan.judges)} judges, the others on one each")
 
 
 @command("Turn a sample and its judged sheets into estimates")
 @click.argument("path", metavar="SAMPLE")
-@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.argument("sheets", metavar="SHEET...", nargs=-1)
 @drawing.asked_options
 @inputs.policy_option
 @inputs.scope_option("pool")
@@ -169,6 +207,7 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     help="A row for each segment: a table of query_id and segment. All intervals of a question hold at once.",
 )
 @inputs.confidence_option
+@output.explain_option
 @output.rows_options
 def estimate(
     path: str,
@@ -201,7 +240,18 @@ def estimate(
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places)
+    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places, grow=_growing(path))
+
+
+def _growing(path: str) -> str:
+    """Return the command that tops a sample up, into files that are not there yet."""
+    place = Path(path)
+    names = (place.with_name(f"{place.stem}-{k}") for k in count(2))
+    stem = next(
+        name for name in names if not (name.with_suffix(".sample").exists() or name.with_suffix(".csv").exists())
+    )
+    files = ["--out", str(stem.with_suffix(".sample")), "--sheet", str(stem.with_suffix(".csv"))]
+    return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
 
 
 @command("Write how likely each query is to be drawn")

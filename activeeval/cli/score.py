@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.inputs import confidence_option, ties_option
-from activeeval.cli.output import emit, rows_options, say, say_notes
+from activeeval.cli.inputs import confidence_option, name_option, ties_option
+from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
 from activeeval.cli.run_table import show_run_table
 from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
     from activeeval.io.loading import TablePool
     from activeeval.measures import Measure
-    from activeeval.report.rendering import Cell
     from activeeval.tasks.score import RunTable
 
 
@@ -53,6 +52,7 @@ _SMALL = 1 << 16
 @ties_option
 @confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
+@name_option
 @rows_options
 def score(
     qrels: str,
@@ -68,6 +68,7 @@ def score(
     ties: str,
     confidence: float,
     seed: int,
+    names: tuple[str, ...],
     places: int,
     form: str,
 ) -> None:
@@ -89,28 +90,37 @@ def score(
     activeeval score qrels.txt new.run nDCG@10 AP --versus old.run
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
     """  # fmt: skip
-    names, reference = _asked_runs(run, more_runs, baseline, versus)
-    if len(names) == 1 and click.get_current_context().meta.get(IS_ALL) and _are_small(qrels, run):
+    paths, reference = _asked_runs(run, more_runs, baseline, versus)
+    if len(paths) == 1 and click.get_current_context().meta.get(IS_ALL) and _are_small(qrels, run):
         from activeeval.kernels.compiling import leave_to_python
 
         leave_to_python()
     from activeeval.cases.arguments import asked_measure
+    from activeeval.cases.systems import system_names
     from activeeval.tasks.score import read_tables, run_table
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
-    if len(names) == 1 and (test or correction or baseline):
+    if len(paths) == 1 and (test or correction or baseline):
         raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
+    if names and (len(names) != len(paths) or len(set(names)) < len(names)):
+        raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
-    tables = read_tables(qrels, names, parsed, ties)
+    tables = read_tables(qrels, paths, parsed, ties)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
-    _tell(tables, names, bound)
+    called = names or system_names([""] * len(paths), paths)
     how = {"test": test or "t", "correction": correction or "holm"}
-    scored = run_table(tables, names, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    _show(scored, form, places, by_query=by_query, in_all=not no_summary, versus=bool(versus))
+    _tell(tables, called, bound)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
-    rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
-    if form in ("jsonl", "tsv"):
+
+
+def _show(scored: RunTable, form: str, places: int, *, by_query: bool, in_all: bool, versus: bool) -> None:
+    """Print rows for machines, or what they come to for readers."""
+    rows = scored.rows(by_query=by_query, in_all=in_all, versus=versus)
+    if form in ("jsonl", "tsv") or is_asked("wide"):
         emit(rows, form, places)
         return
     summary = [row for row in rows if "queries" in row]
@@ -118,10 +128,8 @@ def score(
     emit(queries, form, places)
     if queries and summary:
         click.echo()
-    if summary and more_runs:
-        show_run_table(scored, form, places)
-    else:
-        emit(_read_down(summary) if form == "text" and versus else summary, form, places)
+    if summary:
+        show_run_table(scored, form, places, versus=versus)
 
 
 def _are_small(*paths: str) -> bool:
@@ -142,24 +150,14 @@ def _asked_runs(
         if more_runs or baseline:
             raise click.UsageError("--versus compares two runs in a row; with --run, --baseline names the one of all")
         return [run, versus], 1
-    names = [run, *more_runs]
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
+    paths = [run, *more_runs]
+    if len(set(paths)) < len(paths):
+        twice = next(path for k, path in enumerate(paths) if path in paths[:k])
         raise click.UsageError(f"{twice} is given twice, expected each run once")
-    if baseline is not None and baseline not in names:
-        meant = did_you_mean(baseline, names)
-        raise click.UsageError(f"--baseline {baseline} is none of the runs; {meant}given: {', '.join(names)}")
-    return names, 0 if baseline is None else names.index(baseline)
-
-
-def _read_down(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
-    """Turn rows that are too long for a line: a row for each field, a column for each measure."""
-    down: dict[str, dict[str, Cell]] = {}
-    for row in rows:
-        for name, cell in row.items():
-            down.setdefault(name, {"": name})[str(row["measure"])] = cell
-    down.pop("measure", None)
-    return list(down.values())
+    if baseline is not None and baseline not in paths:
+        meant = did_you_mean(baseline, paths)
+        raise click.UsageError(f"--baseline {baseline} is none of the runs; {meant}given: {', '.join(paths)}")
+    return paths, 0 if baseline is None else paths.index(baseline)
 
 
 def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
@@ -167,12 +165,15 @@ def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) 
     from activeeval.measures import least_relevant
 
     say_notes(tables.notes)
+    ignored: dict[int, list[str]] = {}
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
         if n_missing:
             n_queries = tables.pool.n_queries
             say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")
         if n_ignored:
-            say(f"{name}: {n_ignored} queries have no judgments and are ignored")
+            ignored.setdefault(n_ignored, []).append(name)
+    for n_ignored, alike in ignored.items():
+        say(f"{', '.join(alike)}: {n_ignored} queries have no judgments and are ignored")
     top = int(tables.grades.max())
     for measure in measures:
         if (least := least_relevant(measure)) is not None and least > max(1, top):

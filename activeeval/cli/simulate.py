@@ -94,13 +94,13 @@ def simulate(
     how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
-        target.check_judged(case.workload.grades)
-    if case.systems and plot:
+        target.check_judged(case.inputs.grades)
+    if case.is_contest and plot:
         raise InputError("--plot draws one question: give one system or two")
     chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
     _say_of_draws(case, chosen, interval)
     panels = []
-    with progress(sum(len(names) + bool(case.systems) for names in chosen.values()), "simulating") as advance:
+    with progress(sum(len(names) + case.is_contest for names in chosen.values()), "simulating") as advance:
         for text, names in chosen.items():
             trial = trial_of(case, text, names, defensive_share=options["defensive_share"], **how)
             _say_of_budgets(trial)
@@ -108,7 +108,7 @@ def simulate(
             _warn_of_short_intervals(trial.measure, panels[-1].summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.workload.pool.cost_unit)
+        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
         output.say(f"wrote {plot}")
 
 
@@ -116,8 +116,10 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
     """Say which methods do not take the interval that is asked for."""
     from activeeval.design.methods import METHODS
 
-    names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
-    if interval != "t" and not case.systems:
+    names = dict.fromkeys(
+        name for names in chosen.values() for name in names if METHODS[name].scheme.interval(interval) != interval
+    )
+    if names and not case.is_contest:
         output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
 
 
@@ -153,8 +155,8 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
         return
     for panel in panels:
         if not panel.contrasts:
-            what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
-            first, pool = panel.summaries[0], case.workload.pool
+            what = "difference of two rankings" if case.inputs.versus is not None else "one ranking"
+            first, pool = panel.summaries[0], case.inputs.pool
             title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
             output.show_table(
                 plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"

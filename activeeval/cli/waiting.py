@@ -16,7 +16,7 @@ from typing import Any
 from activeeval.errors import visible
 from activeeval.kernels.first_use import WATCHERS
 
-FIRST_USE = "first use: compiling, 10 s to a minute on a free machine, once (`activeeval warm-up` does all of it beforehand)"
+FIRST_USE = "first use: compiling, 10 s to a minute on a free machine (`activeeval warm-up` does all)"
 """Seconds of the processor where nothing was kept: `score` 8, `sample` 10, `estimate` 20, `plan` 42, `warm-up` 66."""
 _PATIENCE = 2.0
 _EVERY = 10.0

@@ -5,8 +5,8 @@ from activeeval.measures.labels import LabelsLike, SoftLabels
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, least_relevant
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
-from activeeval.measures.target import Measure, SampledMeasure, Target, check_sampled, shown_name
-from activeeval.measures.top_k import judged_k, kERR, kNDCG, top_k_grades
+from activeeval.measures.target import Measure, SampledMeasure, Target, called, check_sampled, shown_name
+from activeeval.measures.top_k import kERR, kNDCG, top_k_grades
 
 __all__ = [
     "AP",
@@ -26,8 +26,8 @@ __all__ = [
     "SoftLabels",
     "Success",
     "Target",
+    "called",
     "check_sampled",
-    "judged_k",
     "kERR",
     "kNDCG",
     "least_relevant",

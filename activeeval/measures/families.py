@@ -218,7 +218,7 @@ class Additive(_Family):
     name : str
         How the measure is written.
     label : str
-        A short name to show in place of all its numbers, as ``@gains.json``.
+        What a caller calls it, as ``@gains.json``; see `shown_name`.
 
     Examples
     --------
@@ -264,6 +264,8 @@ class Cascade(_Family):
         Ranks beyond it count nothing.
     name : str
         How the measure is written.
+    label : str
+        What a caller calls it.
 
     Examples
     --------
@@ -279,6 +281,7 @@ class Cascade(_Family):
     discounts: Any = reciprocal_discount
     cutoff: int | None = None
     name: str = "Cascade"
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stop_probs", as_rule(self.stop_probs, "stop_probs", lower=0.0, upper=1.0))

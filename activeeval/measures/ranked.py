@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -183,6 +183,7 @@ class NDCG(_Ratio):
     _name: ClassVar[str] = "nDCG"
     gains: Any = "linear"
     cutoff: int | None = None
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", gain_rule(self.gains, Linear()))
@@ -215,6 +216,7 @@ class Recall(_Ratio):
     _name: ClassVar[str] = "R"
     cutoff: int | None
     rel: Any = 1
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rel", self.rel if isinstance(self.rel, AtLeast) else relevance_rule(self.rel))
@@ -251,6 +253,7 @@ class AP(Normalised):
     no_gain_between: ClassVar[str] = "relevant and not"
     rel: int = 1
     cutoff: int | None = None
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rel", relevance_rule(self.rel).rel)
@@ -290,6 +293,7 @@ class Judged(_Ranked):
     """
 
     cutoff: int | None = None
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))

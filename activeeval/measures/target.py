@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,9 +68,46 @@ class SampledMeasure(Measure, Protocol):
     ) -> Moments: ...
 
 
+AnyMeasure = TypeVar("AnyMeasure", bound=Measure)
+_AS_USUAL = {
+    "DCG": "dcg='exp-log2'",
+    "nDCG": "dcg='log2'",
+    **dict.fromkeys(("P", "R", "Success", "RR", "AP"), "rel=1"),
+    "RBP": "p=0.8,rel=1",
+    "kNDCG": "k=10",
+    "kERR": "k=10",
+}
+"""What the name of a measure alone means, as `parse_measure` reads it."""
+_WRITTEN = re.compile(r"(?P<name>\w+)\((?P<inside>.*)\)(?P<at>@\d+)?")
+
+
 def shown_name(measure: Measure) -> str:
-    """Return what tables and messages call a measure: its label where it has one, else all its parameters."""
-    return getattr(measure, "label", "") or str(measure)
+    """Return what tables and messages call a measure: what a caller calls it, else its name and what is unusual of it.
+
+    The largest grade of ERR is left out: it is that of the scale.
+
+    Examples
+    --------
+    >>> from activeeval.measures import DCG, ERR, NDCG, Precision
+    >>> [shown_name(measure) for measure in (DCG(cutoff=10), NDCG("exp"), ERR(4, cutoff=20), Precision(5, rel=2))]
+    ['DCG@10', "nDCG(dcg='exp-log2')", 'ERR@20', 'P(rel=2)@5']
+    """
+    if label := getattr(measure, "label", ""):
+        return str(label)
+    text = str(measure)
+    written = _WRITTEN.fullmatch(text)
+    if written is None or not (
+        written["inside"] == _AS_USUAL.get(written["name"]) or re.fullmatch(r"max_rel=\d+", written["inside"])
+    ):
+        return text
+    return written["name"] + (written["at"] or "")
+
+
+def called(measure: AnyMeasure, text: str) -> AnyMeasure:
+    """Return a measure that is shown as a caller wrote it, where that is not how it is shown anyway."""
+    if text == shown_name(measure):
+        return measure
+    return replace(measure, label=text)  # type: ignore[type-var]
 
 
 def check_sampled(measure: Measure) -> SampledMeasure:
@@ -104,7 +142,7 @@ class Target:
     >>> new, old = (Rankings.from_ids(pool, {"q": ids}) for ids in (["a", "b"], ["b", "a"]))
     >>> target = Target(DCG(cutoff=1), new, versus=old)
     >>> target.name, target.values([2, 1])
-    ("DCG(dcg='exp-log2')@1", array([2.]))
+    ('DCG@1', array([2.]))
     """
 
     measure: SampledMeasure

@@ -1,5 +1,6 @@
 """Results as tables and pictures."""
 
+from activeeval.report.learned_words import click_lines
 from activeeval.report.pictures import (
     PICTURES,
     line_style,
@@ -18,6 +19,7 @@ from activeeval.report.rows import (
     compact_rows,
     design_columns,
     gains_band,
+    gains_record,
     gains_rows,
     plain_plan_rows,
     plain_rows,
@@ -31,10 +33,12 @@ __all__ = [
     "Row",
     "amount",
     "at_once_rows",
+    "click_lines",
     "compact_rows",
     "design_columns",
     "format_cell",
     "gains_band",
+    "gains_record",
     "gains_rows",
     "line_style",
     "note_text",

@@ -20,15 +20,12 @@ from activeeval.report.campaign_words import (
 )
 from activeeval.report.campaign_work import Calibration
 from activeeval.report.charts import calibration_chart, reading_chart
+from activeeval.report.findings import ABOUT
 from activeeval.report.pages import Block, Chart, Charts, Heading, Lines, Paragraph, Table, html_page, markdown_page
 
 SUFFIXES = (".html", ".md", ".json")
 MOST_QUESTIONS = 4
 """Of which the queries that matter most, and the chart, are on the page; the JSON has those of all."""
-_SCOPES = {
-    "pool": "these queries: what judging all of their items would give",
-    "population": "all the queries that these are a sample of",
-}
 
 
 def campaign_text(summary: Summary, suffix: str) -> str:
@@ -94,7 +91,7 @@ def _estimates(summary: Summary) -> list[Block]:
     head = summary.head
     last = head.block_read
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head.blocks}."
-    about = f"The intervals are about {_SCOPES[summary.scope]}."
+    about = f"The intervals are about {ABOUT[summary.scope]}."
     blocks += [Paragraph(f"{read} {about}"), Table(header, rows), *_at_once(estimates, confidence)]
     blocks += _whatever(estimates, confidence)
     return [*blocks, *_cautions(estimates), *(Paragraph(note.text) for note in summary.notes)]

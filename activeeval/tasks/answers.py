@@ -10,20 +10,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaign import Campaign
 from activeeval.campaign.sample import lists_of
-from activeeval.cases.systems import Asked, contrasts_of
+from activeeval.cases.systems import Asked, contrasts_of, direction
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
-from activeeval.results import Estimate, Interval, Note
+from activeeval.report.findings import Finding
+from activeeval.results import Estimate, Interval, Needed, Note
 from activeeval.tasks.samples import Sample
 
 FEWEST = 10
 """Judged queries that chance chose below which a segment is not read. Twelve segments by chance of each of six sizes on
 MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 on the
 intervals covered 91 to 98 %, below that most were infinite."""
+
+
+_ALIKE = 0.01
+"""Half-widths that differ by less are the same to a reader."""
 
 
 class Shared(NamedTuple):
@@ -59,9 +65,11 @@ class Answer:
         What a t interval of this confidence should come to once all of the sample is judged.
     segment : str or None
     system, versus : str
-        Of more than two systems: which one it is of, and of a difference the one compared with.
+        Which system it is of, and of a difference the one that is taken off; else empty.
     shared : Shared or None
-        What such a difference says together with all others of its measure.
+        What a difference of more than two systems says together with all others of its measure.
+    needed : Needed or None
+        What should decide a difference that is open.
     """
 
     question: str
@@ -70,16 +78,38 @@ class Answer:
     interval: Interval
     p_value: float
     half_width_at_end: float
-    segment: str | None = None
-    system: str = ""
+    system: str
     versus: str = ""
+    segment: str | None = None
     shared: Shared | None = None
+    needed: Needed | None = None
 
     @property
     def title(self) -> str:
-        """What messages call it: measure, systems or question, and segment."""
-        asked = Asked(self.question, self.target, self.system, self.versus).title
-        return ", ".join(part for part in (self.target.name, asked, self.segment) if part)
+        """What messages call it: measure, systems, and segment."""
+        return ", ".join(filter(None, (self.target.name, direction(self.system, self.versus), self.segment)))
+
+    @property
+    def finding(self) -> Finding:
+        """What is told of it; of more than two systems with the interval and p value of all differences at once."""
+        interval, p_value = self.shared or (self.interval, self.p_value)
+        low, high = self.estimate.bounds(interval)
+        now, end = (self.interval.high - self.interval.low) / 2, self.half_width_at_end
+        return Finding(
+            system=self.system,
+            versus=self.versus,
+            measure=self.target.name,
+            value=self.estimate.value,
+            low=low,
+            high=high,
+            n_queries=self.estimate.n_queries,
+            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_items,
+            p_value=p_value if self.versus and low < high else None,
+            segment=self.segment,
+            half_width_at_end=end if end < (1 - _ALIKE) * now else None,
+            needed=self.needed,
+            is_supported=all(caution.level != "do not use" for caution in self.estimate.cautions),
+        )
 
 
 def answers(
@@ -130,9 +160,10 @@ def answers(
     results = [(question, campaign.estimate(question.target, scope=scope)) for question in asked]
     ends = cut_notes(sample, asked)
     if segments is None:
-        return together(sample, [answer(*result, 1) for result in results], kind), ends
+        answered = [_with_needed(campaign, answer(*result, 1)) for result in results]
+        return together(sample, answered, kind), ends
     members, notes = read_segments(segments).of(campaign.design.pool)
-    answered: list[Answer] = []
+    answered = []
     small: dict[tuple[str, ...], list[str]] = {}
     for question, _ in results:
         read = _by_segment(sample, question.target, members, scope)
@@ -149,6 +180,19 @@ def answers(
     return together(sample, answered, kind), ends + notes
 
 
+def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
+    """Return an answer with what should decide it, where it is a difference that is open."""
+    low, high = answer.estimate.bounds(answer.interval)
+    wanted = abs(answer.estimate.value)
+    if not answer.versus or not low < 0 < high or wanted == 0 or not math.isfinite(high - low):
+        return answer
+    outlook = campaign.outlook(answer.target, scope=answer.estimate.scope)
+    if outlook is None:
+        return answer
+    budget = float(campaign.design.budget or 0.0)
+    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, budget))
+
+
 def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> list[Answer]:
     """Return answers whose differences of more than two systems know what all of them say at once, by measure.
 
@@ -156,7 +200,7 @@ def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> lis
     """
     families: dict[tuple[str, str | None], list[int]] = {}
     for k, answer in enumerate(answered):
-        if answer.versus:
+        if answer.versus and sample.is_contest:
             families.setdefault((str(answer.target.measure), answer.segment), []).append(k)
     out = list(answered)
     for places in families.values():

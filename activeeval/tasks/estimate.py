@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from activeeval.campaign.labels import Progress
+from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
+from activeeval.measures import Measure, shown_name
+from activeeval.report.findings import ABOUT, contest_sentence, headline, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
+from activeeval.tasks.samples import Sample
 
 Rows = list[dict[str, Cell]]
 
@@ -33,6 +38,8 @@ class Estimates:
     scope, kind : str
         Of the intervals.
     confidence : float
+    model : str
+        The grade model that it was drawn by, as far as that is known.
     """
 
     answers: list[Answer]
@@ -44,10 +51,69 @@ class Estimates:
     scope: str
     kind: str
     confidence: float
+    model: str = ""
+
+    @property
+    def headline(self) -> list[str]:
+        """The sentences that tell it: of more than two systems who may be the best, else of differences, or values."""
+        if not self.places:
+            return headline([answer.finding for answer in self.answers])
+        families: dict[tuple[str, str | None], list[Place]] = {}
+        for place in self.places:
+            families.setdefault((place.measure, place.segment), []).append(place)
+        return [self._contest(family) for family in families.values()]
+
+    def _contest(self, family: Sequence[Place]) -> str:
+        first = family[0]
+        pairs = [answer.finding for answer in self.answers if answer.shared and answer.segment == first.segment]
+        pairs = [finding for finding in pairs if finding.measure == first.measure]
+        n_told = sum(finding.verdict in ("better", "worse") for finding in pairs)
+        best = [place.system for place in family if place.ranks[0] == 1]
+        measure = first.measure if first.segment is None else f"{first.measure} of {first.segment}"
+        return contest_sentence(measure, best, len(family), n_told, len(pairs))
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What measures and intervals are, each a sentence."""
+        measures = {answer.target.name: str(answer.target.measure) for answer in self.answers}
+        notes = [f"{name} is {text}." for name, text in measures.items() if name != text]
+        notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
+        return notes + ([f"Grade model: {self.model}."] if self.model else [])
+
+    @classmethod
+    def of(
+        cls,
+        read: Sequence[Sample],
+        answered: tuple[list[Answer], list[Note]],
+        *,
+        progress: Progress,
+        agreement: Agreement,
+        policy: str,
+        scope: str,
+        kind: str,
+        confidence: float,
+    ) -> Self:
+        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        answers, notes = answered
+        return cls(
+            answers=answers,
+            notes=notes,
+            places=places(read[0].systems, answers) if len(read) == 1 else [],
+            progress=progress,
+            agreement=agreement,
+            policy=policy,
+            scope=scope,
+            kind=kind,
+            confidence=confidence,
+            model=read[0].model,
+        )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
-        rows = [answer_row(answer, self.kind, self.progress) | dict(beside or {}) for answer in self.answers]
+        rows = [
+            answer_row(answer, self.kind, self.progress) | {"model": self.model} | dict(beside or {})
+            for answer in self.answers
+        ]
         return rows + [_rank_row(place, self.confidence) for place in self.places]
 
 
@@ -66,14 +132,13 @@ def estimate(
     """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
     samples, progress, agreement = judged_rounds(rounds, policy)
     if len(samples) > 1:
-        answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:
         asked = samples[0].asked(measures, questions, contrasts)
-        answered, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    return Estimates(
-        answers=answered,
-        notes=notes,
-        places=places(samples[0].systems, answered) if len(samples) == 1 else [],
+        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates.of(
+        samples,
+        answered,
         progress=progress,
         agreement=agreement,
         policy=policy,
@@ -102,10 +167,19 @@ def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval,
     }
 
 
+def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict[str, str]:
+    """Return what is asked of which systems as fields; ``direction`` is what is taken off what."""
+    asked = {"measure": shown_name(measure), "question": question, "system": system}
+    return (
+        asked
+        | ({"versus": versus} if versus else {})
+        | {"direction": direction(system, versus), "definition": str(measure)}
+    )
+
+
 def answer_row(answer: Answer, kind: str, progress: Progress) -> dict[str, Cell]:
-    """Return an answer as a row; more than two systems are named, and their differences told all at once too."""
-    asked = {"measure": answer.target.name, "question": answer.question}
-    asked |= {name: text for name, text in (("system", answer.system), ("versus", answer.versus)) if text}
+    """Return an answer as a row; differences of more than two systems are told all at once too."""
+    asked = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}
     if answer.shared is not None:
         more |= {"low_simultaneous": answer.shared.interval.low, "high_simultaneous": answer.shared.interval.high}
@@ -114,7 +188,7 @@ def answer_row(answer: Answer, kind: str, progress: Progress) -> dict[str, Cell]
     more |= {} if answer.segment is None else {"segment": answer.segment}
     more |= {"half_width_at_end": answer.half_width_at_end if kind == "t" else None, "interval": kind}
     more |= {"method": answer.estimate.method, **progress._asdict(), "draws": answer.estimate.n_draws}
-    return estimate_row(asked, answer.estimate, answer.interval, **more)
+    return estimate_row(asked, answer.estimate, answer.interval, **more) | {"sentence": sentence(answer.finding)}
 
 
 def _rank_row(place: Place, confidence: float) -> dict[str, Cell]:

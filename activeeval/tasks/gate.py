@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Unpack
 
 from activeeval.cases.inputs import sampled_measure
-from activeeval.cases.systems import Asked
+from activeeval.cases.systems import Asked, system_names
 from activeeval.errors import BudgetError, InputError
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
-from activeeval.measures import Target
+from activeeval.measures import Measure, Target, shown_name
 from activeeval.pool import Rankings
+from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Estimate, Interval, Note
+from activeeval.results import Estimate, Interval, Needed, Note
 from activeeval.tasks.answers import cut_notes
-from activeeval.tasks.estimate import estimate_row
+from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
 
@@ -31,7 +32,9 @@ class Decision:
 
     Attributes
     ----------
-    measure : str
+    measure : Measure
+    system, versus : str
+        What the new run and the old one are called.
     estimate : Estimate
         Of new − old.
     interval : Interval
@@ -40,27 +43,43 @@ class Decision:
         Of the t test that the difference is 0, alone and adjusted for the number of measures.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
-    more_budget : float or None
-        Where undecided: what to judge beyond the sample's budget until the interval should be narrow enough, if
-        the difference stays as it is; 0 where judging what waits should do. None where the sample does not tell.
-    more_queries : int or None
-        Where judging this pool cannot decide: how many queries like these, all of them judged, should.
-    unit : str
-        What `more_budget` is in; see `QueryPool.cost_unit`.
-    can_grow : bool
-        Whether the sample can be topped up; draws with replacement cannot, `more_budget` is then for a new one.
+    needed : Needed or None
+        Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
     """
 
-    measure: str
+    measure: Measure
+    system: str
+    versus: str
     estimate: Estimate
     interval: Interval
     p_value: float
     p_holm: float
     margin: float
-    more_budget: float | None = None
-    more_queries: int | None = None
-    unit: str = "judgments"
-    can_grow: bool = True
+    needed: Needed | None = None
+
+    @property
+    def name(self) -> str:
+        """How the measure is shown."""
+        return shown_name(self.measure)
+
+    @property
+    def finding(self) -> Finding:
+        """What is told of it."""
+        low, high = self.bounds
+        return Finding(
+            system=self.system,
+            versus=self.versus,
+            measure=self.name,
+            value=self.estimate.value,
+            low=low,
+            high=high,
+            n_queries=self.estimate.n_queries,
+            n_items=None if getattr(self.measure, "is_judged_whole", False) else self.estimate.n_items,
+            p_value=self.p_holm,
+            needed=self.needed,
+            is_supported=all(caution.level != "do not use" for caution in self.estimate.cautions),
+            margin=self.margin,
+        )
 
     @property
     def verdict(self) -> str:
@@ -119,10 +138,13 @@ def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
     for decision in decisions:
         more: dict[str, Cell] = {"p_value": decision.p_value}
         more |= {"p_holm": decision.p_holm} if len(decisions) > 1 else {}
-        more |= {"margin": decision.margin, "more_budget": decision.more_budget, "more_queries": decision.more_queries}
-        asked = {"measure": decision.measure, "question": "difference"}
+        needed = decision.needed or Needed()
+        more |= {"margin": decision.margin, "more_budget": needed.budget, "more_queries": needed.queries}
+        asked = asked_row(decision.measure, "difference", decision.system, decision.versus)
         row = estimate_row(asked, decision.estimate, decision.interval, **more)
-        rows.append({"measure": decision.measure, "verdict": decision.verdict, **row})
+        rows.append(
+            {"measure": decision.name, "verdict": decision.verdict, **row, "sentence": sentence(decision.finding)}
+        )
     return rows
 
 
@@ -135,6 +157,7 @@ def by_judgments(
     margin: float = 0.0,
     confidence: float = 0.95,
     scope: str = "population",
+    named: Sequence[str] = (),
     **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
@@ -145,18 +168,21 @@ def by_judgments(
         Files.
     margin : float
         Not negative.
+    named : sequence of str
+        What the new run and the old one are called; by default their files.
     options
         As `activeeval.compare` takes them.
     """
     labels, after, before = labels_of(judgments), load_run(new), load_run(old)
-    estimates = []
+    called = named or system_names([after.name, before.name], [after.source, before.source])
+    estimates: list[tuple[Measure, str, str, Estimate]] = []
     for text in measures:
         measure = sampled_measure(text)
         try:
             answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-        estimates.append((str(measure), answer.of(scope)))
+        estimates.append((measure, called[0], called[1], answer.of(scope)))
     decisions = _decided(estimates, margin, confidence)
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
@@ -171,6 +197,7 @@ def by_sample(
     confidence: float = 0.95,
     scope: str = "population",
     ties: str = "id",
+    named: Sequence[str] = (),
 ) -> tuple[list[Decision], list[Note]]:
     """Return the decision of each measure by a judged sample, and what to know of its lists.
 
@@ -180,41 +207,50 @@ def by_sample(
         As `activeeval.tasks.samples.judged` returns it.
     measures : sequence of str
         Any that it reaches; without one those that it was made for.
+    named : sequence of str
+        What the new run and the old one are called; by default as when the sample was drawn.
 
     Raises
     ------
     InputError
         Where the runs are not those that it was drawn for.
     """
-    asked = sample.asked(measures, ["difference"], "all" if sample.systems else None)
-    if sample.systems:
+    asked = sample.asked(measures, ["difference"], "all" if sample.is_contest else None)
+    if sample.is_contest:
         asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
-    targets = [each.target for each in asked]
-    if _is_turned(targets[0], old, new, sample.depth, ties):
-        targets = [replace(target, ranking=target.other, versus=target.ranking) for target in targets]
-    estimates = [(target.name, sample.campaign.estimate(target, scope=scope)) for target in targets]
+    if _is_turned(asked[0].target, old, new, sample.depth, ties):
+        asked = [each.turned for each in asked]
+    asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
+    estimates: list[tuple[Measure, str, str, Estimate]] = [
+        (each.target.measure, each.system, each.versus, sample.campaign.estimate(each.target, scope=scope))
+        for each in asked
+    ]
     decisions = _decided(estimates, margin, confidence)
-    grown = [_with_budget(each, sample, target) for each, target in zip(decisions, targets, strict=True)]
+    grown = [_with_budget(decision, sample, each.target) for decision, each in zip(decisions, asked, strict=True)]
     return grown, cut_notes(sample, asked)
 
 
-def _decided(estimates: Sequence[tuple[str, Estimate]], margin: float, confidence: float) -> list[Decision]:
-    names = [name for name, _ in estimates]
+def _decided(
+    estimates: Sequence[tuple[Measure, str, str, Estimate]], margin: float, confidence: float
+) -> list[Decision]:
+    names = [str(measure) for measure, *_ in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
-    p_values = [estimate.p_value for _, estimate in estimates]
+    p_values = [estimate.p_value for *_, estimate in estimates]
     together = zip(estimates, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
-            measure=name,
+            measure=measure,
+            system=system,
+            versus=versus,
             estimate=estimate,
             interval=estimate.interval(float(shared)),
             p_value=p_value,
             p_holm=float(adjusted),
             margin=margin,
         )
-        for (name, estimate), p_value, adjusted, shared in together
+        for (measure, system, versus, estimate), p_value, adjusted, shared in together
     ]
 
 
@@ -223,7 +259,8 @@ def _with_queries(decision: Decision) -> Decision:
     half, wanted = (decision.interval.high - decision.interval.low) / 2, decision.half_width_wanted
     if decision.verdict != "undecided" or wanted == 0 or not math.isfinite(half):
         return decision
-    return replace(decision, more_queries=math.ceil((decision.estimate.degrees_of_freedom + 1) * (half / wanted) ** 2))
+    queries = math.ceil((decision.estimate.degrees_of_freedom + 1) * (half / wanted) ** 2)
+    return replace(decision, needed=Needed(queries=queries))
 
 
 def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision:
@@ -234,12 +271,8 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
     outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
     if outlook is None:
         return decision
-    needed = outlook.budget_for(wanted, confidence)
-    if math.isfinite(needed):
-        more = max(needed - float(sample.campaign.design.budget or 0.0), 0.0)
-        return replace(decision, more_budget=more, unit=target.pool.cost_unit, can_grow=outlook.can_grow)
-    queries = outlook.queries_for(wanted, confidence)
-    return replace(decision, more_queries=math.ceil(queries)) if math.isfinite(queries) else decision
+    budget = float(sample.campaign.design.budget or 0.0)
+    return replace(decision, needed=outlook.needed_for(wanted, confidence, budget))
 
 
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:

@@ -47,7 +47,8 @@ def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
     answers : sequence of Answer
         As `activeeval.tasks.answers.answers` returns them; without differences nothing is ordered.
     """
-    families = dict.fromkeys((str(answer.target.measure), answer.segment) for answer in answers if answer.versus)
+    differences = [answer for answer in answers if answer.shared is not None]
+    families = dict.fromkeys((str(answer.target.measure), answer.segment) for answer in differences)
     ordered = []
     for measure, segment in families:
         family = [answer for answer in answers if (str(answer.target.measure), answer.segment) == (measure, segment)]

@@ -22,13 +22,15 @@ from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import pack, write_arrays
-from activeeval.io.tables.draws import Draws, write_draws
+from activeeval.io.tables.draws import Draws
 from activeeval.io.writing import Together
+from activeeval.judgments.judging import judging_of
 from activeeval.judgments.policies import Agreement
-from activeeval.measures import SampledMeasure, Target, judged_k
+from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Note, Told
-from activeeval.tasks.ranked_sheets import check_one_truth, read_judged, sheet_in
+from activeeval.tasks.ranked_sheets import check_one_truth, read_all_judged, sheet_in
+from activeeval.tasks.sheets import SheetPlan, write_sheets
 
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
@@ -44,7 +46,7 @@ class Sample:
     questions : tuple of str
         What each of the targets asks: difference, run or versus.
     systems : tuple of str
-        What the systems are called, where there are more than two, in the order in which the targets name them.
+        What the systems are called, in the order in which the targets name them; by default run 1, run 2 and on.
     earlier : tuple of str
         The ids of the samples that this one was topped up from.
     n_before : int
@@ -53,6 +55,8 @@ class Sample:
         The rank at which the lists were cut when it was drawn.
     seed : int or None
         What it was drawn with.
+    model : str
+        The grade model that it was drawn by.
     """
 
     campaign: Campaign
@@ -62,33 +66,55 @@ class Sample:
     n_before: int = 0
     depth: int | None = None
     seed: int | None = None
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.systems:
+            n_lists = len(lists_of(self.campaign.design))
+            object.__setattr__(self, "systems", tuple(f"run {k + 1}" for k in range(n_lists)))
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether it is of more than two systems."""
+        return len(self.systems) > 2
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The query and the document of each row of the sheet of what is new."""
         return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
 
-    def write(self, path: str, sheet: str, texts: Mapping[str, Sequence[str]] | None = None) -> str:
-        """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
+    def write(self, path: str, sheet: str | SheetPlan, texts: Mapping[str, Sequence[str]] | None = None) -> str:
+        """Write the sample and the sheet of what is new, or one for each of several judges; return its id.
 
-        Both are whole on the disk before the sample takes its name, and then the sheet.
+        All files or none: all are whole on the disk before the sample takes its name, and then the sheets.
 
         Parameters
         ----------
+        sheet : str or SheetPlan
+            Where it goes, and who judges it.
         texts : mapping of str to sequence of str, optional
             What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
         arrays = self._arrays()
         with Together() as files:
             write_arrays(path, arrays, files)
-            self.write_sheet(sheet, id_of(arrays), texts, files)
+            self._write_sheet(sheet, id_of(arrays), texts, files)
         return id_of(arrays)
 
     def write_sheet(
-        self, path: str, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
         """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
-        write_draws(sheet_of(self.campaign, sample_id, self.n_before), path, files, texts)
+        with Together() as files:
+            self._write_sheet(sheet, sample_id, texts, files)
+
+    def _write_sheet(
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: Together
+    ) -> None:
+        plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
+        is_graded = self.campaign.judging.has_grades
+        plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
+        write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
 
     def packed(self) -> tuple[str, bytes]:
         """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
@@ -99,7 +125,7 @@ class Sample:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
-        beside |= {"systems": np.array(self.systems)} if self.systems else {}
+        beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
 
@@ -121,9 +147,9 @@ class Sample:
     @property
     def made_for(self) -> list[Asked]:
         """The questions that it was made for, with their targets."""
-        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=False))
+        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
         return [
-            Asked(question, target, names.get(id(target.ranking), ""), names.get(id(target.versus), ""))
+            Asked(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
             for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
         ]
 
@@ -136,13 +162,13 @@ class Sample:
             Where a ranking is asked of that the sample was not made for.
         """
         design, top = self.campaign.design, self.campaign.design.max_grade
-        if contrasts is not None and not self.systems:
+        if contrasts is not None and not self.is_contest:
             problem = "`contrasts` is of several systems: the sample was made for one, or for two"
             raise InputError(problem, field="contrasts")
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
-        judged_k([*(target.measure for target in design.targets), *chosen])
+        judging_of([*(target.measure for target in design.targets), *chosen])  # raises where one is of the other
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
@@ -153,8 +179,8 @@ class Sample:
 
     def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
         """Return what a measure and a question ask of the rankings that the sample was made for."""
-        if not self.systems:
-            return [Asked(question, self._target(measure, question))]
+        if not self.is_contest:
+            return [self._of_two(measure, question)]
         lists, names = lists_of(self.campaign.design), list(self.systems)
         pairs = asked_of(question, len(names), contrasts)
         made = {(names.index(each.system), names.index(each.versus)) for each in self.made_for if each.versus}
@@ -162,13 +188,13 @@ class Sample:
             pairs = [pair for pair in pairs if pair in made]
         return [asked_among(measure, question, pair, lists, names) for pair in pairs]
 
-    def _target(self, measure: SampledMeasure, question: str) -> Target:
+    def _of_two(self, measure: SampledMeasure, question: str) -> Asked:
         """Return what a measure and a question ask of one ranking or two."""
-        runs: dict[str, Rankings] = {}
-        for first, target in zip(self.questions, self.campaign.design.targets, strict=True):
-            runs["versus" if first == "versus" else "run"] = target.ranking
-            if target.versus is not None:
-                runs["versus"] = target.versus
+        runs: dict[str, tuple[Rankings, str]] = {}
+        for made in self.made_for:
+            runs["versus" if made.question == "versus" else "run"] = made.target.ranking, made.system
+            if made.target.versus is not None:
+                runs["versus"] = made.target.versus, made.versus
         first, *others = ("run", "versus") if question == "difference" else (question,)
         for name in (first, *others):
             if name not in runs:
@@ -177,21 +203,16 @@ class Sample:
                     f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
                     "name it when the sample is drawn"
                 )
-        return Target(measure, runs[first], runs[others[0]] if others else None)
+        (ranking, system), (versus, other) = runs[first], runs[others[0]] if others else (None, "")
+        return Asked(question, Target(measure, ranking, versus), system, other)
 
     def notes(self) -> list[Note | Caution]:
         """Return what whoever has drawn it should know: first what is to be judged."""
         design = self.campaign.design
         notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
-        k = judged_k([target.measure for target in design.targets])
-        if k is not None:
-            notes.append(Note("judges compare", {"measures": names, "k": k}))
-        elif design.max_grade is not None:
-            notes.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
-        if k is None and any(target.measure.needs_all_items for target in design.targets):
-            notes.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
-        return [*notes, *design.cautions]
+        n_ideal = design.pool.n_items if any(target.measure.needs_all_items for target in design.targets) else 0
+        return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
 
     def _extent(self) -> list[Note]:
         """Return how much is to be judged, and how far that goes."""
@@ -257,19 +278,20 @@ def draw(
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     check_differ(asked)
     check_open(*targets)
-    names = {default_method(target.measure).name for target in targets}
-    chosen = method or (names.pop() if len(names) == 1 else "depth")
+    chosen = method or default_method(*(target.measure for target in targets)).name
     try:
         paid = budget.of(*targets, known=case.known)
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
+    called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
         campaign=Campaign(design, rng=case.seed),
         questions=tuple(question.question for question in asked),
-        systems=case.systems,
+        systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
         seed=case.seed_number,
+        model=case.model,
     )
 
 
@@ -314,6 +336,7 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
         systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
         earlier=tuple(earlier),
         n_before=int(n_before),
+        model=str(arrays["model"][0]) if "model" in arrays else "",
         **numbers,
     )
     return sample, id_of(arrays)
@@ -327,9 +350,14 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
-    judgments = {sheet: read_judged(sheet) for sheet in sheets}
-    check_one_truth(judgments, policy)
     sample, sample_id = read_sample(path)
+    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
+        return sample, sample.campaign.progress, sample.campaign.agreement
+    if not sheets:
+        n_items = sum(len(unit.items) for unit in sample.campaign.planned)
+        raise InputError(f"{path}: {n_items} items are to be judged: give the judged sheet beside it")
+    judgments = read_all_judged(sheets, sample.campaign.design.max_grade)
+    check_one_truth(judgments, policy)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
     return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
@@ -343,7 +371,7 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     InputError
         Where a sheet is of none of them, or a sample has no sheet.
     """
-    judgments = {sheet: read_judged(sheet) for sheet in sheets}
+    judgments = read_all_judged(sheets)
     check_one_truth(judgments, "refuse")
     drawn = {path: read_sample(path) for path in paths}
     draws: dict[str, Draws] = {}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
-from activeeval.judgments import labels_of
-from activeeval.measures import Judged, Measure, judged_k, shown_name
+from activeeval.judgments.judging import judging_of
+from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
+from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
+from activeeval.results import Needed
 from activeeval.types import Floats
 
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
@@ -25,8 +29,8 @@ class RunScores:
 
     Attributes
     ----------
-    measure : str
-        Written with all its parameters.
+    measure, definition : str
+        As it is shown, and written with all its parameters.
     values : ndarray, shape (n_queries,)
     summary : MeanSummary
     judged : float
@@ -39,6 +43,7 @@ class RunScores:
     """
 
     measure: str
+    definition: str
     values: Floats
     summary: MeanSummary
     judged: float
@@ -52,6 +57,7 @@ class RunScores:
         """Return the run as a row; its interval is of a confidence."""
         return {
             "measure": self.measure,
+            "definition": self.definition,
             "value": self.summary.mean,
             "low": self.summary.low,
             "high": self.summary.high,
@@ -66,15 +72,10 @@ class RunScores:
 
 def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ties: str = "id") -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
-    if (k := judged_k(list(measures))) is None:
-        judgments, read = load_tables(partial(labels_of, qrels), runs)
-        return pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    # their tables take polars, which a start without them does not wait for
-    from activeeval.cases.truths import check_truths, load_truths
-
-    judgments, read = load_tables(partial(load_truths, qrels, k), runs)
+    judging = judging_of(measures)
+    judgments, read = load_tables(partial(judging.labels, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    check_truths(tables.pool, tables.grades, k, qrels)
+    judging.check_labels(tables.pool, tables.grades, qrels)
     return tables
 
 
@@ -87,6 +88,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     return RunScores(
         measure=shown_name(measure),
+        definition=str(measure),
         values=values,
         summary=mean_interval(values, confidence),
         judged=float(judged[held].mean()) if held.any() else 0.0,
@@ -125,6 +127,24 @@ class RunRow:
     comparison: PairedComparison | None
     p_value: float | None
 
+    @property
+    def mean(self) -> Finding:
+        """What is told of the run alone."""
+        summary = self.scores.summary
+        names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
+        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
+
+    def finding(self, baseline: str) -> Finding:
+        """Return what is told of it: of its difference to the baseline, else of its mean."""
+        pair = self.comparison
+        if pair is None:
+            return self.mean
+        needed, half = None, (pair.high - pair.low) / 2
+        if pair.low < 0 < pair.high and pair.difference != 0 and math.isfinite(half):
+            needed = Needed(queries=math.ceil(self.scores.summary.n * (half / abs(pair.difference)) ** 2))
+        difference = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
+        return replace(difference, value=pair.difference, low=pair.low, high=pair.high)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunTable:
@@ -148,6 +168,11 @@ class RunTable:
     confidence: float
     test: str
     correction: str
+
+    @property
+    def findings(self) -> list[list[Finding]]:
+        """What is told of each run by each measure, measure by measure."""
+        return [[run.finding(runs[self.baseline].run) for run in runs] for runs in self.by_measure]
 
     def rows(self, *, by_query: bool, in_all: bool, versus: bool) -> list[dict[str, Cell]]:
         """Return rows measure by measure: of queries, where these are wanted, and of all together.
@@ -180,6 +205,7 @@ class RunTable:
         rows = []
         for run in runs[:1] if versus else runs:
             row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
+            row["sentence"] = sentence(run.finding(runs[self.baseline].run))
             if versus:
                 figures = runs[self.baseline].scores.row(self.confidence)
                 row |= {f"versus_{name}": figures[name] for name in _OF_RUN}
@@ -210,8 +236,9 @@ class RunTable:
 
 
 def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
-    """Return the name of a run where rows are of several."""
-    return {} if versus or len(runs) == 1 else {"run": run.run}
+    """Return the name of a run, and of the one that it is compared with in the same row."""
+    names: dict[str, Cell] = {"run": run.run}
+    return names | ({"versus": runs[-1].run} if versus else {})
 
 
 def run_table(

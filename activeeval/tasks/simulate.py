@@ -99,7 +99,7 @@ class Trial:
             return Panel(measure=self.measure, contrasts=tuple(contrasts), at_once=tuple(at_once))
         kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
-        summaries = simulate(self.designs, self.case.workload.grades, self.budgets, repetitions, **how)
+        summaries = simulate(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
         return Panel(measure=self.measure, summaries=tuple(summaries))
 
 
@@ -119,9 +119,9 @@ def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[st
     measured = case.target(measure).measure
     chosen = fitting_methods(measured) if "all" in methods else methods or (default_method(measured).name,)
     names = list(dict.fromkeys(["passive", *chosen]))
-    if not case.systems:
+    if not case.is_contest:
         return names
-    shared = [name for name in names if not METHODS[name].with_replacement]
+    shared = [name for name in names if METHODS[name].scheme.answers_several]
     if not shared:
         raise InputError(f"method {names[-1]!r} draws with replacement for one question, not one sample for several")
     return shared
@@ -144,7 +144,7 @@ def trial_of(
     InputError
         Where no label can change a target.
     """
-    contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.systems else None
+    contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.is_contest else None
     if contest is not None:
         targets, designs = contest.targets, contest.all_designs
     else:

@@ -16,7 +16,7 @@ from activeeval.grade_models.forest import Forests
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call of the command line left behind."""
+    """What a call of the command line left behind; long lines of talk are as they were before they were wrapped."""
 
     code: int
     out: str
@@ -65,7 +65,7 @@ def call(folder, capsys, monkeypatch):
     def run(*arguments):
         code = cli.run([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Answer(code, captured.out, captured.err)
+        return Answer(code, captured.out, captured.err.replace("\n  ", " "))
 
     return run
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from campaign_cases import Case, Clock
 
-from activeeval.campaign.rounds import planned_weights
+from activeeval.campaign.together import planned_weights
 from activeeval.cases.budgets import Budget
 from activeeval.errors import InputError
 from activeeval.judgments.skipping import skipping_of

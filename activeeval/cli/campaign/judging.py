@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,17 +115,17 @@ def submit(
     """
     from activeeval.tasks.campaigns import judging
 
-    said = _said(**answer)
+    judgment = _judgment(**answer)
     with opened(name, db) as store:
         if then_claim:
-            done, item = judging.submit_and_claim(store, name, token, said, key)
+            done, item = judging.submit_and_claim(store, name, token, judgment, key)
             _print(_acknowledged(done, token))
             _print(_claimed(item))
         else:
-            _print(_acknowledged(judging.submit(store, name, token, said, key), token))
+            _print(_acknowledged(judging.submit(store, name, token, judgment, key), token))
 
 
-def _said(
+def _judgment(
     grade: int | None,
     preferred: str | None,
     tie: bool,
@@ -204,9 +205,9 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
 
     check_new(out, SUFFIXES, force)
     with opened(name, db) as store:
-        row = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
-    say(f"wrote {out}: {row['items']} items of block {row['block']}, as of event {row['as_of']}")
-    emit_done([row], form)
+        sheet = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
+    say(f"wrote {out}: {sheet.items} items of block {sheet.block}, as of event {sheet.as_of}")
+    emit_done([asdict(sheet)], form)
 
 
 @command("Take judged sheets and other judgments in", "import")
@@ -239,15 +240,15 @@ def import_(
 
     with opened(name, db) as store:
         who = None if judge is None else judge_of(judge)
-        rows = take_files(store, name, files, who, keep_foreign=keep_foreign)
-    for row in rows:
-        parts = [f"{row['stored']} judgments stored"]
-        parts += [f"{row['replaced']} of them in place of earlier ones"] if row["replaced"] else []
-        parts += [f"{row['repeated']} were there already"] if row["repeated"] else []
-        parts += [f"{n} kept that do not count ({why})" for why, n in row["late"].items()]
-        parts += [f"{row['foreign']} of items never drawn left out (--keep-foreign)"] if row["foreign"] else []
-        say(f"{row['file']}: {', '.join(parts)}")
-    emit_done([row | {"late": sum(row["late"].values())} for row in rows], form)
+        taken = take_files(store, name, files, who, keep_foreign=keep_foreign)
+    for file in taken:
+        parts = [f"{file.stored} judgments stored"]
+        parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
+        parts += [f"{file.repeated} were there already"] if file.repeated else []
+        parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]
+        parts += [f"{file.foreign} of items never drawn left out (--keep-foreign)"] if file.foreign else []
+        say(f"{file.file}: {', '.join(parts)}")
+    emit_done([asdict(file) | {"late": sum(file.late.values())} for file in taken], form)
 
 
 @command("Take a judgment back")

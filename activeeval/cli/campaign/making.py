@@ -81,7 +81,7 @@ def create(
     """
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.drawing import draw_campaign
+    from activeeval.tasks.campaigns.drawing import CampaignDrawing
 
     check_free(checked_name(name), db)
     seconds = max(1, math.ceil(lease * _MINUTES))
@@ -91,11 +91,12 @@ def create(
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
-    store, place = partial(opened, name, db, create=True), place_of(name, db)
+    store = partial(opened, name, db, create=True)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
     choices, request = drawing.requested(options)
     with worded():
-        sample, made = draw_campaign(store, name, place, choices, request, rules, **beside)
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        sample, made = draws.new(choices, request, rules)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     emit_done([asdict(made)], form)
@@ -157,15 +158,16 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --budget 100
     """
-    from activeeval.tasks.campaigns.drawing import draw_round
+    from activeeval.tasks.campaigns.drawing import CampaignDrawing
 
     source = click.get_current_context().get_parameter_source
     by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
-    store, place = partial(opened, name, db), place_of(name, db)
+    store = partial(opened, name, db)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
     choices, request = drawing.requested(options)
     with worded():
-        _, made = draw_round(store, name, place, choices, request, by_clock=by_clock, **beside)
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        _, made = draws.further_round(choices, request, by_clock=by_clock)
     say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
     emit_done([asdict(made)], form)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from activeeval.cli import output
 from activeeval.cli.answers import show_estimates
-from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.campaign.options import as_of_option, of_campaign, opened, place_of
 from activeeval.cli.drawing import asked_options, documents_option
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
@@ -36,6 +37,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     \b
     activeeval campaign status week1 -o jsonl
     """
+    from activeeval.report.words import text_of
     from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import intervals, reached
     from activeeval.tasks.campaigns.status import status as status_of
@@ -46,7 +48,8 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         row = status_of(state, store).row()
     now, lines = [], []
     try:
-        now, lines = [asdict(interim) for interim in intervals(state, confidence)], [reached(state)]
+        now, goal = [asdict(interim) for interim in intervals(state, confidence)], reached(state)
+        lines = [] if goal is None else [text_of(goal)]
     except ActiveEvalError as problem:  # what is spent and what waits is known all the same
         lines = [complaint(problem, click.get_current_context().command)]
     if form == "text":
@@ -63,7 +66,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
             output.emit(now, form, places)
     else:
         output.emit([row | line for line in now] or [row], form, places)
-    for line in filter(None, lines):
+    for line in lines:
         output.say(line)
     if state.block == 0:
         output.say("no block is complete yet: there is nothing that may be read")
@@ -82,6 +85,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
     help="group-sequential: valid at the end of every block, for those who look again.",
 )
 @confidence_option
+@output.explain_option
 @click.option(
     "--strict-order",
     is_flag=True,
@@ -108,7 +112,9 @@ def estimate(
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
     beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
     beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
-    show_estimates(estimates_of(state, **asked), form, places, f"as of event {state.as_of}, {where}", beside)
+    grow = shlex.join(["activeeval", "campaign", "top-up", name, *(["--db", place_of(name, db)] if db else [])])
+    shown = estimates_of(state, **asked)
+    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, f"{grow} --budget {{budget}}")
 
 
 @command("Write judgments and weights for other tools")
@@ -138,14 +144,14 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
         whole = out or f"{folder}/{kind}.csv"
-        last, notes = write(store, name, kind, whole, as_of)
+        written = write(store, name, kind, whole, as_of)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
-    for note in notes:
-        output.say(note)
+    output.say_notes([written.content], f"as of event {written.as_of}: ")
+    output.say_notes(written.notes)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": last}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": written.as_of}], form)
 
 
 @command("Check that nothing was lost or changed")

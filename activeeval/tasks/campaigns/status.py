@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 
 from activeeval.report.campaign_summary import Progress
 from activeeval.report.rendering import Cell
+from activeeval.results import Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.estimate import Estimates
-from activeeval.tasks.orders import places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Status:
 
 def status(state: CampaignState, store: Store) -> Status:
     """Return how far a campaign is, and what is free and in hand as of now."""
-    assignments, by_query = store.waiting(state.campaign.name), state.campaign.config.get("top_k") is not None
+    assignments, by_query = store.waiting(state.campaign.name), state.campaign.judging.is_whole
     return Status(
         progress=progress_of(state), free=assignments["free"], in_hand=assignments["leased"], by_query=by_query
     )
@@ -84,18 +84,19 @@ def spent_by_block(state: CampaignState) -> dict[int, float]:
     return spent
 
 
-def reached(state: CampaignState) -> str:
-    """Return whether the half-width that the campaign was made for is reached, in words; nothing where it has none.
+def reached(state: CampaignState) -> Note | None:
+    """Return whether the half-width that the campaign was made for is reached; None where it has none.
 
     Whoever stops as soon as it is has looked at the end of every block: the group-sequential interval is valid then.
     """
     wanted = state.campaign.config.get("half_width")
     if wanted is None or state.block == 0 or state.version > 1:  # looks are planned for the first budget
-        return ""
+        return None
     answers, _ = answered(state, kind="group-sequential")
     widest = max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
-    reach = "reached: judging may stop" if widest <= wanted else "not reached yet"
-    return f"± {wanted:g} is {reach}; by the interval that may be looked at after every block it is ± {widest:.3g}"
+    return Note(
+        "half-width reached" if widest <= wanted else "half-width not reached", {"wanted": wanted, "widest": widest}
+    )
 
 
 def estimates_of(
@@ -109,16 +110,15 @@ def estimates_of(
     confidence: float = 0.95,
 ) -> Estimates:
     """Return what a campaign answers, and what to know of it; arguments as of `state.answered`."""
-    how = {"scope": scope, "kind": kind, "confidence": confidence}
-    answers, notes = answered(state, measures, questions, contrasts, **how)  # type: ignore[arg-type]
-    return Estimates(
-        answers=answers,
-        notes=notes,
-        places=places(state.sample.systems, answers) if len(state.read) == 1 else [],
+    return Estimates.of(
+        state.read,
+        answered(state, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence),
         progress=state.progress,
         agreement=state.agreement,
         policy=state.policy,
-        **how,  # type: ignore[arg-type]
+        scope=scope,
+        kind=kind,
+        confidence=confidence,
     )
 
 

@@ -12,7 +12,6 @@ from dataclasses import asdict
 import numpy as np
 
 from activeeval.campaign import drawing_of
-from activeeval.design import Replacement
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -29,7 +28,7 @@ from activeeval.report.campaign_summary import (
     WaitingBlock,
 )
 from activeeval.report.campaign_work import Cost
-from activeeval.report.words import worded
+from activeeval.report.words import text_of, worded
 from activeeval.results import Note
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
@@ -89,6 +88,7 @@ def _head(state: CampaignState) -> Head:
         for unit in sample.campaign.waiting:
             waiting[before + unit.block] += len(set(unit.items) - sample.campaign.settled)
         before += len(sample.campaign.design.blocks)
+    goal = reached(state)
     return Head(
         **asdict(progress_of(state)),
         date=date_of(state.log[-1].at),
@@ -99,7 +99,7 @@ def _head(state: CampaignState) -> Head:
         unit=state.sample.campaign.design.pool.cost_unit,
         judges_per_item=state.campaign.judges_per_item,
         waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in sorted(waiting.items())],
-        goal=reached(state),
+        goal="" if goal is None else text_of(goal),
     )
 
 
@@ -148,7 +148,7 @@ def _design(state: CampaignState) -> DesignSummary:
     design = campaign.design
     return DesignSummary(
         method=design.name,
-        with_replacement=isinstance(design.scheme, Replacement),
+        with_replacement=design.scheme.is_with_replacement,
         has_model=design.beliefs is not None,
         questions=[
             Question(measure=a.target.name, question=a.question, system=a.system, versus=a.versus)

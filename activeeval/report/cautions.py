@@ -1,0 +1,56 @@
+"""Cautions of several estimates in few lines: the same is said once, of all that it is true of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from activeeval.report.words import in_backticks, line_of
+from activeeval.results import LEVELS, Caution
+
+_MOST_NAMED = 3
+_NUMBER = re.compile(r"\d[\d.]*")
+
+
+def caution_lines(
+    named: Sequence[tuple[str, Sequence[Caution]]],
+    written: Callable[[str], str] = in_backticks,
+    *,
+    least: str = "careful",
+) -> list[str]:
+    """Return what to be wary of, the gravest first; without names where it is true of all.
+
+    Parameters
+    ----------
+    named : sequence of (str, sequence of Caution)
+        What each estimate is called, with its cautions.
+    written : callable
+        How a parameter of the library is named.
+    least : {"note", "careful", "do not use"}
+        The level from which on a caution is told: a note asks nothing of the reader.
+
+    Examples
+    --------
+    >>> alike, early = Caution("do not use", "unbounded"), Caution("note", "early", {"share": 0.5})
+    >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
+    ['do not use: the judged queries show no spread: they bound nothing, judge more']
+    """
+    groups: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    for name, cautions in named:
+        for caution in cautions:
+            grave = LEVELS.index(caution.level)
+            if grave >= LEVELS.index(least):
+                text = line_of(caution, written)
+                groups.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
+    ordered = sorted(groups.items(), key=lambda item: item[0][0])
+    return [_line(alike, len(named)) for _, alike in ordered]
+
+
+def _line(alike: Sequence[tuple[str, str]], n_named: int) -> str:
+    """Return what is said of some of the estimates; numbers are those of the first."""
+    names, text = [name for name, _ in alike], alike[0][1]
+    if len(names) == n_named or not all(names):
+        return text
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    level, _, rest = text.partition(": ")
+    return f"{level}: {'; '.join(names[:_MOST_NAMED])}{more}: {rest}"
