@@ -39,7 +39,8 @@ GROUPS = {
         --quiet --version
         """,
     "People": """
-        --judge --overlap --for --documents --queries --guidelines sample,top-up,sheet,next --grade --judges-per-item --policy --adjudicate
+        --judge --overlap --for --documents --queries --guidelines sample,top-up,sheet,next --grade
+        --judges-per-item --policy --adjudicate
         """,
     "The model": """
         --model --train simulate,calibration --train-fraction --pool-depth --shape --validation

@@ -45,9 +45,10 @@ class Start:
 
     def sheets(self, name: str) -> dict[str, str]:
         """Return the sheet of each judge, as commands name them; of one judge that of all."""
-        if len(self.judges) == 1:
-            return {self.judges[0]: f"{name}.csv"}
-        return {judge: f"{name}-{judge}.csv" for judge in self.judges}
+        from activeeval.tasks.sheets import SheetPlan
+
+        plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
+        return dict(zip(self.judges, plan.paths, strict=True))
 
     @property
     def pool(self) -> list[str]:
