@@ -75,7 +75,7 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
         made = cli.make_context("activeeval", list(words), terminal_width=width_of_help())
-        with made as context, keep_told(quiet=context.params["quiet"]):
+        with made as context, keep_told(quiet=context.params["quiet"], is_all=is_all):
             context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()

@@ -39,14 +39,16 @@ GROUPS = {
         --quiet --version
         """,
     "People": """
-        --judge --overlap --for --documents --queries --judges-per-item --policy --adjudicate
+        --judge --overlap --for --documents --queries --guidelines sample,top-up,sheet,next --grade
+        --judges-per-item --policy --adjudicate
         """,
     "The model": """
         --model --train simulate,calibration --train-fraction --pool-depth --shape --validation
         """,
     RARELY: """
         sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
-        sample,create,redraw,plan,compare --method --judging --pool-run --versus-scores --train-scores
+        sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
+        --judging --pool-run --versus-scores --train-scores
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor
         --judged-policy --use-labels --overhead --cost --traffic --defensive-share create --strict-order
         --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin --resamples

@@ -40,8 +40,15 @@ class Start:
 
     @property
     def in_campaign(self) -> bool:
-        """Whether a store is what they need: several people, or a half-width, which `sample` does not take."""
-        return len(self.judges) > 1 or self.goal[0] == "--half-width"
+        """Whether a store is what they need: a half-width, which `sample` does not take."""
+        return self.goal[0] == "--half-width"
+
+    def sheets(self, name: str) -> dict[str, str]:
+        """Return the sheet of each judge, as commands name them; of one judge that of all."""
+        from activeeval.tasks.sheets import SheetPlan
+
+        plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
+        return dict(zip(self.judges, plan.paths, strict=True))
 
     @property
     def pool(self) -> list[str]:
@@ -201,7 +208,7 @@ def lines_of(start: Start, name: str) -> Iterator[str]:
     yield from _step("what to expect, before anybody judges", "plan", *start.pool, *start.goal)
     yield from _together(start, name) if start.in_campaign else _alone(start, name)
     if len(others) == 1:
-        source = ["--campaign", name] if start.in_campaign else ["--sample", f"{name}.sample", "--sheet", f"{name}.csv"]
+        source = ["--campaign", name] if start.in_campaign else _sample_words(start, name)
         yield from _step(_GATE, "compare", others[0], new, *source, "--scope", "pool")
 
 
@@ -215,18 +222,29 @@ def _judged_already(start: Start) -> Iterator[str]:
 
 
 def _alone(start: Start, name: str) -> Iterator[str]:
-    sample, sheet = f"{name}.sample", f"{name}.csv"
-    yield from _step("draw what to judge", "sample", *start.pool, *start.goal, "--out", sample, "--sheet", sheet)
-    who = {ME: "you fill", SCRIPT: "your script fills"}.get(start.judges[0], f"{start.judges[0]} fills")
-    yield f"# {who} in the column grade of {sheet}, then"
-    yield from _step(None, "estimate", sample, sheet)
+    sample, sheets = f"{name}.sample", start.sheets(name)
+    judges = [word for judge in sheets if len(sheets) > 1 for word in ("--judge", judge)]
+    files = ["--out", sample, "--sheet", f"{name}.csv"]
+    yield from _step("draw what to judge", "sample", *start.pool, *start.goal, *judges, *files)
+    for judge, sheet in sheets.items():
+        who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
+        yield f"# {who} in the column grade of {shlex.quote(sheet)}"
+    yield from _step("then", "estimate", sample, *sheets.values())
+
+
+def _sample_words(start: Start, name: str) -> list[str]:
+    """Return a sample and its sheets as `compare` takes them."""
+    return [
+        "--sample",
+        f"{name}.sample",
+        *(word for sheet in start.sheets(name).values() for word in ("--sheet", sheet)),
+    ]
 
 
 def _together(start: Start, name: str) -> Iterator[str]:
     yield from _step("draw what to judge, and store it", "campaign", "create", name, *start.pool, *start.goal)
     about: str | None = "a block of it for each judge in turn: a sheet, whose column grade is filled in, and back"
-    for k, judge in enumerate(start.judges, 1):
-        sheet = f"{name}-{judge if judge.isalnum() else k}.csv"
+    for judge, sheet in start.sheets(name).items():
         yield from _step(about, "campaign", "next", name, "--judge", judge, "--out", sheet)
         yield from _step(None, "campaign", "import", name, sheet, "--judge", judge)
         about = None

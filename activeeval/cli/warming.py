@@ -17,8 +17,10 @@ def warm_up() -> None:
     activeeval warm-up
     """
     from activeeval.design.methods import METHODS
+    from activeeval.kernels.first_use import WATCHERS
     from activeeval.tasks.warm_up import warm_up as compile_all
 
+    WATCHERS.clear()  # who calls this knows
     with progress(len(METHODS), "compiling") as advance:
         compile_all(advance)
     say("everything is compiled")

@@ -58,6 +58,10 @@ ANSWERS = {
     ),
     "two people": (
         ["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"],
+        ["plan", "sample", "estimate", "compare"],
+    ),
+    "two people and a half-width": (
+        ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
         ["plan", "create", "next", "import", "next", "import", "status", "report", "compare"],
     ),
     "a half-width": (
