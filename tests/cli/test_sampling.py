@@ -32,6 +32,7 @@ from activeeval.cases.budgets import whole_cost
 from activeeval.design.methods import METHODS
 from activeeval.estimation import INTERVALS
 from activeeval.io.tables.draws import read_draws
+from activeeval.results import LEVELS
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
 SPREADSHEETS = {
@@ -101,9 +102,22 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
     campaign = campaign_of(measure, method, "50%", seed=5, **given)
     expected = campaign.run(answer)
     interval = expected.interval()
+    system, versus = (
+        options[options.index("--scores" if "--scores" in options else "--run") + 1],
+        given.get("versus_run"),
+    )
+    direction = system if versus is None else f"{system} − {versus}"
+    assert all(name in row["sentence"] for name in (system, versus or "", campaign.design.target.name))
+    assert row.pop("sentence").startswith(system) or math.isinf(interval.high)
+    assert row.pop("model") in ("uniform", "forest")
+    assert all(caution["level"] in LEVELS for caution in row.pop("cautions"))
     assert row == {
         "measure": campaign.design.target.name,
-        "question": "run" if campaign.design.target.versus is None else "difference",
+        "definition": str(campaign.design.target.measure),
+        "question": "run" if versus is None else "difference",
+        "system": system,
+        **({} if versus is None else {"versus": versus}),
+        "direction": direction,
         "scope": "pool",
         "value": expected.value,
         "std_error": expected.std_error,
@@ -263,9 +277,12 @@ def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method
         error = expected.std_error if math.isfinite(expected.std_error) else None
         assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
         assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"activeeval: note: an early reading, of {block / 4:.0%} of the planned budget"
+        told = f"an early reading, of {block / 4:.0%} of the planned budget"
         waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
-        assert (told in done.err.splitlines(), waits in done.err) == (block < 4, block < 4)
+        cautions = [caution["text"] for caution in row["cautions"]]
+        assert (told in cautions, waits in done.err) == (block < 4, block < 4)
+        explained = call("estimate", *both("d.csv"), "--explain").err.splitlines()
+        assert (f"activeeval: note: {told}" in explained) == (block < 4)
 
 
 def test_judging_in_any_order_inside_a_block(drawn, estimated):
@@ -333,7 +350,7 @@ REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could no
     [
         ((), ("--measure", "DCG@6"), REACH.format(r"DCG@6")),
         ((), ("--measure", "ERR@5"), r"item designs are for additive .*, not for ERR.*@5; name the question when .*"),
-        (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG\(dcg='log2'\)@3")),
+        (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG@3")),
         (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR")),
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
         ((), ("--question", "versus"), r"the sample was not made for the second ranking: .* 'versus' to it; .*"),
@@ -361,7 +378,9 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     is_gone = (gone["query_id"], gone["doc_id"]).__eq__
     expected = campaign.run(lambda q, ds: [None if is_gone((q, d)) else grade_of(q, d) for d in ds])
     assert row["value"] == expected.value
-    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", done.err)
+    assert "could not be judged" not in done.err
+    explained = call("estimate", *both("d.csv"), "--explain").err
+    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", explained)
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 

@@ -80,11 +80,10 @@ def test_scripts_read_numbers_that_json_knows():
     assert asdict(worded(Note("nothing to judge")))["level"] == "note"
 
 
-@pytest.mark.parametrize("name", ["", "a.run"])
-def test_an_estimate_carries_the_notes_of_its_input(name):
-    note = Note("unjudged queries", {"n": 1, "name": name, "place": 2, "n_runs": 2})
+@pytest.mark.parametrize(("names", "which"), [(("a.run",), "a.run"), (("a.run", "b.run"), "a.run, b.run")])
+def test_an_estimate_carries_the_notes_of_its_input(names, which):
+    note = Note("unjudged queries", {"n": 1, "names": names})
     given = {"value": 1.0, "std_error": 0.1, "n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0}
     (caution,) = Estimate(**given, method="m", degrees_of_freedom=8.0, notes=(note,)).cautions
     assert (caution.code, caution.numbers["note"]) == ("input", "unjudged queries")
-    which = "run 'a.run'" if name else "the second run"
     assert line_of(caution) == f"note: 1 queries of {which} have no judgments: ignored"
