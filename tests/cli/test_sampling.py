@@ -744,8 +744,9 @@ def test_the_talk_says_what_was_drawn(call):
     n_queries, sizes = len({row["query_id"] for row in rows}), [0] * 4
     for row in rows:
         sizes[int(row["block"]) - 1] += 1
-    model, what, blocks, rough, scale, wrote, then = done.err.splitlines()
+    model, planned, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
+    assert re.match(r"activeeval: to expect of about \d+ queries: P\(rel=1\)@4, .* ± [\d.]+ \(", planned), planned
     assert re.fullmatch(
         rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
         what,

@@ -508,3 +508,13 @@ def test_what_a_drawn_design_should_come_to_is_near_its_plan(made, name):
     assert drawn.half_width() == pytest.approx(expected.half_width(), rel=0.1)
     assert (drawn.queries, drawn.items) == pytest.approx((expected.queries, expected.items))
     assert drawn.half_width("population") == pytest.approx(expected.half_width("population"), rel=0.1)
+
+
+def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_have(made):
+    single = planner_of(made, DCG(cutoff=1), versus=False)
+    deep = Target(DCG(cutoff=40), single.targets[0].ranking)
+    planner = replace(single, targets=[single.targets[0], deep], weights=[1e6, 1.0])
+    shallow, other = planner.rehearsed(METHODS["items_plain"])
+    halves = [forecast.at(0.9 * shallow.cost).half_width() for forecast in (shallow, other)]
+    assert halves[0] == 0
+    assert halves[1] > 0
