@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import ChoiceError, InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.text.trec import Qrels
-from activeeval.judgments import read
+from activeeval.judgments import Judgments, read
 from activeeval.measures import judged_k
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
@@ -30,7 +31,7 @@ def asked_k(judging: str, measures: Sequence[str]) -> int | None:
     """
     k = judged_k([sampled_measure(text) for text in measures])
     if (k is None) != (judging == "grades"):
-        names = ", ".join(measures)
+        names = ", ".join(map(str, measures))
         raise ChoiceError(
             f"{names}: of grades; with `judging` top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
             if k is None
@@ -89,9 +90,10 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
             raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
 
 
-def load_truths(path: str, k: int) -> Qrels:
-    """Return κ-grades of a file: ranks (query, rank, doc_id, or a campaign's log of them), or κ-grades already."""
-    judgments = read(path)
+def load_truths(path: Any, k: int) -> Qrels:
+    """Return κ-grades of a file or of judgments: ranks (as query, rank, doc_id, or in a log), or κ-grades already."""
+    judgments = path if isinstance(path, Judgments) else read(path)
+    path = judgments.source
     if not judgments.holds("truth"):
         labels: Qrels = judgments.labels()
         return labels

@@ -28,8 +28,7 @@ def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
         return ax
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 1.4 + 0.35 * n_rows), layout="constrained")
-    return axes
+    return plt.subplots(figsize=(5.2, 1.4 + 0.35 * n_rows), layout="constrained")[1]
 
 
 def draw_findings(findings: Sequence[Finding], confidence: float, ax: Any = None) -> Any:

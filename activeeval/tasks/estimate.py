@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from activeeval.campaign.labels import Progress
 from activeeval.cases.systems import direction
@@ -15,6 +16,7 @@ from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
+from activeeval.tasks.samples import Sample
 
 Rows = list[dict[str, Cell]]
 
@@ -101,6 +103,25 @@ def estimate(
 ) -> Estimates:
     """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
     samples, progress, agreement = judged_rounds(rounds, policy)
+    how: dict[str, Any] = {"policy": policy, "scope": scope, "kind": kind, "confidence": confidence}
+    return estimate_judged(samples, progress, agreement, measures, questions, contrasts, segments=segments, **how)
+
+
+def estimate_judged(
+    samples: Sequence[Sample],
+    progress: Progress,
+    agreement: Agreement,
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> Estimates:
+    """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
     if len(samples) > 1:
         answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:

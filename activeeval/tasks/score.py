@@ -70,7 +70,7 @@ class RunScores:
         }
 
 
-def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ties: str = "id") -> TablePool:
+def read_tables(qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id") -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
     if (k := judged_k(list(measures))) is None:
         judgments, read = load_tables(partial(labels_of, qrels), runs)
@@ -80,7 +80,7 @@ def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ti
 
     judgments, read = load_tables(partial(load_truths, qrels, k), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    check_truths(tables.pool, tables.grades, k, qrels)
+    check_truths(tables.pool, tables.grades, k, getattr(qrels, "source", qrels))
     return tables
 
 
