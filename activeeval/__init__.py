@@ -11,7 +11,15 @@ from activeeval.lazily import attached
 __version__ = "0.1.0"
 
 _HOMES = {
-    "activeeval.errors": ("ActiveEvalError", "BudgetError", "FormatError", "InputError", "SolverError", "StateError"),
+    "activeeval.errors": (
+        "ActiveEvalError",
+        "BudgetError",
+        "CautionWarning",
+        "FormatError",
+        "InputError",
+        "SolverError",
+        "StateError",
+    ),
     "activeeval.pool": ("PoolGrades", "QueryPool", "Rankings"),
     "activeeval.judgments": ("Judge", "Judgment", "Judgments"),
     "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
@@ -51,7 +59,13 @@ _HOMES = {
     "activeeval.cases.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.campaign.rounds": ("Rounds",),
-    "activeeval.tasks.evaluate": ("Evaluation", "compare", "evaluate"),
+    "activeeval.tasks.evaluations": ("Evaluation",),
+    "activeeval.verbs.campaigns": ("StoredCampaign", "open_campaign"),
+    "activeeval.verbs.evaluating": ("compare", "evaluate"),
+    "activeeval.verbs.planning": ("Plan", "plan"),
+    "activeeval.verbs.results": ("Result", "Results"),
+    "activeeval.verbs.sampling": ("Sample", "load_sample", "sample"),
+    "activeeval.verbs.scoring": ("Score", "Scores", "score"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.simulation": ("replicate", "simulate"),
@@ -65,7 +79,15 @@ if TYPE_CHECKING:
     from activeeval.cases.modelling import GradeBeliefs
     from activeeval.design import Design, optimal_sampling_probs
     from activeeval.design.methods import METHODS, Method, default_method
-    from activeeval.errors import ActiveEvalError, BudgetError, FormatError, InputError, SolverError, StateError
+    from activeeval.errors import (
+        ActiveEvalError,
+        BudgetError,
+        CautionWarning,
+        FormatError,
+        InputError,
+        SolverError,
+        StateError,
+    )
     from activeeval.estimation.significance import compare_scores, holm, mean_interval
     from activeeval.gains import (
         GainDiscountLearner,
@@ -103,7 +125,13 @@ if TYPE_CHECKING:
     from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
     from activeeval.simulation import replicate, simulate
-    from activeeval.tasks.evaluate import Evaluation, compare, evaluate
+    from activeeval.tasks.evaluations import Evaluation
     from activeeval.top_k import TopKLabelling
+    from activeeval.verbs.campaigns import StoredCampaign, open_campaign
+    from activeeval.verbs.evaluating import compare, evaluate
+    from activeeval.verbs.planning import Plan, plan
+    from activeeval.verbs.results import Result, Results
+    from activeeval.verbs.sampling import Sample, load_sample, sample
+    from activeeval.verbs.scoring import Score, Scores, score
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

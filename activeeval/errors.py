@@ -158,6 +158,22 @@ class SolverError(ActiveEvalError, RuntimeError):
         super().__init__(problem)
 
 
+class CautionWarning(UserWarning):
+    """A result has a caution of level careful or do not use; the text is the caution's sentence.
+
+    Filters take it by its category, as ``warnings.simplefilter("error", CautionWarning)`` does.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", CautionWarning)
+    ...     warnings.warn("do not use: judge more", CautionWarning)
+    >>> print(caught[0].message)
+    do not use: judge more
+    """
+
+
 def did_you_mean(word: str, known: Iterable[str], written: Callable[[str], str] = str, *, likeness: float = 0.6) -> str:
     """Return ``"did you mean …? "`` for the known word that is closest to a given one, "" where none is close.
 

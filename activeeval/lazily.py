@@ -18,11 +18,16 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
     homes : mapping of str to sequence of str
         The names by the module that has them.
 
+    Returns
+    -------
+    (callable, callable)
+        The second returns the public names alone, the package's ``__all__``.
+
     Examples
     --------
     >>> get, names = attached("activeeval", {"activeeval.errors": ["InputError"]})
-    >>> get("InputError"), "InputError" in names()
-    (<class 'activeeval.errors.InputError'>, True)
+    >>> get("InputError"), "InputError" in names(), "annotations" in names()
+    (<class 'activeeval.errors.InputError'>, True, False)
     """
     home = {name: module for module, names in homes.items() for name in names}
 
@@ -33,4 +38,4 @@ def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable
         setattr(sys.modules[package], name, value)
         return value
 
-    return get, lambda: sorted({*home, *vars(sys.modules[package])})
+    return get, lambda: sorted({*home, *vars(sys.modules[package]).get("__all__", ())})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -14,11 +14,21 @@ from activeeval.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided interval ``[low, high]`` at a ``confidence``."""
+    """A two-sided interval ``[low, high]`` at a ``confidence``; it unpacks into its two ends.
+
+    Examples
+    --------
+    >>> low, high = Interval(0.1, 0.3, confidence=0.95)
+    >>> low, high
+    (0.1, 0.3)
+    """
 
     low: float
     high: float
     confidence: float
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

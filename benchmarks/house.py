@@ -31,7 +31,7 @@ from benchmarks.unchanged import command, judge, write_collection
 
 MODULE = "benchmarks.house"
 HOUSE = Path(activeeval.__file__).parent
-FACES = ("cli", "__main__")
+FACES = ("cli", "verbs", "__main__")
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LAYERS = (
     ("errors", "lazily", "types", "checks", "kernels", "results", "pool"),
@@ -43,7 +43,7 @@ LAYERS = (
     ("cases",),
     ("report",),
     ("tasks",),
-    ("cli", "__main__"),
+    ("cli", "verbs", "__main__"),
 )
 """Rooms from the ground up, those that do not know each other side by side."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

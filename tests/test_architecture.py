@@ -60,6 +60,7 @@ ALLOWED = {
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
     "cli": BELOW_CASES | {"cases", "report", "store", "tasks"},
+    "verbs": BELOW_CASES | {"cases", "report", "store", "tasks"},
     "__main__": {"cli"},
 }
 LIBRARIES = {

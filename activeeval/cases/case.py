@@ -310,12 +310,13 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
-    def put_together(qrels: str | None) -> Inputs:
-        judgments = labels_of(qrels) if qrels else None
+    def put_together(qrels: Any) -> Inputs:
+        judgments = None if qrels is None else labels_of(qrels)
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
 
-    return put_together(choices.qrels), put_together(choices.train_qrels) if choices.train_qrels else None
+    train = choices.train_qrels
+    return put_together(choices.qrels), None if train is None else put_together(train)
 
 
 def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
@@ -329,7 +330,7 @@ def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = T
     except InputError as problem:
         raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
     for name in choices.models:
-        inputs = given_columns(inputs, name)
+        inputs = given_columns(inputs, name, choices.tables)
     return inputs
 
 

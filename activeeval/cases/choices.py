@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from activeeval.cases.systems import CONTRASTS
 from activeeval.errors import ChoiceError
@@ -32,12 +32,14 @@ class Choices:
     letor, scores, versus_scores, train : sequence of str
         LETOR files of the pool, score files aligned with them, ranker by ranker, those of a second ranker, and LETOR
         files to train on.
-    runs, pool_runs : sequence of str
-        The TREC runs to evaluate, and others for features only.
+    runs, pool_runs : sequence of str, Run, mapping or data frame
+        The runs to evaluate, and others for features only: files, or what `activeeval.io.loading.load_run` takes.
     names : sequence of str
         What the systems are called, in their order; by default their files.
-    versus_run, qrels, train_qrels : str or None
-        The second of two runs, judgments of the pool, and judgments to train on.
+    versus_run : as of ``runs``, or None
+        The second of two runs.
+    qrels, train_qrels : str, Judgments, Qrels, mapping, data frame or None
+        Judgments of the pool, and judgments to train on: a file, or what `activeeval.judgments.labels_of` takes.
     contrasts : {"all", "first"} or None
         Of several systems: which are compared; every pair, the default, or the first with each of the others.
     judged : sequence of str or KnownGrades
@@ -54,6 +56,9 @@ class Choices:
         judgments and without an update of the index, else none.
     model : str, sequence of str or None
         forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+    tables : mapping of str to object
+        What stands for a file that ``model`` names: a data frame, judgments, or of probabilities a function of the
+        pool that returns an array of shape (n_items, n_grades).
     train_scores : sequence of str
         Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
     train_fraction : float or None
@@ -75,21 +80,22 @@ class Choices:
     """
 
     letor: Sequence[str] = ()
-    qrels: str | None = None
-    runs: Sequence[str] = ()
-    pool_runs: Sequence[str] = ()
+    qrels: Any = None
+    runs: Sequence[Any] = ()
+    pool_runs: Sequence[Any] = ()
     scores: Sequence[str] = ()
     versus_scores: Sequence[str] = ()
-    versus_run: str | None = None
+    versus_run: Any = None
     names: Sequence[str] = ()
     contrasts: str | None = None
     index_update: float | None = None
     ties: str = "id"
     pool_depth: int | None = None
     model: str | Sequence[str] | None = None
+    tables: Mapping[str, Any] = field(default_factory=dict)
     train: Sequence[str] = ()
     train_scores: Sequence[str] = ()
-    train_qrels: str | None = None
+    train_qrels: Any = None
     judged: Sequence[str | KnownGrades] = ()
     judged_policy: str = "refuse"
     train_fraction: float | None = None
@@ -113,13 +119,13 @@ class Choices:
             Whether the labels of the pool will be looked at.
         """
         self._check_pool()
-        if sum(map(bool, (self.versus_scores, self.versus_run, self.index_update is not None))) > 1:
+        if sum((bool(self.versus_scores), self.versus_run is not None, self.index_update is not None)) > 1:
             problem = "give one ranking to compare with: `versus_scores`, `versus_run` or `index_update`"
             raise ChoiceError(problem, field="versus_run")
         self._check_systems()
-        if sum(map(bool, (self.train, self.train_qrels, self.train_fraction is not None))) > 1:
+        if sum((bool(self.train), self.train_qrels is not None, self.train_fraction is not None)) > 1:
             raise ChoiceError("give one of `train`, `train_qrels` and `train_fraction`", field="train")
-        can_tune = self.train or self.train_qrels or self.judged or self.train_fraction is not None
+        can_tune = self.train or self.train_qrels is not None or self.judged or self.train_fraction is not None
         if self.tune and not can_tune:
             problem = "`tune` needs labels to tune on: `train`, `train_qrels`, `train_fraction` or `judged`"
             raise ChoiceError(problem, field="tune")
@@ -147,7 +153,7 @@ class Choices:
             problem = "`letor` needs `scores`: one score file for each of `letor`, aligned with its lines"
             raise ChoiceError(problem, field="scores")
         for base, other, names in (("runs", "letor", _OF_RUNS), ("letor", "runs", _OF_LETOR)):
-            foreign = next((name for name in names if getattr(self, name)), None)
+            foreign = next((name for name in names if _is_chosen(getattr(self, name))), None)
             if getattr(self, other) and foreign is not None:
                 raise ChoiceError(f"`{foreign}` goes with `{base}`, not with `{other}`", field=foreign)
 
@@ -159,7 +165,7 @@ class Choices:
             problem = f"{files}, expected one each of every ranker, ranker by ranker, or one for all"
             raise ChoiceError(problem, field="scores")
         name, more = ("runs", "versus_run") if self.runs else ("scores", "versus_scores")
-        if (self.versus_run or self.versus_scores) and n > 2:
+        if (self.versus_run is not None or self.versus_scores) and n > 2:
             problem = f"`{more}` is the second of two systems: with {n - 1} of `{name}` give it as `{name}` too"
             raise ChoiceError(problem, field=more)
         if self.index_update is not None and n > 1:
@@ -167,11 +173,12 @@ class Choices:
         if self.names and (len(self.names) != n or len(set(self.names)) < n or not all(map(str.strip, self.names))):
             problem = f"`names` are {n} different ones, of each system in its order, got {', '.join(self.names)}"
             raise ChoiceError(problem, field="names")
-        seen: set[tuple[str, ...]] = set()
-        for system in self.systems:
-            place = tuple(map(os.path.realpath, system))
+        seen: set[tuple[Hashable, ...]] = set()
+        for number, system in enumerate(self.systems, 1):
+            place = tuple(map(_place_of, system))
             if place in seen and n > 2:  # of two equal ones it is said that they do not differ
-                raise ChoiceError(f"{system[0]} is given twice, expected each system once", field=name)
+                which = system[0] if isinstance(system[0], str) else f"run {number}"
+                raise ChoiceError(f"{which} is given twice, expected each system once", field=name)
             seen.add(place)
         if self.contrasts is not None and self.contrasts not in CONTRASTS:
             problem = f"`contrasts` must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}"
@@ -181,10 +188,10 @@ class Choices:
             raise ChoiceError(problem, field="contrasts")
 
     @property
-    def systems(self) -> list[tuple[str, ...]]:
-        """The files of each system: its run, or its scores of each LETOR file."""
+    def systems(self) -> list[tuple[Any, ...]]:
+        """The files of each system, or what stands for them: its run, or its scores of each LETOR file."""
         if self.runs:
-            return [(run,) for run in (*self.runs, *([self.versus_run] if self.versus_run else []))]
+            return [(run,) for run in (*self.runs, *([] if self.versus_run is None else [self.versus_run]))]
         rankers = _by_ranker(self.scores, len(self.letor))
         return [*rankers, *([tuple(self.versus_scores)] if self.versus_scores else [])]
 
@@ -204,6 +211,16 @@ class Choices:
     def models(self) -> tuple[str, ...]:
         """The grade models that are chosen, none where the default is to be taken."""
         return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+
+def _is_chosen(value: Any) -> bool:
+    """Return whether a choice was made: something, or some of a sequence."""
+    return bool(value) if isinstance(value, (str, list, tuple)) else value is not None
+
+
+def _place_of(source: Any) -> Hashable:
+    """Return what tells a source from others: where a file is, else which object it is."""
+    return os.path.realpath(source) if isinstance(source, (str, os.PathLike)) else id(source)
 
 
 def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:

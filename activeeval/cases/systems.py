@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from activeeval.errors import InputError
+from activeeval.io.loading import load_run
+from activeeval.io.text.trec import Run
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 
@@ -108,6 +111,19 @@ def check_differ(asked: Sequence[Asked]) -> None:
         if not question.target.matters.any():
             what = f"the lists of {question.system} and {question.versus} do not differ"
             raise InputError(f"{what} where {question.target.name} counts: leave one of the two out")
+
+
+def loaded_run(source: Any, stand_in: str) -> Run:
+    """Return a run of any kind; messages call one that comes from no file as a caller wants.
+
+    Examples
+    --------
+    >>> loaded_run({"q1": {"d1": 0.5}}, "new").source
+    'new'
+    """
+    run = load_run(source)
+    is_named = isinstance(source, (str, os.PathLike, Run))
+    return run if is_named else replace(run, source=stand_in)
 
 
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from activeeval.errors import InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.text.trec import Qrels
 from activeeval.judgments.reading import read
+from activeeval.judgments.table import Judgments
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
 from activeeval.types import Ints
@@ -36,9 +39,10 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
             raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
 
 
-def load_truths(path: str, k: int) -> Qrels:
-    """Return κ-grades of a file: ranks (query, rank, doc_id, or a campaign's log of them), or κ-grades already."""
-    judgments = read(path)
+def load_truths(path: Any, k: int) -> Qrels:
+    """Return κ-grades of a file or of judgments: ranks (as query, rank, doc_id, or in a log), or κ-grades already."""
+    judgments = path if isinstance(path, Judgments) else read(path)
+    path = judgments.source
     if not judgments.holds("truth"):
         labels: Qrels = judgments.labels()
         return labels

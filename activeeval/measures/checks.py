@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,32 @@ _PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
 def checked_cutoff(cutoff: Any) -> int | None:
     """Return a cutoff as a positive whole number or None."""
     return None if cutoff is None else whole_number(cutoff, "a cutoff", 1)
+
+
+class WithCutoff:
+    """What measures share that count down to a rank: ``DCG() @ 10``."""
+
+    __slots__ = ()
+    cutoff: int | None
+
+    def __matmul__(self, cutoff: int) -> Self:
+        """Return the measure down to a rank.
+
+        Raises
+        ------
+        InputError
+            Where it has a cutoff already, or this is none.
+
+        Examples
+        --------
+        >>> from activeeval.measures import DCG, ERR, NDCG
+        >>> print(DCG() @ 10, ERR(max_grade=4) @ 20, NDCG() @ 5)
+        DCG(dcg='exp-log2')@10 ERR(max_rel=4)@20 nDCG(dcg='log2')@5
+        """
+        if self.cutoff is not None:
+            raise InputError(f"{self} has a cutoff already, got another one, {cutoff}")
+        cut: Self = replace(self, cutoff=whole_number(cutoff, "a cutoff", 1), label="")  # type: ignore[type-var]
+        return cut
 
 
 def check_pool(pool: QueryPool, *rankings: Rankings) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
 from activeeval.measures.checks import (
+    WithCutoff,
     check_pool,
     checked_cutoff,
     checked_nodes,
@@ -40,7 +41,7 @@ from activeeval.types import Floats, sealed
 Kernel = Callable[..., None]
 
 
-class _Family:
+class _Family(WithCutoff):
     """What both families share; each brings a rule for grades and two kernels."""
 
     __slots__ = ()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.errors import InputError
-from activeeval.measures.checks import check_pool, checked_cutoff, checked_nodes, longest_list
+from activeeval.measures.checks import WithCutoff, check_pool, checked_cutoff, checked_nodes, longest_list
 from activeeval.measures.families import Additive
 from activeeval.measures.labels import LabelsLike, SoftLabels, checked_labels
 from activeeval.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
@@ -25,7 +25,7 @@ _N_SAMPLES = 200
 SEED = 20130301  # any, but one: moments are a function of what they are given
 
 
-class _Ranked:
+class _Ranked(WithCutoff):
     """Scores one ranking or the difference of two through `_value`."""
 
     __slots__ = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from activeeval.campaign.labels import Progress
 from activeeval.cases.systems import direction
@@ -131,6 +131,25 @@ def estimate(
 ) -> Estimates:
     """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
     samples, progress, agreement = judged_rounds(rounds, policy)
+    how: dict[str, Any] = {"policy": policy, "scope": scope, "kind": kind, "confidence": confidence}
+    return estimate_judged(samples, progress, agreement, measures, questions, contrasts, segments=segments, **how)
+
+
+def estimate_judged(
+    samples: Sequence[Sample],
+    progress: Progress,
+    agreement: Agreement,
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> Estimates:
+    """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
     if len(samples) > 1:
         answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:

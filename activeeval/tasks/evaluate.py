@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, TypedDict, Unpack
 
@@ -15,16 +15,16 @@ from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
 from activeeval.cases.inputs import Inputs, from_tables, sampled_measure
 from activeeval.cases.modelling import MethodModel, uniform_beliefs
+from activeeval.cases.systems import loaded_run
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.estimation.significance import mean_interval
-from activeeval.io.loading import load_run
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
-from activeeval.report.rendering import render
 from activeeval.results import Estimate
+from activeeval.tasks.evaluations import Evaluation
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -55,6 +55,8 @@ class Options(TypedDict, total=False):
         Order of equal scores: document id descending, which is the default, the rank column, or input order.
     rng : Generator, SeedSequence, int or None
         One seed, one answer; None takes the operating system's randomness. Default: 0.
+    names : sequence of str
+        What the runs are called, in the order of the arguments. Default: their files.
     """
 
     budget: float | Budget | None
@@ -66,47 +68,7 @@ class Options(TypedDict, total=False):
     unjudged: str
     ties: str
     rng: Seed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
-
-    Attributes
-    ----------
-    measure : str
-        Written with all its parameters.
-    question : {"run", "difference"}
-    pool : Estimate
-        About these queries: what judging all of them would give.
-    population : Estimate
-        About all the queries that these are a sample of: the same value, with a wider interval.
-    """
-
-    measure: str
-    question: str
-    pool: Estimate
-    population: Estimate
-
-    @property
-    def value(self) -> float:
-        """The estimate."""
-        return self.pool.value
-
-    def of(self, scope: str) -> Estimate:
-        """Return the estimate of a scope, ``pool`` or ``population``."""
-        estimate: Estimate = getattr(self, scope)
-        return estimate
-
-    def __str__(self) -> str:
-        shown = [(estimate, estimate.interval()) for estimate in (self.pool, self.population)]
-        rows = [
-            {"scope": estimate.scope, "value": estimate.value, "std_error": estimate.std_error, **asdict(interval)}
-            for estimate, interval in shown
-        ]
-        what = "new less old" if self.question == "difference" else "the run"
-        judged = f"{self.pool.n_items} items of {self.pool.n_queries} queries judged"
-        return f"{what} by {self.measure}: {self.value:.4g}, {judged}\n{render(rows, 'text')}"
+    names: Sequence[str]
 
 
 def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]) -> Evaluation:
@@ -141,13 +103,10 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
     --------
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
     >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
-    >>> print(evaluate(run, judgments=qrels, measure="DCG"))
-    the run by DCG(dcg='exp-log2'): 1.446, 4 items of 2 queries judged
-    scope        value  std_error      low    high  confidence
-    pool        1.4464     0.0000   1.4464  1.4464      0.9500
-    population  1.4464     0.4464  -4.2256  7.1184      0.9500
+    >>> print(evaluate(run, judgments=qrels, measure="DCG").sentences[0])
+    the run: DCG 1 (−4 to 7), 2 queries, 4 judgments.
     """
-    return _evaluation([run], judgments, measure, options)
+    return _evaluation({"the run": run}, judgments, measure, options)
 
 
 def compare(
@@ -162,16 +121,17 @@ def compare(
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
     >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
     >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
-    >>> print(compare(old, new, judgments=qrels, measure="DCG"))
-    new less old by DCG(dcg='exp-log2'): 0.5536, 2 items of 1 queries judged
-    scope        value  std_error      low    high  confidence
-    pool        0.5536     0.0000   0.5536  0.5536      0.9500
-    population  0.5536     0.5536  -6.4806  7.5878      0.9500
+    >>> answer = compare(old, new, judgments=qrels, measure="DCG")
+    >>> print(answer.sentences[0].partition(";")[0])
+    new and old cannot be told apart: DCG +1 (−6 to 8), 1 query, 2 judgments
+    >>> low, high = answer.interval
     """
-    return _evaluation([new, old], judgments, measure, options)
+    if names := options.get("names"):
+        options = options | {"names": names[::-1]}
+    return _evaluation({"new": new, "old": old}, judgments, measure, options)
 
 
-def _evaluation(runs: Sequence[Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
+def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
@@ -199,26 +159,35 @@ def _evaluation(runs: Sequence[Any], judgments: Any, measure: str | Measure, opt
         check_judged(judge.missing, judge.n_asked, "asked for")
     pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
     notes = (*inputs.notes, *pool.notes)
-    return _both(target, replace(pool, notes=notes), replace(population, notes=notes))
+    estimates = replace(pool, notes=notes), replace(population, notes=notes)
+    return _both(target, inputs.names, *estimates)
 
 
-def _inputs(runs: Sequence[Any], judgments: Any, options: Options) -> tuple[Inputs, int | None]:
+def _inputs(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[Inputs, int | None]:
     """Return the pool of runs and judgments, and the largest grade as far as it is known."""
     qrels = None if callable(judgments) else labels_of(judgments)
     inputs = from_tables(
         qrels,
-        [load_run(run) for run in runs],
+        [loaded_run(run, stand_in) for stand_in, run in runs.items()],
         evaluated=len(runs),
         ties=options.get("ties", "id"),
         unjudged=options.get("unjudged", "error"),
+        names=options.get("names", ()),
     ).with_costs(None, options.get("overhead", 0.0))
     max_grade = options.get("max_grade")
     return inputs, max_grade if qrels is None else max(inputs.max_grade, max_grade or 0)
 
 
-def _both(target: Target, pool: Estimate, population: Estimate) -> Evaluation:
-    question = "run" if target.versus is None else "difference"
-    return Evaluation(measure=str(target.measure), question=question, pool=pool, population=population)
+def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
+    return Evaluation(
+        measure=target.name,
+        definition=str(target.measure),
+        question="run" if target.versus is None else "difference",
+        system=names[0],
+        versus="" if target.versus is None else names[1],
+        pool=pool,
+        population=population,
+    )
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
@@ -248,11 +217,11 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
         notes=inputs.notes,
     )
     if n_items == 0:
-        return _both(target, pool, replace(pool, scope="population"))
+        return _both(target, inputs.names, pool, replace(pool, scope="population"))
     # values that are all the same, but not 0, tell of no spread
     error = summary.std_error if summary.std_error > 0 or summary.mean == 0 else math.inf
     wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=summary.n - 1.0)
-    return _both(target, pool, wide)
+    return _both(target, inputs.names, pool, wide)
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:

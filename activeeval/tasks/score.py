@@ -70,12 +70,12 @@ class RunScores:
         }
 
 
-def read_tables(qrels: str, runs: Sequence[str], measures: Sequence[Measure], ties: str = "id") -> TablePool:
+def read_tables(qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id") -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
     judging = judging_of(measures)
     judgments, read = load_tables(partial(judging.labels, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    judging.check_labels(tables.pool, tables.grades, qrels)
+    judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
     return tables
 
 

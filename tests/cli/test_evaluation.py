@@ -112,7 +112,8 @@ def test_both_scopes_are_what_the_command_line_says(call, folder, budget):
         interval = estimate.interval(0.95)
         assert (row["value"], row["low"], row["high"]) == (answer.value, interval.low, interval.high)
         assert (row["scope"], row["items"], row["spent"]) == (estimate.scope, estimate.n_items, estimate.cost)
-    assert str(answer).startswith(f"new less old by {answer.measure}: {answer.value:.4g}, ")
+    assert str(answer).splitlines()[0] == answer.sentences[0]
+    assert (answer.low, answer.high) == tuple(answer.population.interval())
     turned = evaluation.compare(*sources[::-1], judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
     assert turned.value * answer.value < 0
     assert budget or turned.value == pytest.approx(-answer.value, rel=1e-12)

@@ -1,0 +1,102 @@
+"""Small pictures of results: values with their intervals, what could be read as judging went on, and plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.report.findings import Finding, short_name
+
+_BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What could be read once so many items were judged."""
+
+    n_items: int
+    value: float
+    low: float
+    high: float
+
+
+def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
+    """Return axes to draw on: those of a caller, or new ones that a notebook shows."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=(5.2, 1.4 + 0.35 * n_rows), layout="constrained")[1]
+
+
+def draw_findings(findings: Sequence[Finding], confidence: float, ax: Any = None) -> Any:
+    """Draw each value with its interval on a line of its own, and return the axes.
+
+    An interval that bounds nothing is not drawn: its value is an open circle. Of differences 0 is marked.
+    """
+    axes = axes_of(ax, len(findings))
+    measures = list(dict.fromkeys(finding.measure for finding in findings))
+    for place, finding in enumerate(findings):
+        is_bounded = math.isfinite(finding.high - finding.low) and finding.is_supported
+        if is_bounded:
+            axes.plot([finding.low, finding.high], [place, place], color=_BLUE, lw=2, solid_capstyle="butt")
+        axes.plot([finding.value], [place], "o", color=_BLUE, mfc=_BLUE if is_bounded else "white", ms=6)
+    if any(finding.versus for finding in findings):
+        axes.axvline(0, color=_GREY, ls="--", lw=1)
+    axes.set_yticks(range(len(findings)), [_named(finding, len(measures) > 1) for finding in findings])
+    axes.set(ylim=(len(findings) - 0.5, -0.5), xlabel=f"{', '.join(measures)}, {100 * confidence:g} % intervals")
+    axes.grid(axis="x", alpha=0.3)
+    return axes
+
+
+def draw_readings(moments: Sequence[Moment], finding: Finding, confidence: float, ax: Any = None) -> Any:
+    """Draw what could be read at the end of each block, over the judgments until then, and return the axes."""
+    axes = axes_of(ax, 4)
+    bounded = [moment for moment in moments if math.isfinite(moment.high - moment.low)]
+    for moment in bounded:
+        axes.plot([moment.n_items] * 2, [moment.low, moment.high], color=_BLUE, lw=2, solid_capstyle="butt")
+    axes.plot([moment.n_items for moment in moments], [moment.value for moment in moments], "o-", color=_BLUE, lw=0.8)
+    if finding.versus:
+        axes.axhline(0, color=_GREY, ls="--", lw=1)
+    label = f"{finding.measure}, {100 * confidence:g} % interval"
+    axes.set(xlabel="judgments", ylabel=label, title=_named(finding, False))
+    axes.set_xlim(left=0)
+    axes.grid(alpha=0.3)
+    return axes
+
+
+def draw_half_widths(
+    points: Sequence[tuple[float, float, float, float]], label: str, unit: str, goal: float | None, ax: Any = None
+) -> Any:
+    """Draw half-widths to expect over budgets with the range of four in five samples, and return the axes.
+
+    Parameters
+    ----------
+    points : sequence of (budget, half-width, low, high)
+    label : str
+        What they are of.
+    goal : float or None
+        The half-width that is asked for.
+    """
+    axes = axes_of(ax, 4)
+    held = sorted(point for point in points if all(map(math.isfinite, point)))
+    budgets = [budget for budget, *_ in held]
+    axes.fill_between(budgets, [p[2] for p in held], [p[3] for p in held], color=_BLUE, alpha=0.2, lw=0,
+                      label="four of five samples")  # fmt: skip
+    axes.plot(budgets, [p[1] for p in held], "o-", color=_BLUE, ms=4, lw=1.2)
+    if goal is not None:
+        axes.axhline(goal, color=_ORANGE, ls="--", lw=1, label=f"± {goal:g}")
+    axes.set(xlabel=f"budget, {unit}", ylabel="half-width to expect", title=label)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8)
+    return axes
+
+
+def _named(finding: Finding, with_measure: bool) -> str:
+    versus = f" − {short_name(finding.versus)}" if finding.versus else ""
+    segment = "" if finding.segment is None else f", {short_name(finding.segment)}"
+    measure = f"{short_name(finding.measure)}, " if with_measure else ""
+    return f"{measure}{short_name(finding.system)}{versus}{segment}"

@@ -1,0 +1,104 @@
+"""How results are shown in Python: printed, in a notebook, as a frame and as a picture, all of the same few parts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from activeeval.errors import visible
+from activeeval.io.tables.frames import frame_of
+from activeeval.report.rendering import Cell, render
+
+_MOST_ROWS = 10
+
+
+class Shown:
+    """A result that prints as sentences and a small table."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """What it begins with."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """Rows for reading."""
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What the words in the table mean."""
+        return []
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return all there is to know, as ``-o jsonl`` of the command line has it."""
+
+    @property
+    def frame_kind(self) -> str:
+        """The library whose frames came in, "" where none did."""
+        return ""
+
+    def to_frame(self, kind: str = "") -> Any:
+        """Return the rows as a data frame.
+
+        Parameters
+        ----------
+        kind : {"", "pandas", "polars", "pyarrow"}
+            By default that of the frames that came in; else pandas where it is installed, else polars.
+        """
+        return frame_of(self.rows(), kind or self.frame_kind)
+
+    def __str__(self) -> str:
+        return shown_text(self.sentences, self.table, self.footnotes)
+
+    def _repr_html_(self) -> str:
+        return shown_html(self.sentences, self.table, self.footnotes)
+
+
+def shown_text(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], footnotes: Sequence[str]) -> str:
+    """Return sentences, a table and footnotes as text, an empty line between them.
+
+    Examples
+    --------
+    >>> print(shown_text(["All is well."], [{"run": "a", "value": 0.5}], ["Of two runs."]))
+    All is well.
+    <BLANKLINE>
+    run   value
+    a    0.5000
+    <BLANKLINE>
+    Of two runs.
+    """
+    body = render(table[:_MOST_ROWS], "text") if table else ""
+    more = f"… and {len(table) - _MOST_ROWS} more rows (to_frame() has all)" if len(table) > _MOST_ROWS else ""
+    parts = ["\n".join(map(visible, sentences)), "\n".join(filter(None, (body, more))), visible(" ".join(footnotes))]
+    return "\n\n".join(filter(None, parts))
+
+
+def shown_html(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], footnotes: Sequence[str]) -> str:
+    """Return the same as HTML for a notebook; all text is escaped.
+
+    Examples
+    --------
+    >>> shown_html(["a < b"], [], [])
+    '<div><p>a &lt; b</p></div>'
+    """
+    parts = [f"<p>{'<br>'.join(_escaped(line) for line in sentences)}</p>"] if sentences else []
+    if table:
+        header = list(dict.fromkeys(name for row in table for name in row))
+        lines = [line.split("\t") for line in render(table[:_MOST_ROWS], "tsv").split("\n")[1:]]
+        head = "".join(f"<th>{_escaped(name)}</th>" for name in header)
+        body = "".join(f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in line)}</tr>" for line in lines)
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    if len(table) > _MOST_ROWS:
+        parts.append(f"<p>… and {len(table) - _MOST_ROWS} more rows (<code>to_frame()</code> has all)</p>")
+    parts += [f"<p><small>{_escaped(' '.join(footnotes))}</small></p>"] if footnotes else []
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _escaped(text: str) -> str:
+    return escape(visible(text))

@@ -1,0 +1,158 @@
+"""What judgments say of one run, or of a new run less the old one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.cases.systems import direction
+from activeeval.report.findings import Finding, sentence, table_of
+from activeeval.report.rendering import Cell
+from activeeval.report.result_pictures import draw_findings
+from activeeval.report.shown import Shown
+from activeeval.results import Caution, Estimate, Interval, Needed
+from activeeval.tasks.estimate import estimate_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation(Shown):
+    """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
+
+    Attributes
+    ----------
+    measure, definition : str
+        As it is shown, and written with all its parameters.
+    question : {"run", "difference"}
+    system, versus : str
+        What the run is called, and of a difference the one that is taken off; else empty.
+    pool : Estimate
+        About these queries: what judging all of them would give.
+    population : Estimate
+        About all the queries that these are a sample of: the same value, with a wider interval.
+    scope : {"pool", "population"}
+        What `std_error`, `low`, `high` and the sentence are about.
+    confidence : float
+        Of the intervals.
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    measure: str
+    definition: str
+    question: str
+    system: str
+    versus: str = ""
+    pool: Estimate
+    population: Estimate
+    scope: str = "population"
+    confidence: float = 0.95
+    frame_kind: str = ""
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        return self.pool.value
+
+    @property
+    def std_error(self) -> float:
+        """The standard error."""
+        return self.of(self.scope).std_error
+
+    @property
+    def interval(self) -> Interval:
+        """The interval: it unpacks into its two ends."""
+        return self.of(self.scope).interval(self.confidence)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.interval.high
+
+    @property
+    def p_value(self) -> float | None:
+        """Of a difference: that of the t test that it is 0."""
+        return self.of(self.scope).p_value if self.versus else None
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What a reader should be told."""
+        return self.of(self.scope).cautions
+
+    def of(self, scope: str) -> Estimate:
+        """Return the estimate of a scope, ``pool`` or ``population``."""
+        estimate: Estimate = getattr(self, scope)
+        return estimate
+
+    def finding(self, scope: str | None = None) -> Finding:
+        """Return what is told of it."""
+        estimate = self.of(scope or self.scope)
+        low, high = estimate.bounds(estimate.interval(self.confidence))
+        return Finding(
+            system=self.system,
+            versus=self.versus,
+            measure=self.measure,
+            value=estimate.value,
+            low=low,
+            high=high,
+            n_queries=estimate.n_queries,
+            n_items=estimate.n_items,
+            p_value=estimate.p_value if self.versus else None,
+            needed=self._needed(estimate, high - low),
+            is_supported=all(caution.level != "do not use" for caution in estimate.cautions),
+        )
+
+    def _needed(self, estimate: Estimate, width: float) -> Needed | None:
+        """Return how many queries like these should decide an open difference, where all of these are judged."""
+        is_open = bool(self.versus) and self.pool.std_error == 0 and estimate.value != 0
+        if not is_open or not abs(estimate.value) < width / 2 < math.inf:
+            return None
+        times = (width / 2 / abs(estimate.value)) ** 2
+        return Needed(queries=math.ceil((estimate.degrees_of_freedom + 1) * times))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it says, in a sentence."""
+        return [sentence(self.finding())]
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """The interval about these queries, and that about all of them."""
+        rows = table_of([self.finding("pool"), self.finding("population")])
+        kept = ("value", "interval", "p")
+        about = {"pool": "these queries", "population": "all queries"}
+        return [
+            {"about": about[scope]} | {name: row[name] for name in kept if name in row} | {"value": rows[0]["value"]}
+            for scope, row in zip(("pool", "population"), rows, strict=True)
+        ]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What measure and intervals are."""
+        defined = [] if self.measure == self.definition else [f"{self.measure} is {self.definition}."]
+        return [*defined, f"{100 * self.confidence:g} % t intervals; all queries: those that these are a sample of."]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each scope, as the command line has it."""
+        asked: dict[str, str] = {"measure": self.measure, "question": self.question, "system": self.system}
+        asked |= {"versus": self.versus} if self.versus else {}
+        asked |= {"direction": direction(self.system, self.versus), "definition": self.definition}
+        return [
+            estimate_row(
+                asked,
+                self.of(scope),
+                self.of(scope).interval(self.confidence),
+                p_value=self.of(scope).p_value if self.versus else None,
+            )
+            | {"sentence": sentence(self.finding(scope))}
+            for scope in (self.scope, *({"pool", "population"} - {self.scope}))
+        ]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the value with its interval; return the axes, on which ``ax`` may insist."""
+        return draw_findings([self.finding()], self.confidence, ax)

@@ -1,0 +1,121 @@
+"""A sample with what was judged of it, from sheets and from what a caller holds in memory; what it said meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaign import drawing_of
+from activeeval.campaign.labels import Progress
+from activeeval.campaign.reading import read
+from activeeval.campaign.sheet import take
+from activeeval.errors import InputError, StateError
+from activeeval.io.comparisons import truths_of
+from activeeval.io.loading import load_qrels
+from activeeval.io.tables.draws import CANNOT, EMPTY, Draws, draws_of
+from activeeval.io.tables.sheets import Sheet, frame_sheet
+from activeeval.judgments import Judgments
+from activeeval.judgments.forms import is_truths, of_table
+from activeeval.judgments.policies import Agreement
+from activeeval.measures import Target
+from activeeval.pool.texts import Texts
+from activeeval.report.result_pictures import Moment
+from activeeval.tasks.ranked_sheets import Judged, check_one_truth, read_all_judged, sheet_in
+from activeeval.tasks.samples import Sample
+
+_OF_A_SHEET = {"sample", "block"}
+
+
+def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
+    """Return a sample with what sources say, how far that goes, and how far judges agree.
+
+    Parameters
+    ----------
+    sources : sequence
+        Each a path, a data frame or judgments: a sheet of the sample, ranks, or judgments that name no sample. Of the
+        last its items' grades are looked up; what they do not grade waits.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What becomes of an item that several judges grade differently.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of another sample, holds a foreign item or lacks one, or judgments grade none of its items.
+    """
+    sample_id = sample.packed()[0]
+    judged: dict[str, Judged] = {}
+    for number, source in enumerate(sources, 1):
+        name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"judged {number}"
+        judged[name] = _judged(source, name, sample, sample_id)
+    check_one_truth(judged, policy)
+    draws = {name: sheet_in(held, name, sample.campaign, sample_id) for name, held in judged.items()}
+    campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
+    return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
+
+
+def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
+    """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
+    campaign = sample.campaign
+    drawing = drawing_of(campaign.design, campaign.key)
+    n_complete, _ = campaign.complete_block
+    moments: list[Moment] = []
+    for end in sorted(set(drawing.block_ends[:n_complete])):
+        try:
+            estimate = read(campaign.design, drawing.selection(end), campaign.labels, (), target, scope)
+        except StateError:
+            continue
+        low, high = estimate.interval(confidence)
+        moments.append(Moment(n_items=estimate.n_items, value=estimate.value, low=low, high=high))
+    return moments
+
+
+def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
+    """Return what a source says, as a sheet or as ranks."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_all_judged([name], sample.campaign.design.max_grade)[name]
+    if isinstance(source, Judgments):
+        return _looked_up(source, name, sample, sample_id)
+    if isinstance(source, dict):
+        labels = load_qrels(source)
+        columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
+        return _looked_up(of_table(Sheet(name, columns)), name, sample, sample_id)
+    try:
+        sheet = frame_sheet(source, name).plainly_named()
+    except TypeError:
+        kind = type(source).__name__
+        raise InputError(f"judgments must come as a path, a data frame or judgments, got {kind}") from None
+    if is_truths(set(sheet.columns)):
+        return truths_of(sheet)
+    if set(sheet.columns) >= _OF_A_SHEET:
+        return draws_of(sheet, name)
+    return _looked_up(of_table(sheet), name, sample, sample_id)
+
+
+def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) -> Draws:
+    """Return what judgments of people say of the items of a sample, as its sheet."""
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    units = sample.campaign.planned
+    blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
+    kept = judgments.where(judgments.is_of_people)
+    rows = []
+    for row in kept:
+        if (row.query, row.item) in blocks and row.kind in ("grade", "cannot"):
+            grade = CANNOT if row.kind == "cannot" else row.value
+            rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []
+    if not rows and len(judgments):
+        raise InputError(f"{name}: none of its {len(judgments)} judgments is of an item of the sample")
+    judged = {(query, doc) for query, doc, *_ in rows}
+    rows += [(query, doc, EMPTY, "") for query, doc in blocks if (query, doc) not in judged]
+    return Draws(
+        sample=sample_id,
+        block=np.array([blocks[query, doc] for query, doc, *_ in rows], dtype=np.int64),
+        query_id=Texts.from_list([query for query, *_ in rows]),
+        doc_id=Texts.from_list([doc for _, doc, *_ in rows]),
+        grade=np.array([grade for *_, grade, _ in rows], dtype=np.int64),
+        judge=Texts.from_list([judge for *_, judge in rows]),
+    )

@@ -1,0 +1,139 @@
+"""What callers hand over: paths, frames, dicts and objects of other libraries, as tasks take them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from activeeval.cases.budgets import Budget
+from activeeval.cases.known import KnownGrades, graded_rows
+from activeeval.cases.systems import loaded_run
+from activeeval.errors import CautionWarning, InputError
+from activeeval.io.tables.sheets import frame_sheet
+from activeeval.io.text.trec import Qrels
+from activeeval.judgments import Judgments
+from activeeval.judgments.forms import of_table
+from activeeval.report.cautions import caution_lines
+from activeeval.results import Caution
+
+SCOPES = ("pool", "population")
+
+
+def is_path(source: Any) -> bool:
+    """Return whether a source is the name of a file."""
+    return isinstance(source, (str, os.PathLike))
+
+
+def measures_of(measure: Any) -> tuple[list[Any], bool]:
+    """Return the measures that are asked for, and whether they came as several.
+
+    A measure is text, an object of this library, or of another whose text says what it is, as those of ir_measures.
+
+    Examples
+    --------
+    >>> measures_of("DCG@10"), measures_of(["DCG@10", "P@5"])
+    ((['DCG@10'], False), (['DCG@10', 'P@5'], True))
+    """
+    is_several = isinstance(measure, (list, tuple, set, frozenset))
+    held = list(measure) if is_several else [measure]
+    if not held:
+        raise InputError("expected a measure, as 'DCG@10', got an empty list", field="measure")
+    return [each if isinstance(each, str) or hasattr(each, "bound_to") else str(each) for each in held], is_several
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (value,) if isinstance(value, str) else tuple(value or ())
+
+
+def budget_of(budget: Any, share: float | None = None) -> Budget | None:
+    """Return a budget that is said as a number of judgments, a percentage or a share; None where it is not.
+
+    Examples
+    --------
+    >>> print(budget_of("10%"), budget_of(200), budget_of(None, share=0.05))
+    10% 200 5%
+    """
+    if isinstance(budget, str):
+        if share is not None:
+            raise InputError(f"give a budget or a share, got budget={budget!r} and share={share!r}")
+        return Budget.parse(budget)
+    return Budget.of_either(budget, share)
+
+
+def check_scope(scope: str) -> str:
+    """Return a scope once it is seen to be one."""
+    if scope not in SCOPES:
+        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}", field="scope")
+    return scope
+
+
+def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
+    """Return runs, files by their names and others loaded, and what they are called; no names where files tell.
+
+    Parameters
+    ----------
+    runs : sequence, or mapping of str to run
+        Each a path, a dict of dicts, a data frame or a `Run`. The keys of a mapping are their names.
+    """
+    held = listed(runs)
+    if not held:
+        raise InputError("expected a run, got none", field="runs")
+    is_named = isinstance(runs, Mapping) and held[0] is not runs
+    called = texts_of(names) or (tuple(map(str, runs)) if is_named else ())
+    stand_ins = called if len(called) == len(held) else [f"run {k + 1}" for k in range(len(held))]
+    loaded = [
+        os.fspath(run) if is_path(run) else loaded_run(run, stand_in)
+        for run, stand_in in zip(held, stand_ins, strict=True)
+    ]
+    return loaded, called
+
+
+def listed(runs: Any) -> list[Any]:
+    """Return runs as a list; a dict of dicts is a single run where its documents have numbers, else names runs."""
+    if isinstance(runs, (list, tuple)):
+        return list(runs)
+    if not isinstance(runs, Mapping):
+        return [runs]
+    first = next(iter(runs.values()), None)
+    is_run = isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
+    return [runs] if is_run else list(runs.values())
+
+
+def sources_of(value: Any) -> list[Any]:
+    """Return one source or several as a list: a path, a dict, a frame or judgments is one."""
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def judgments_in(source: Any, what: str = "the judgments frame") -> Any:
+    """Return judgments as `activeeval.judgments.labels_of` takes them; a data frame may be of any form a table has."""
+    if source is None or is_path(source) or isinstance(source, (Judgments, Qrels, Mapping)):
+        return os.fspath(source) if isinstance(source, os.PathLike) else source
+    try:
+        return of_table(frame_sheet(source, what))
+    except TypeError:
+        kind = type(source).__name__
+        raise InputError(f"judgments must come as a path, a dict of dicts or a data frame, got {kind}") from None
+
+
+def known_of(source: Any, number: int) -> str | KnownGrades:
+    """Return what is known already: the name of a file, or the grades that are held in memory."""
+    if is_path(source):
+        return str(os.fspath(source))
+    name = f"judged {number}"
+    judgments = judgments_in(source, name)
+    if isinstance(judgments, Judgments):
+        return KnownGrades(name, list(graded_rows(judgments)))
+    from activeeval.io.loading import load_qrels
+
+    labels = load_qrels(judgments)
+    columns = (labels.query_ids.tolist(), labels.doc_ids.tolist(), labels.grades.tolist())
+    return KnownGrades(name, [(query, doc, grade, "") for query, doc, grade in zip(*columns, strict=True)])
+
+
+def warn_of(named: Sequence[tuple[str, Sequence[Caution]]], written: Callable[[str], str] | None = None) -> None:
+    """Warn of what results say carefully or forbid, each once; called by the function that the user calls."""
+    for line in caution_lines(named, *(() if written is None else (written,))):
+        warnings.warn(line, CautionWarning, stacklevel=3)

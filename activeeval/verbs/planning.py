@@ -1,0 +1,186 @@
+"""Plans: what a budget should reach, or which budget a half-width takes, before anything is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from activeeval.cases.case import check_fits, prepare
+from activeeval.cases.judging import chosen_judging
+from activeeval.errors import InputError
+from activeeval.planning import SamplePlan
+from activeeval.report.rendering import Cell
+from activeeval.report.result_pictures import draw_half_widths
+from activeeval.report.rows import plain_plan_rows, plan_rows
+from activeeval.report.shown import Shown
+from activeeval.report.words import text_of
+from activeeval.tasks.plan import goals_of, plan_sample
+from activeeval.verbs.arguments import budget_of, check_scope, measures_of
+from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan(Shown):
+    """What methods should reach for every measure and question by one sample; `plan` makes it.
+
+    Attributes
+    ----------
+    sample : SamplePlan
+    confidence : float
+        Of the intervals to expect.
+    scope : str
+        What they are about.
+    goal : float or None
+        The half-width that is asked for.
+    notes : tuple of str
+        What else to know, in sentences.
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    sample: SamplePlan
+    confidence: float
+    scope: str = "pool"
+    goal: float | None = None
+    notes: tuple[str, ...] = ()
+    frame_kind: str = ""
+
+    @property
+    def budget(self) -> float:
+        """The budget to take, in mean items: the largest that a goal takes, or that was asked for."""
+        return float(
+            math.ceil(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen) - 1e-6)
+        )
+
+    @property
+    def half_width(self) -> float:
+        """The half-width to expect there; the widest of several questions."""
+        return self._widest[0]
+
+    @property
+    def low(self) -> float:
+        """Where four of five samples should lie: from here on."""
+        return self._widest[1]
+
+    @property
+    def high(self) -> float:
+        """Where four of five samples should lie: up to here."""
+        return self._widest[2]
+
+    @property
+    def _widest(self) -> tuple[float, float, float]:
+        rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
+        widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
+        return (
+            widest.half_width(self.scope, self.confidence),
+            *widest.half_widths(self.scope, self.confidence),
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        """What to take and what it should reach."""
+        return [text_of(note) for note in self.sample.headlines(self.confidence, None, self.scope)]
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """Budgets with the half-widths to expect; ``*`` reaches a goal."""
+        return plain_plan_rows(self.sample, confidence=self.confidence, seconds=None)
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What half-widths are of, and what else to know."""
+        about = "these queries" if self.scope == "pool" else "all queries that these are a sample of"
+        notes = [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
+        return [f"Half-widths of {100 * self.confidence:g} % intervals about {about}.", *notes]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each question, method and budget, as the command line has it."""
+        questions = self.sample.questions
+        return [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, seconds=None)]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the half-width to expect over budgets, of the question with the widest; return the axes."""
+        plan = max(
+            self.sample.questions, key=lambda each: each.chosen[0].prospect.half_width(self.scope, self.confidence)
+        )
+        prospects = [row.prospect for row in plan.rows_of({plan.best})]
+        points = [
+            (each.budget, each.half_width(self.scope, self.confidence), *each.half_widths(self.scope, self.confidence))
+            for each in prospects
+        ]
+        label = f"{plan.name} by {plan.best}"
+        return draw_half_widths(points, label, plan.target.pool.cost_unit, self.goal, ax)
+
+
+def plan(
+    runs: Any,
+    *,
+    measure: Any = "DCG",
+    questions: Sequence[str] = (),
+    weights: str = "equal",
+    half_width: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    budget: Any = None,
+    max_grade: int | None = None,
+    judged: Any = None,
+    names: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    judging: str = "grades",
+    scope: str = "pool",
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: Unpack[PoolOptions],
+) -> Plan:
+    """Say what a budget should reach, or which budget a half-width or a difference takes; no label is looked at.
+
+    Parameters
+    ----------
+    runs, measure, questions, weights, max_grade, judged, names, judging, options
+        As of `sample`: one sample answers all measures and questions.
+    half_width : float, optional
+        What intervals should come to: the budget for that is planned.
+    difference, power : float
+        A difference that should be detected, and the chance of that.
+    budget : int, float or str, or a list of them
+        What these should reach: 200, "10%".
+    methods : sequence of str
+        To show beside passive and the measure's default.
+    scope : {"pool", "population"}
+        What the intervals are about: these queries, or all that they are a sample of.
+    confidence : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+    ...         for k, name in enumerate(["new", "old"], 1)}
+    >>> planned = plan(runs, measure="DCG@5", half_width=0.5, max_grade=3)
+    >>> planned.low < planned.high, planned.to_frame("polars").height > 2
+    (True, True)
+    >>> plan(runs, measure="DCG@5", budget="50%", max_grade=3).budget
+    52.0
+    """
+    goals = goals_of(half_width, difference, power, scope=check_scope(scope), confidence=confidence)
+    budgets = [
+        held for each in (budget if isinstance(budget, (list, tuple)) else [budget]) if (held := budget_of(each))
+    ]
+    if budgets and half_width is not None:
+        raise InputError("`half_width` asks which budget: give that or `budget`", field="budget")
+    measures, _ = measures_of(measure)
+    check_fits(measures, methods)
+    choices = choices_of(runs, names, judged, max_grade, seed, {**options})
+    case = prepare(replace(choices, judging=chosen_judging(judging, measures)), use_labels=False)
+    share = options.get("defensive_share")
+    made = plan_sample(case, measures, questions, methods, budgets, goals, defensive_share=share, weights=weights)
+    notes = tuple(dict.fromkeys(text_of(note) for note in case.notes))
+    return Plan(
+        sample=made,
+        confidence=confidence,
+        scope=scope,
+        goal=half_width,
+        notes=notes,
+        frame_kind=frame_kind_of(runs, judged, options),
+    )

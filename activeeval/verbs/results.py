@@ -1,0 +1,256 @@
+"""What a judged sample or a campaign answers: a value with its interval, and several of them as a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from activeeval.campaign.labels import Progress
+from activeeval.io.tables.frames import frame_of
+from activeeval.measures import shown_name
+from activeeval.report.findings import Finding, headline, table_of
+from activeeval.report.rendering import Cell
+from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
+from activeeval.report.shown import Shown, shown_html, shown_text
+from activeeval.results import Caution, Interval
+from activeeval.tasks.answers import Answer
+from activeeval.tasks.estimate import Estimates, answer_row
+from activeeval.tasks.evaluations import Evaluation
+
+AnyResult = TypeVar("AnyResult", bound=Shown)
+
+
+def _no_moments() -> list[Moment]:
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Result(Shown):
+    """What a judged sample or a campaign says of one question.
+
+    Attributes
+    ----------
+    answer : Answer
+        The question with its estimate.
+    estimates : Estimates
+        All that was answered with it.
+    readings : callable
+        Returns what could be read at the end of each block.
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    answer: Answer
+    estimates: Estimates
+    readings: Callable[[], list[Moment]] = field(default=_no_moments, repr=False)
+    frame_kind: str = ""
+
+    @property
+    def measure(self) -> str:
+        """The measure, as it is shown."""
+        return shown_name(self.answer.target.measure)
+
+    @property
+    def question(self) -> str:
+        """What is asked: difference, run or versus."""
+        return self.answer.question
+
+    @property
+    def system(self) -> str:
+        """What the run is called."""
+        return self.answer.system
+
+    @property
+    def versus(self) -> str:
+        """Of a difference the run that is taken off, else empty."""
+        return self.answer.versus
+
+    @property
+    def segment(self) -> str | None:
+        """The queries that it is about, where these are not all."""
+        return self.answer.segment
+
+    @property
+    def scope(self) -> str:
+        """What the interval is about: pool or population."""
+        return self.answer.estimate.scope
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        return self.answer.estimate.value
+
+    @property
+    def std_error(self) -> float:
+        """The standard error."""
+        return self.answer.estimate.std_error
+
+    @property
+    def interval(self) -> Interval:
+        """The interval: it unpacks into its two ends."""
+        return self.answer.interval
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.interval.high
+
+    @property
+    def p_value(self) -> float | None:
+        """Of a difference: that of the t test that it is 0."""
+        return self.answer.p_value if self.versus else None
+
+    @property
+    def progress(self) -> Progress:
+        """How many items are judged, wait, and cannot be judged."""
+        return self.estimates.progress
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What a reader should be told."""
+        return self.answer.estimate.cautions
+
+    @property
+    def finding(self) -> Finding:
+        """What is told of it."""
+        return self.answer.finding
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it says, in a sentence; and how much of it waits, where something does."""
+        return headline([self.finding]) + _early(self.estimates)
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """The value and its interval."""
+        return table_of([self.finding])
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What measure and interval are."""
+        return self.estimates.footnotes
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        row = answer_row(self.answer, self.estimates.kind, self.estimates.progress)
+        return [row | {"model": self.estimates.model}]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the value with its interval, at the end of each block where there are several; return the axes."""
+        moments = self.readings()
+        if len(moments) > 1:
+            return draw_readings(moments, self.finding, self.interval.confidence, ax)
+        return draw_findings([self.finding], self.interval.confidence, ax)
+
+
+class ResultList(list[AnyResult]):
+    """Several results: a list that prints as their sentences and one table."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What they begin with."""
+        return headline(self._findings)
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """A row for each."""
+        return table_of(self._findings)
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What the words in the table mean."""
+        return list(dict.fromkeys(note for result in self for note in result.footnotes))
+
+    @property
+    def _findings(self) -> list[Finding]:
+        raise TypeError("only results have findings")
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the rows of all."""
+        return [row for result in self for row in result.rows()]
+
+    def to_frame(self, kind: str = "") -> Any:
+        """Return the rows of all as a data frame; ``kind`` as of a single result."""
+        return frame_of(self.rows(), kind or next((result.frame_kind for result in self), ""))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each value with its interval; return the axes."""
+        return draw_findings(self._findings, self._confidence, ax)
+
+    @property
+    def _confidence(self) -> float:
+        raise TypeError("only results have a confidence")
+
+    def __str__(self) -> str:
+        return shown_text(self.sentences, self.table, self.footnotes)
+
+    def _repr_html_(self) -> str:
+        return shown_html(self.sentences, self.table, self.footnotes)
+
+
+class Evaluations(ResultList[Evaluation]):
+    """What judgments say by several measures."""
+
+    @property
+    def _findings(self) -> list[Finding]:
+        return [evaluation.finding() for evaluation in self]
+
+    @property
+    def _confidence(self) -> float:
+        return self[0].confidence
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each, about what its scope says."""
+        return [evaluation.rows()[0] for evaluation in self]
+
+
+class Results(ResultList[Result]):
+    """What a judged sample or a campaign says of several questions.
+
+    Of more than two runs `sentences` say which may be the best, and `ranks` where each may stand.
+    """
+
+    @property
+    def _findings(self) -> list[Finding]:
+        return [result.finding for result in self]
+
+    @property
+    def _confidence(self) -> float:
+        return self[0].interval.confidence
+
+    @property
+    def sentences(self) -> list[str]:
+        """What they begin with."""
+        return self[0].estimates.headline + _early(self[0].estimates)
+
+    @property
+    def ranks(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """The first and the last rank that each of more than two runs can have, by measure and run."""
+        return {(place.measure, place.system): place.ranks for place in self[0].estimates.places}
+
+
+def results_of(
+    estimates: Estimates, readings: Callable[[Answer], list[Moment]] | None = None, frame_kind: str = ""
+) -> Result | Results:
+    """Return what was answered: one result where one question was asked, else a list of them."""
+
+    def reading_of(answer: Answer) -> Callable[[], list[Moment]]:
+        return _no_moments if readings is None else lambda: readings(answer)
+
+    made = [
+        Result(answer=answer, estimates=estimates, readings=reading_of(answer), frame_kind=frame_kind)
+        for answer in estimates.answers
+    ]
+    return made[0] if len(made) == 1 else Results(made)
+
+
+def _early(estimates: Estimates) -> list[str]:
+    """Return how much waits, where something does."""
+    counts = estimates.progress
+    return [f"This is early: {counts.waiting:,} of {sum(counts):,} items wait."] if counts.waiting else []
