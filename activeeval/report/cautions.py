@@ -35,15 +35,15 @@ def caution_lines(
     >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
     ['do not use: the judged queries show no spread: they bound nothing, judge more']
     """
-    told: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    alike: dict[tuple[int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
             grave = LEVELS.index(caution.level)
             if grave >= LEVELS.index(least):
                 text = line_of(caution, written)
-                told.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
-    ordered = sorted(told.items(), key=lambda item: item[0][0])
-    return [_line(alike, len(named)) for _, alike in ordered]
+                alike.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
+    ordered = sorted(alike.items(), key=lambda item: item[0][0])
+    return [_line(same, len(named)) for _, same in ordered]
 
 
 def _line(alike: Sequence[tuple[str, str]], n_named: int) -> str:

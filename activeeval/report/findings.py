@@ -189,8 +189,8 @@ def _of_segments(findings: Sequence[Finding]) -> str:
         between = f"{figures(low)} for {low.segment} and {figures(high)} for {high.segment}"
         return f"{first.system}, {n} segments: {first.measure} lies between {between}."
     counted = Counter(finding.verdict for finding in findings)
-    told = ", ".join(f"{counted[verdict]} {words}" for verdict, words in _COUNTED.items() if counted[verdict])
-    return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {told}; all intervals hold at once."
+    counts = ", ".join(f"{counted[verdict]} {words}" for verdict, words in _COUNTED.items() if counted[verdict])
+    return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
 
 
 def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: int, n_pairs: int) -> str:

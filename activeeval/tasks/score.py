@@ -136,8 +136,8 @@ class RunRow:
     def mean(self) -> Finding:
         """What is told of the run alone."""
         summary = self.scores.summary
-        told: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
-        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **told)
+        named: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
+        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **named)
 
     def finding(self, baseline: str) -> Finding:
         """Return what is told of it: of its difference to the baseline, else of its mean."""
@@ -147,8 +147,8 @@ class RunRow:
         needed, half = None, (pair.high - pair.low) / 2
         if pair.low < 0 < pair.high and pair.difference != 0 and math.isfinite(half):
             needed = Needed(queries=math.ceil(self.scores.summary.n * (half / abs(pair.difference)) ** 2))
-        told = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
-        return replace(told, value=pair.difference, low=pair.low, high=pair.high)
+        against = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
+        return replace(against, value=pair.difference, low=pair.low, high=pair.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
