@@ -212,7 +212,7 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
     (folder / "y.run").write_text("q1 Q0 d0 1 2 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 3 r\n")
     for line in (
         "score q.qrels x.run P@2",
-        "compare x.run y.run --qrels q.qrels --unjudged irrelevant",
+        "compare x.run y.run --qrels q.qrels --unjudged irrelevant --explain",
         "sample --run x.run --max-grade 3 --budget 2 --out x.sample --sheet x.csv --force",
         "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
     ):

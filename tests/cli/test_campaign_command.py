@@ -310,7 +310,7 @@ def test_the_gate_reads_a_campaign(call, oracle):
     assert done.code == 11
     row = json.loads(done.out)
     assert (row["campaign"], row["as_of"]) == ("g", call("campaign", "status", "g", "-o", "jsonl").rows[0]["as_of"])
-    assert "queries like these, all judged, should decide it" in done.err
+    assert row["sentence"].endswith(" queries like these, all judged, should decide.")
 
 
 def test_labels_of_the_pool_are_not_used_unless_asked_for(call):
