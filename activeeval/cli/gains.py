@@ -220,6 +220,9 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
 
     how = {"count": count, "start": start, "seed": options["seed"]}
     chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
-    output.emit(chosen.rows, form, places)
+    rows = list(chosen.rows)
+    if form == "text" and chosen.is_by_chance:
+        rows = [{name: row[name] for name in row if name != "difference"} for row in rows]
+    output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")

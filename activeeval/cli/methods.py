@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.output import emit, output_option
+from activeeval.cli.output import emit, is_asked, output_option, wide_option
 
 if TYPE_CHECKING:
     from activeeval.design.methods import Method
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @output_option
+@wide_option
 def methods(form: str) -> None:
     """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
 
@@ -21,19 +22,19 @@ def methods(form: str) -> None:
     """
     from activeeval.design.methods import METHODS
 
-    emit(
-        [
-            {
-                "method": method.name,
-                "judged": method.stage.name,
-                "scheme": "with replacement" if method.with_replacement else "levels",
-                "estimator": _estimator(method),
-                "when": method.when,
-            }
-            for method in METHODS.values()
-        ],
-        form,
-    )
+    rows = [
+        {
+            "method": method.name,
+            "judged": method.stage.name,
+            "scheme": "with replacement" if method.with_replacement else "levels",
+            "estimator": _estimator(method),
+            "when": method.when,
+        }
+        for method in METHODS.values()
+    ]
+    if form == "text" and not is_asked("wide"):
+        rows = [{name: row[name] for name in ("method", "judged", "when")} for row in rows]
+    emit(rows, form)
 
 
 def _estimator(method: Method) -> str:

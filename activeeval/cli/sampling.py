@@ -119,6 +119,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say_notes(notes)
     sample.write_sheet(out, sample_id, texts)
     output.say(f"sample {sample_id}: wrote {out} for the judges")
+    output.say(f"`{shlex.join(['activeeval', 'estimate', path, out])}` reads it once it is judged")
 
 
 def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:

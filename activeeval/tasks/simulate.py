@@ -47,9 +47,8 @@ class Panel:
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each method and budget, of each contrast, and of all at once."""
         named: dict[str, Cell] = {"measure": self.measure}
-        of_one: dict[str, Cell] = {"definition": self.definition, "system": self.system} | (
-            {"versus": self.versus} if self.versus else {}
-        )
+        of_one: dict[str, Cell] = {"definition": self.definition, "system": self.system}
+        of_one |= {"versus": self.versus} if self.versus else {}
         rows = [named | summary.row() | of_one for summary in self.summaries]
         for asked, summaries in self.contrasts:
             of = named | {
