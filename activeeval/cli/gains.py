@@ -235,6 +235,8 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     for row in rows:
         if row["query"] is None:
             del row["query"]
+        if form == "text" and chosen.is_by_chance:
+            del row["difference"]
     output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")

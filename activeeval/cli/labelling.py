@@ -117,6 +117,8 @@ def _typed(prompt: str, **options: Any) -> str | None:
 def _is_undone(work: Comparing) -> bool:
     """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
     answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
+    if not sys.stdin.isatty():
+        click.echo(err=True)  # nobody's Enter has ended the line
     return answer == "u" and work.undo() is not None
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from activeeval.cli.help import command
-from activeeval.cli.output import emit, output_option
+from activeeval.cli.output import emit, is_asked, output_option, wide_option
 
 
 @command("The ways to draw a sample, and when to use which")
 @output_option
+@wide_option
 def methods(form: str) -> None:
     """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
 
@@ -19,16 +20,16 @@ def methods(form: str) -> None:
     """
     from activeeval.design.methods import METHODS
 
-    emit(
-        [
-            {
-                "method": method.name,
-                "judged": method.stage.name,
-                "scheme": method.scheme.title,
-                "estimator": method.estimator,
-                "when": method.when,
-            }
-            for method in METHODS.values()
-        ],
-        form,
-    )
+    rows = [
+        {
+            "method": method.name,
+            "judged": method.stage.name,
+            "scheme": method.scheme.title,
+            "estimator": method.estimator,
+            "when": method.when,
+        }
+        for method in METHODS.values()
+    ]
+    if form == "text" and not is_asked("wide"):
+        rows = [{name: row[name] for name in ("method", "judged", "when")} for row in rows]
+    emit(rows, form)

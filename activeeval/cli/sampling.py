@@ -136,6 +136,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say_notes(notes)
     sample.write_sheet(plan, sample_id, texts)
     output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
+    output.say(f"`{shlex.join(['activeeval', 'estimate', path, *plan.paths])}` reads it once it is judged")
 
 
 def _next_step(judging: Judging, out: str, plan: SheetPlan) -> str:

@@ -99,7 +99,23 @@ def create(
         sample, made = draws.new(choices, request, rules)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+    _say_next(name, db)
     emit_done([asdict(made)], form)
+
+
+def _say_next(name: str, db: str | None) -> None:
+    """Say with which command judging goes on."""
+    from activeeval.cli.campaign.following import next_command
+    from activeeval.report.campaign_next import next_sentence
+    from activeeval.report.campaign_work import Step
+
+    with opened(name, db) as store:
+        campaign = store.campaign(name)
+        waits = bool(store.waiting(name)["free"])
+    by_query = campaign.config.get("top_k") is not None
+    step = Step(kind="judge" if waits else "done")
+    command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
+    say(next_sentence(step, command))
 
 
 def _labels(other: str, db: str | None) -> KnownGrades:
@@ -135,6 +151,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
         sample, seq = grow(store, name, budget, lambda grown: texts_for(grown, name, documents, queries, drawing.say))
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
+    _say_next(name, db)
     emit_done([asdict(made)], form)
 
 
@@ -169,6 +186,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
         draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
         _, made = draws.further_round(choices, request, by_clock=by_clock)
     say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+    _say_next(name, db)
     emit_done([asdict(made)], form)
 
 
