@@ -56,6 +56,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
     "--seconds", type=inputs.POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too."
 )
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
+@output.explain_option
 @output.rows_options
 def plan(
     measures: tuple[str, ...],
@@ -136,4 +137,5 @@ def _show(
             title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
         output.show_table(plain_plan_rows(plan, confidence=confidence, seconds=seconds), title)
     for name, note in plan.notes(confidence):
-        output.say_notes([note], before=f"{name}: ")
+        if note.code != "limits" or output.is_asked("explain"):
+            output.say_notes([note], before=f"{name}: ")
