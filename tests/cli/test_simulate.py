@@ -212,7 +212,8 @@ def test_several_letor_files_with_one_score_file_each(simulate, folder):
     assert rows[0]["truth"] == pytest.approx((40 * parts[0] + 30 * parts[1]) / 70, rel=1e-12)
     joined = [line for x in "ab" for line in (folder / f"{x}.score").read_text().split()]
     write_lines(folder / "ab.score", joined)
-    assert simulate(*files[:4], "--scores", "ab.score", "--budget", "20%") == rows
+    again = simulate(*files[:4], "--scores", "ab.score", "--budget", "20%")
+    assert [row | {"system": ""} for row in again] == [row | {"system": ""} for row in rows]
 
 
 def test_a_packed_file_is_the_same_pool(simulate):
@@ -300,7 +301,7 @@ def test_a_full_defence_is_passive(simulate):
 
 def test_max_grade_opens_the_scale(simulate):
     rows = simulate(*LETOR, "--measure", "ERR@5", "--max-grade", 4, "--budget", "20%")
-    assert rows[0]["measure"] == "ERR(max_rel=4)@5"
+    assert rows[0]["measure"] == "ERR@5"
     assert simulate(*LETOR, "--measure", "ERR(max_rel=4)@5", "--budget", "20%")[0]["truth"] == rows[0]["truth"]
 
 
