@@ -13,6 +13,7 @@ from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
 
 if TYPE_CHECKING:
     from activeeval.judgments import Agreements
+    from activeeval.report.rendering import Cell
 
 
 @command("How far judges agree")
@@ -58,7 +59,7 @@ def _show(agreements: Agreements, form: str, places: int) -> None:
     if is_brief and rows:
         show_text(_sentence(rows))
         click.echo()
-        rows = [{name: row[name] for name in row if name != "confidence"} for row in rows]
+        rows = [{name: _short(row[name]) for name in row if name != "confidence"} for row in rows]
     emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form, places)
     for name, table in tables_of(agreements).items():
         shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}
@@ -78,3 +79,10 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         return f"Judges say the same of {row['value']:.2f}{ends} of {row['n']:,} pairs of documents."
     scale = "1 is full agreement, 0 what chance would give"
     return f"Judges agree to {row['value']:.2f}{ends} by {row['what']}, on {row['n']:,} items; {scale}."
+
+
+def _short(cell: Cell) -> Cell:
+    """Return a cell for a page of a hundred columns."""
+    from activeeval.report.findings import short_name
+
+    return short_name(cell.replace("preferences implied by", "order of")) if isinstance(cell, str) else cell

@@ -41,6 +41,7 @@ def show_estimates(
     where: str = "",
     beside: Mapping[str, Cell] | None = None,
     grow: str = "",
+    judge: str = "judge what waits.",
 ) -> None:
     """Print what a sample answers, and then say what to know of it.
 
@@ -52,10 +53,12 @@ def show_estimates(
         The same as fields, for machines.
     grow : str
         The command that adds to the sample, with ``{budget}`` in the place of how much.
+    judge : str
+        What is said where items wait.
     """
     is_read = form == "text" and not is_asked("wide")
     if is_read:
-        _show(estimates, places, where, grow)
+        _show(estimates, places, where, grow, judge)
     elif form in ("md", "latex"):
         show_findings(estimates, form, places)
     else:
@@ -79,7 +82,7 @@ def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) ->
     return rows
 
 
-def _show(estimates: Estimates, places: int, where: str, grow: str) -> None:
+def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str) -> None:
     """Print for a reader: sentences, a table, what the words in it mean, and what to do next."""
     for line in estimates.headline:
         show_text(line)
@@ -89,7 +92,7 @@ def _show(estimates: Estimates, places: int, where: str, grow: str) -> None:
     show_findings(estimates, "text", places)
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
-    if following := _next(estimates, grow):
+    if following := judge if estimates.progress.waiting else _growing(estimates, grow):
         show_text(f"Next: {following}")
 
 
@@ -103,12 +106,10 @@ def _early(estimates: Estimates) -> str:
     return f"{text}."
 
 
-def _next(estimates: Estimates, grow: str) -> str:
-    """Return what would decide what is open: judging what waits, or adding to the sample."""
+def _growing(estimates: Estimates, grow: str) -> str:
+    """Return which command adds what should decide what is open; nothing where none can."""
     from activeeval.report.findings import about
 
-    if estimates.progress.waiting:
-        return "judge what waits."
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]
     return f"`{grow.format(budget=about(max(amounts)))}` adds what should decide." if grow and amounts else ""

@@ -186,7 +186,9 @@ class _Sum:
     @classmethod
     def of(cls, measure: Additive, depth: int, n_levels: int) -> Self:
         if not isinstance(measure, Additive):
-            raise InputError(f"{shown_name(measure)} is no sum of gains over ranks; choose DCG, RBP, P or learned gains")
+            raise InputError(
+                f"{shown_name(measure)} is no sum of gains over ranks; choose DCG, RBP, P or learned gains"
+            )
         top = measure.max_grade
         if top is not None and n_levels > top + 1:
             raise InputError(f"the lists hold grade {n_levels - 1}, above the largest of {shown_name(measure)}, {top}")

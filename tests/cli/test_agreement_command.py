@@ -117,12 +117,16 @@ def test_sheets_of_a_sample(call):
 
 def test_tables_for_reading(call):
     files = write_judges("tables")
-    text = call("agreement", *files).out
+    brief = call("agreement", *files).out
+    assert brief.startswith("Judges agree to ")
+    assert ", by row" not in brief
+    assert max(map(len, brief.splitlines())) <= 100
+    text = call("agreement", *files, "--wide").out
     for title in ("pairs", "by row", "by column"):
         assert f"\npreferences implied by grades, {title}" in text
     for form in ("tsv", "md", "latex"):
         assert call("agreement", *files, "-o", form).code == 0
-    assert text == call("agreement", *files).out != call("agreement", *files, "--confidence", 0.5).out
+    assert brief == call("agreement", *files).out != call("agreement", *files, "--confidence", 0.5).out
 
 
 def test_what_is_not_defined_is_said_so(call, folder):

@@ -304,8 +304,9 @@ def test_simulate_compares_every_difference_by_one_sample(call):
     first = call("simulate", *THREE, *BRIEF, "--contrasts", "first", "--budget", "50%", "-o", "jsonl").rows
     assert [row["question"] for row in first] == ["difference"] * 4 + ["at once"]
     text = call("simulate", *THREE, *BRIEF, "--budget", "50%").out
-    assert "3 differences by one sample, 40 repetitions" in text
+    assert "3 differences by one sample of" in text
     assert "all hold at once" in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
 # What is wrong is said in a line

@@ -20,6 +20,7 @@ from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
 
 if TYPE_CHECKING:
+    from activeeval.report.campaign_work import Step
     from activeeval.report.rendering import Cell
     from activeeval.tasks.campaigns.state import CampaignState
     from activeeval.tasks.campaigns.status import Status
@@ -66,12 +67,11 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
 
 def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:
     """Print for a reader what is known, how far that is, a table, and what to do next."""
-    from activeeval.cli.campaign.following import next_command
     from activeeval.report.campaign_next import aside_sentence, expected_sentence, next_sentence, reached_sentence
     from activeeval.report.words import text_of
     from activeeval.tasks.campaigns.status import reached, step_of
 
-    name, progress, answers = state.campaign.name, far.progress, estimates.answers if estimates else []
+    progress, answers = far.progress, estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
     counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
     about = [reached_sentence(far.reached), aside_sentence(**counts)]
@@ -88,9 +88,23 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         show_findings(estimates, "text", places)
         click.echo()
     step = step_of(state, answers, far.free)
-    beside: dict[str, Any] = {"judges": far.reached.judges, "judges_per_item": state.campaign.judges_per_item}
-    command = next_command(step, name, db, **beside, by_query=far.by_query)
-    output.show_text(visible(next_sentence(step, command)))
+    output.show_text(visible(next_sentence(step, _command(step, state, db))))
+
+
+def _command(step: Step, state: CampaignState, db: str | None) -> str:
+    """Return the command that does a step."""
+    from activeeval.cli.campaign.following import next_command
+    from activeeval.tasks.campaigns.status import reached_of
+
+    campaign = state.campaign
+    return next_command(
+        step,
+        campaign.name,
+        db,
+        judges=reached_of(state).judges,
+        judges_per_item=campaign.judges_per_item,
+        by_query=campaign.judging.is_whole,
+    )
 
 
 @command("Estimates from what is judged so far")
@@ -123,12 +137,14 @@ def estimate(
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
     from activeeval.cli.campaign.following import campaign_command
+    from activeeval.report.campaign_work import Step
     from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import estimates_of
 
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
+    batch = f"`{_command(Step(kind='judge'), state, db)}` writes the next batch to judge."
     state = state.in_strict_order() if strict_order else state
     tell("estimating")
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
@@ -136,7 +152,8 @@ def estimate(
     beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
     grow = campaign_command(name, db, "top-up")
     shown = estimates_of(state, **asked)
-    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, f"{grow} --budget {{budget}}")
+    grow = f"{grow} --budget {{budget}}"
+    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, grow, batch)
 
 
 @command("Write judgments and weights for other tools")
