@@ -23,7 +23,7 @@ from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 _AS_MANY = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Plan(Shown):
     """What methods should reach for measures; `plan` makes it.
 

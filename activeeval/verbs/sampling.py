@@ -35,7 +35,7 @@ from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 from activeeval.verbs.results import Result, Results, results_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Sample(Shown):
     """What is to be judged: `sample` draws it, `load_sample` reads it again.
 
