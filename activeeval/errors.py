@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 _UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONGEST = 1000
 """Letters of what a message says of a file."""
+_MOST_PLACES = 20
 
 
 def shown(text: str) -> str:
@@ -92,6 +93,36 @@ class FormatError(InputError):
         place = self.path if line is None else f"{self.path}:{line}"
         # a header may be as long as a line of its file
         super().__init__(f"{place}: {problem if len(problem) <= _LONGEST else problem[:_LONGEST] + '…'}", field=field)
+
+
+class CellsError(FormatError):
+    """Several places of files are wrong: the text names up to twenty, and says how many more there are.
+
+    Attributes
+    ----------
+    all : tuple of FormatError
+        What is wrong at each place.
+    lines : tuple of str
+        What the text says, place by place.
+    """
+
+    def __init__(self, problems: Sequence[FormatError], advice: str = "") -> None:
+        self.path, self.line, self.all = problems[0].path, problems[0].line, tuple(problems)
+        n_more = len(problems) - _MOST_PLACES
+        named = [str(problem) for problem in problems[:_MOST_PLACES]]
+        more = [f"and {n_more} more"] if n_more > 0 else []
+        self.lines = (*named, *more, *([advice] if advice else []))
+        ActiveEvalError.__init__(self, "; ".join(self.lines))
+
+
+def raise_all(problems: Sequence[FormatError], advice: str = "") -> None:
+    """Raise what is wrong at some places as one error, with what to do about it; nothing where nothing is wrong."""
+    if len(problems) == 1 and advice:
+        problems[0].args = (f"{problems[0]}; {advice}",)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise CellsError(problems, advice)
 
 
 class BudgetError(ActiveEvalError, ValueError):

@@ -2,8 +2,8 @@
 
 Nothing is known at first: the first round, a fifth of the budget, is drawn with the uniform model and its query factor.
 What it says trains a mixture (a logit of the features and one of the rankers' own scores, recalibrated by a query
-factor), which the next round is drawn with; weights are planned (`activeeval.campaign.rounds`). Total budget a tenth of
-judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and ERR@10.
+factor), which the next round is drawn with; weights are planned (`activeeval.campaign.together`). Total budget a tenth
+of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and ERR@10.
 
 Efficiency is the squared error of passive over a design's, at the same budget. *Informed* is the design with a forest
 that was trained on labels of other queries, which cost nothing here, *fixed* the one with the uniform model and its
@@ -28,9 +28,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
-from activeeval.campaign.rounds import Rounds, planned_weights
+from activeeval.campaign.rounds import Rounds
+from activeeval.campaign.together import planned_weights
 from activeeval.cases.columns import given_columns
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.cases.modelling import uniform_beliefs
 from activeeval.design import Design
 from activeeval.design.methods import METHODS, Method, default_method
@@ -48,16 +49,16 @@ LEAST, COVERED, INNER, REPETITIONS = 0.8, (93, 97), 100, 4000
 Row = dict[str, Any]
 Floats = np.ndarray
 Figure = tuple[float, float]
-Case = tuple[Workload, Target, Method, int, float]
+Case = tuple[Inputs, Target, Method, int, float]
 
 
 def played(case: Case, budgets: tuple[float, ...], seed: int) -> tuple[Rounds, Floats]:
     """Return rounds that were judged to their end; the error and whether the interval holds, as drawn and taught."""
-    workload, target, method, top, truth = case
-    rounds = Rounds(method, target, budgets, teaching(workload, MODELS, top, method, seed), rng=seed)
+    inputs, target, method, top, truth = case
+    rounds = Rounds(method, target, budgets, teaching(inputs, MODELS, top, method, seed), rng=seed)
     while (campaign := rounds.next()) is not None:
         while (unit := campaign.ask()) is not None:
-            campaign.tell(unit, workload.grades[list(unit.items)].tolist())
+            campaign.tell(unit, inputs.grades[list(unit.items)].tolist())
     found = [rounds.estimate(taught=taught) for taught in (False, True)]
     ends = [one.interval(0.95) for one in found]
     own = [(one.value - truth, end.low <= truth <= end.high) for one, end in zip(found, ends, strict=True)]
@@ -74,19 +75,19 @@ def play(case: Case, budget: float, first: float, seed: int) -> tuple[float, Flo
 def row_of(pool: JudgedPool, measure: str, options: argparse.Namespace) -> Row:
     """Return efficiencies, their standard errors and coverage for one measure."""
     target, top = pool.target(measure, "one ranking", OVERHEAD), pool.max_grade
-    workload = replace(given_columns(pool.workload, "scores"), training=None, pool=target.pool)
+    inputs = replace(given_columns(pool.inputs, "scores"), training=None, pool=target.pool)
     method, passive = default_method(target.measure), METHODS["passive"].design(target)
-    budget, truth = SHARE * passive.cost, float(target.pool.query_probs @ target.values(workload.grades))
-    uniform = uniform_beliefs(workload.pool.n_items, top)
+    budget, truth = SHARE * passive.cost, float(target.pool.query_probs @ target.values(inputs.grades))
+    uniform = uniform_beliefs(inputs.pool.n_items, top)
     fixed, informed = (
         method.design(target, **beliefs.for_method(method, top + 1)) for beliefs in (uniform, pool.beliefs)
     )
 
     def square(design: Design, spent: float) -> Figure:
-        found = replicate(design, workload.grades, [spent], REPETITIONS, options.seed, n_jobs=options.jobs)
+        found = replicate(design, inputs.grades, [spent], REPETITIONS, options.seed, n_jobs=options.jobs)
         return mean_of((found.values[:, 0] - truth) ** 2)
 
-    case = (workload, target, method, top, truth)
+    case = (inputs, target, method, top, truth)
     seeds = range(options.seed, options.seed + options.plays)
     calls = (delayed(play)(case, budget, options.first, seed) for seed in seeds)
     seconds, two, one = (np.array(own) for own in zip(*Parallel(n_jobs=options.jobs)(calls), strict=True))

@@ -70,7 +70,7 @@ def drawn_documents(
 
     Neither depends on overhead and model, so that they are drawn once for all.
     """
-    grades, rng, p = pool.workload.grades, np.random.default_rng(seed), target.pool.query_probs
+    grades, rng, p = pool.inputs.grades, np.random.default_rng(seed), target.pool.query_probs
     is_open = np.bincount(target.pool.item_queries[target.matters], minlength=p.size) > 0
     weights = p.size * p[is_open]
     for way in document_samples.ways(target, grades, pool.max_grade):
@@ -89,7 +89,7 @@ def best_of(
 ) -> Iterator[Row]:
     """Return the row of each baseline's best configuration on one question."""
     target = pool.target(where["measure"], where["case"], where["overhead"])
-    _, _, columns = whole_queries(target, beliefs, pool.max_grade + 1, pool.workload.grades)
+    _, _, columns = whole_queries(target, beliefs, pool.max_grade + 1, pool.inputs.grades)
     queries = Queries(*(columns[name] for name in ("values", "predictions", "spreads", "costs")))
     rng, rows = np.random.default_rng(options.seed), {}
     budget = own["budget"]

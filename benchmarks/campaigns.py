@@ -167,14 +167,14 @@ def designed(pool: JudgedPool, measure: str, case: str, budget: float = BUDGET) 
 
 def truth_of(pool: JudgedPool) -> dict[tuple[str, str], int]:
     """Return the grade of each query and document."""
-    own = pool.workload.pool
+    own = pool.inputs.pool
     queries = own.query_texts[own.item_queries].tolist()
-    return dict(zip(zip(queries, own.item_texts.tolist(), strict=True), pool.workload.grades.tolist(), strict=True))
+    return dict(zip(zip(queries, own.item_texts.tolist(), strict=True), pool.inputs.grades.tolist(), strict=True))
 
 
 def coverage(pool: JudgedPool, repetitions: int) -> list[Row]:
     """Return a row for each case: how often intervals held, and the largest difference to the library."""
-    truth, grades, rows = truth_of(pool), pool.workload.grades, []
+    truth, grades, rows = truth_of(pool), pool.inputs.grades, []
     for measure, case in CASES:
         design, started = designed(pool, measure, case), time.perf_counter()
         exact = float(design.pool.query_probs @ design.target.values(grades))

@@ -10,6 +10,7 @@ summary leaves them out. Each cell has a seed of its own, made from its name.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -93,7 +94,7 @@ def replays(
 
 def rows_of(pool: JudgedPool, listed: list[Cell], repetitions: int, interval: str = "t") -> list[dict[str, Any]]:
     """Return the rows of cells that share a design; `nonzero_queries` tells how few queries may make the truth."""
-    cell, grades = listed[0], pool.workload.grades
+    cell, grades = listed[0], pool.inputs.grades
     target = pool.target(cell.measure, cell.case, cell.overhead)
     values = target.values(grades)
     truth, scale = (float(target.pool.query_probs @ v) for v in (values, np.abs(values)))
@@ -207,8 +208,12 @@ def main() -> None:
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--interval", default="t", help="logit needs --case 'one ranking'")
     parser.add_argument("--dry", action="store_true", help="print the summary, store nothing")
+    parser.add_argument("--table", action="store_true", help="nothing is run: the table of what is stored, made again")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "coverage.json")
     args = parser.parse_args()
+    if args.table:
+        args.out.with_suffix(".md").write_text(markdown(json.loads(args.out.read_text()), _plans(args.out)) + "\n")
+        return
     listed = [cell for cell in (*cells(), *cells_of_few()) if cell.collection in (args.collection or LOADERS)]
     listed = [cell for cell in listed if args.case in (None, cell.case)]
     listed = sample_of(listed, args.cells) if args.cells else listed
@@ -218,7 +223,13 @@ def main() -> None:
     print("\n" + markdown(result))
     if not args.dry:
         store(args.out, result)
-        args.out.with_suffix(".md").write_text(markdown(result) + "\n")
+        args.out.with_suffix(".md").write_text(markdown(result, _plans(args.out)) + "\n")
+
+
+def _plans(out: Path) -> dict[str, Any]:
+    """Return the figures of plans that are stored beside, none where there are none."""
+    path = out.with_name("planning.json")
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 if __name__ == "__main__":

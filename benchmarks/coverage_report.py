@@ -38,14 +38,32 @@ def mean_coverage(rows: Sequence[Row]) -> tuple[float, float]:
     return float(np.mean([row["coverage"] for row in rows])), error
 
 
-def markdown(result: dict[str, Any]) -> str:
-    """Return the summary of a result: of the long list, and of 30 to 50 queries."""
+def markdown(result: dict[str, Any], plans: dict[str, Any] | None = None) -> str:
+    """Return the summary of a result: of the long list, of 30 to 50 queries, and of what is stored of plans."""
     lines = ["# Coverage of 95 % intervals", "", *_origin(result)]
     for is_few, title in ((False, "Twenty judged queries and more"), (True, "Pools of 30 to 50 queries")):
         counted = [row for row in result["rows"] if row["is_counted"] and row.get("is_few", False) == is_few]
         if counted:
             lines += ["", f"## {title}", "", *_of_list(counted, is_few=is_few)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_of_plans(plans or {})])
+
+
+def _of_plans(plans: dict[str, Any]) -> list[str]:
+    """Return how many samples have half-widths within the range of their plan, the mean over cells."""
+    rows = [row for row in plans.get("overall", []) if row["unit"] == "inside"]
+    if not rows:
+        return []
+    said = {True: "reached", False: "**not reached**"}
+    lines = [
+        [row["what"], f"{row['value']:.1%}", row["target"], said[row["reached"]], row.get("note", "")] for row in rows
+    ]
+    what = (
+        "Half-widths of samples within the range of four in five that the plan gave for the same options, in the mean "
+    )
+    what += (
+        "of cells (`python -m benchmarks.planning`): *ranges* and *few* of one question, *joint* of several together."
+    )
+    return ["", "## Plans", "", what, "", *_table(["plans of", "inside", "to reach", "", ""], lines)]
 
 
 def _of_list(counted: list[Row], *, is_few: bool) -> list[str]:

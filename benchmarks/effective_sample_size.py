@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from activeeval import Target
 from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
-from activeeval.cases.inputs import Workload, from_letor
+from activeeval.cases.inputs import Inputs, from_letor
 from activeeval.cases.modelling import believe
 from activeeval.design import Design, Reading, Selection, Selections
 from activeeval.design.methods import METHODS, default_method
@@ -59,9 +59,9 @@ def mslr_excerpt() -> JudgedPool:
     with gzip.open(paths[0], "rt") as lines, tempfile.NamedTemporaryFile("w", suffix=".txt") as zeros:
         zeros.write("0\n" * sum(1 for _ in lines))
         zeros.flush()
-        workload = from_letor(paths[:1], [[zeros.name]], train=paths[1:])
-    beliefs = believe(workload, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
-    return ranked_by_model("MSLR excerpt", workload, beliefs, 4)
+        inputs = from_letor(paths[:1], [[zeros.name]], train=paths[1:])
+    beliefs = believe(inputs, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
+    return ranked_by_model("MSLR excerpt", inputs, beliefs, 4)
 
 
 def robust03() -> JudgedPool:
@@ -72,10 +72,10 @@ def robust03() -> JudgedPool:
     given = {"qrels": str(home / "robust03_qrels.txt.gz"), "runs": [first], "versus_run": second}
     choices = Choices(**given, pool_runs=list(runs.values()), train_fraction=0.4, unjudged="irrelevant", pool_depth=50)
     case = prepare(choices, use_labels=True)
-    own = case.workload
-    workload = Workload(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)
+    own = case.inputs
+    inputs = Inputs(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)
     assert own.versus is not None
-    return JudgedPool("Robust03", workload, own.versus, case.beliefs, case.max_grade)
+    return JudgedPool("Robust03", inputs, own.versus, case.beliefs, case.max_grade)
 
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
@@ -117,7 +117,7 @@ def row_of(cell: Row, pool: JudgedPool, repetitions: int, seed: int) -> Row | No
     method = METHODS[cell["method"]] if "method" in cell else default_method(target.measure)
     beliefs = MODELS[cell["model"]](pool.beliefs)
     design = method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1]))
-    reading, grades, found = design.reading(), pool.workload.grades, []
+    reading, grades, found = design.reading(), pool.inputs.grades, []
     try:
         for sample, selection in samples_of(design, reading, grades, cell["share"] * design.cost, repetitions, seed):
             found.append(_figures(sample, reading, selection))

@@ -44,7 +44,7 @@ def believed(pool: JudgedPool, model: str) -> GradeBeliefs:
     """Return what a model believes of a pool's grades."""
     if model == "forest":
         return pool.beliefs
-    return uniform_beliefs(pool.workload.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
+    return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade, with_factor=model == "uniform + factor")
 
 
 def rows_of(
@@ -72,7 +72,7 @@ def rows_of(
     for share in options.share:
         budget = share * designs["passive"].cost
         try:
-            passive, *own = simulate(designs, pool.workload.grades, [budget], options.repetitions, options.seed)
+            passive, *own = simulate(designs, pool.inputs.grades, [budget], options.repetitions, options.seed)
         except BudgetError as refusal:
             print(f"{pool.name}, {question}, {share:.0%}: {refusal}", flush=True)
             continue

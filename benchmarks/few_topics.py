@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.cases.inputs import Workload, from_tables
+from activeeval.cases.inputs import Inputs, from_tables
 from activeeval.cases.modelling import believe
 from activeeval.io.loading import load_qrels, load_run
 from benchmarks.machine import data_folder
-from benchmarks.pools import SEED, JudgedPool, lightgbm_workload, load, ranked_by_model
+from benchmarks.pools import SEED, JudgedPool, lightgbm_inputs, load, ranked_by_model
 
 RUNS = ("pircRBa1", "THUIRr0301")
 FIRST_GRADED = 601
@@ -24,27 +24,27 @@ def robust03(n_topics: int = 50) -> JudgedPool:
 
     A forest learns on the fifty old topics.
     """
-    whole = _robust03_workload()
+    whole = _robust03_inputs()
     is_new = whole.pool.query_ids.astype(np.int64) >= FIRST_GRADED
     chosen = np.sort(np.random.default_rng(SEED).permutation(np.flatnonzero(is_new))[:n_topics])
-    workload = whole.of_queries(chosen).trained_on(whole.of_queries(np.flatnonzero(~is_new)))
-    beliefs = believe(workload, "forest", MAX_GRADE, np.random.default_rng(SEED), n_jobs=-1)
-    assert workload.versus is not None
-    return JudgedPool(f"Robust03, {n_topics}", workload, workload.versus, beliefs, MAX_GRADE)
+    inputs = whole.of_queries(chosen).trained_on(whole.of_queries(np.flatnonzero(~is_new)))
+    beliefs = believe(inputs, "forest", MAX_GRADE, np.random.default_rng(SEED), n_jobs=-1)
+    assert inputs.versus is not None
+    return JudgedPool(f"Robust03, {n_topics}", inputs, inputs.versus, beliefs, MAX_GRADE)
 
 
 def lightgbm_test() -> JudgedPool:
     """Return the 50 test queries of LightGBM's example; its 201 training queries train."""
-    whole = lightgbm_workload(data_folder())
+    whole = lightgbm_inputs(data_folder())
     is_test = np.char.startswith(whole.pool.query_ids.astype(str), "test")
     parts = (whole.of_queries(np.flatnonzero(which)) for which in (is_test, ~is_test))
-    workload = next(parts).trained_on(next(parts))
-    beliefs = believe(workload, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
-    return ranked_by_model("LightGBM test", workload, beliefs, 4)
+    inputs = next(parts).trained_on(next(parts))
+    beliefs = believe(inputs, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
+    return ranked_by_model("LightGBM test", inputs, beliefs, 4)
 
 
 @cache
-def _robust03_workload() -> Workload:
+def _robust03_inputs() -> Inputs:
     home = data_folder() / "trec-robust03"
     paths = sorted((home / "runs").glob("input.*.gz"))
     others = [path for path in paths if _tag(path) not in RUNS]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
-from activeeval.cases.inputs import Workload, from_letor, from_tables
+from activeeval.cases.inputs import Inputs, from_letor, from_tables
 from activeeval.design.methods import default_method
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel
@@ -41,9 +41,9 @@ def write_inputs(folder: Path) -> None:
         write_run(Run(names, pool.item_ids, scores, np.zeros(scores.size, np.int64), name), folder / f"{name}.run")
 
 
-def evaluate(workload: Workload, with_default: bool) -> None:
-    """Model, moments, designs, campaign and simulation on one workload."""
-    rest = workload.held_out(0.4, np.random.default_rng(0))
+def evaluate(inputs: Inputs, with_default: bool) -> None:
+    """Model, moments, designs, campaign and simulation on one set of inputs."""
+    rest = inputs.held_out(0.4, np.random.default_rng(0))
     forest = ForestGradeModel(n_estimators=5, max_grade=4, random_state=0)
     probs = forest.fit(rest.training.features, rest.training.grades).predict_proba(rest.features)
     for measure in (DCG(), ERR(4)):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from activeeval import Campaign, Target, parse_measure
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
 from activeeval.design import Design
 from activeeval.design.methods import METHODS
@@ -52,13 +52,13 @@ class Night:
         return self.labels / self.fresh
 
 
-def beliefs_of(pool: JudgedPool, workload: Workload, model: str, known: np.ndarray, seed: int) -> GradeBeliefs:
+def beliefs_of(pool: JudgedPool, inputs: Inputs, model: str, known: np.ndarray, seed: int) -> GradeBeliefs:
     """Return what is believed on a night."""
     if model == MODELS[1]:
         return pool.beliefs
-    taught = replace(workload, training=None).taught_by(known)
+    taught = replace(inputs, training=None).taught_by(known)
     if model == MODELS[2] or taught.training is None:
-        return uniform_beliefs(workload.pool.n_items, pool.max_grade)
+        return uniform_beliefs(inputs.pool.n_items, pool.max_grade)
     return believe(taught, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
@@ -90,16 +90,16 @@ def one_night(
     judge: Judging,
 ) -> tuple[Night, np.ndarray]:
     """Return what a night took, and what is known after it."""
-    workload, nothing = pool.workload, np.full(known.size, -1)
-    grades = workload.grades
-    fresh = designed(pool, beliefs_of(pool, workload, model, nothing, seed), target, None)
-    design = designed(pool, beliefs_of(pool, workload, model, known, seed), target, known)
+    inputs, nothing = pool.inputs, np.full(known.size, -1)
+    grades = inputs.grades
+    fresh = designed(pool, beliefs_of(pool, inputs, model, nothing, seed), target, None)
+    design = designed(pool, beliefs_of(pool, inputs, model, known, seed), target, known)
     budget = np.floor(share * fresh.cost)
     width = float(widths(fresh, grades, np.array([budget]), repetitions, seed)[0])
     budgets = np.unique(np.maximum(np.round(STEPS * budget), 2.0))
     equal = round(equal_budget(budgets, widths(design, grades, budgets, repetitions, seed + 1), width))
     found = replicate(design, grades, [equal], repetitions, seed + 2, n_jobs=-1)
-    truth = float(workload.pool.query_probs @ target.values(grades))
+    truth = float(inputs.pool.query_probs @ target.values(grades))
     held = float(np.mean((found.lows <= truth) & (truth <= found.highs)))
     return Night(float(budget), float(equal), held), np.maximum(known, judge(design.with_budget(equal), seed, grades))
 
@@ -116,10 +116,10 @@ def chain(
     pool: JudgedPool, model: str, share: float, repetitions: int, seed: int, judge: Judging = by_library
 ) -> list[Night]:
     """Return ten nights, one after the other."""
-    workload = pool.workload
-    known, nights = np.full(workload.pool.n_items, -1), []
+    inputs = pool.inputs
+    known, nights = np.full(inputs.pool.n_items, -1), []
     rngs = [np.random.default_rng((seed, night)) for night in range(NIGHTS + 1)]
-    lists: list[Rankings] = [workload.ranking.without(REMOVED, rng) for rng in rngs]
+    lists: list[Rankings] = [inputs.ranking.without(REMOVED, rng) for rng in rngs]
     measure = parse_measure("DCG@10").bound_to(pool.max_grade)
     for night in range(1, NIGHTS + 1):
         target = Target(measure, lists[night], lists[night - 1])

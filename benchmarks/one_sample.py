@@ -73,7 +73,7 @@ def truth_of(target: Target, grades: np.ndarray) -> float:
 
 def four_questions(pool: JudgedPool, overhead: float, repetitions: int, seed: int) -> Iterator[Row]:
     """Yield what one sample loses against one of its own, for each question, and how often its intervals hold."""
-    grades = pool.workload.grades
+    grades = pool.inputs.grades
     for (name, measure), (weights, said) in product(SAMPLES, WEIGHTS.items()):
         targets = questions(pool, measure, overhead)
         joint = designed(pool, name, list(targets.values()), weights)
@@ -95,7 +95,7 @@ def early_readings(pool: JudgedPool, overhead: float, repetitions: int, seed: in
     """Yield how often intervals at the ends of blocks hold, and how often looking at all of them misses."""
     for name, measure in SAMPLES:
         targets = questions(pool, measure, overhead)
-        grades, joint = pool.workload.grades, designed(pool, name, list(targets.values()))
+        grades, joint = pool.inputs.grades, designed(pool, name, list(targets.values()))
         joint = joint.with_budget(SHARES[-1] * joint.cost)
         for question, target in targets.items():
             truth = truth_of(target, grades)
@@ -115,7 +115,7 @@ def hard_budgets(pool: JudgedPool, overhead: float, repetitions: int, seed: int)
         for case in ("one ranking", "two rankers"):
             design = designed(pool, name, pool.target(measure, case, overhead))
             budget = BUDGET_SHARE * design.cost
-            spent = replicate(design, pool.workload.grades, [budget], repetitions, seed).spent[:, 0] / budget
+            spent = replicate(design, pool.inputs.grades, [budget], repetitions, seed).spent[:, 0] / budget
             what = f"{name}, {measure}, {case}, overhead {overhead:g}"
             within, note = np.mean(spent <= 1 + ROUNDING), f"at most {spent.max():.4%} spent"
             yield figure(f"{what}: runs within the budget", 100 * within, "%", at_least=100, note=note)

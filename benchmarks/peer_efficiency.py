@@ -127,7 +127,7 @@ def asked(pool: JudgedPool, question: Question, model: str, share: float) -> tup
     passive = METHODS["passive"].design(target)
     where = {"pool": pool.name, "model": model, "share": share}
     where |= dict(zip(("measure", "case", "overhead"), question, strict=True))
-    arguments = (pool.max_grade + 1, pool.workload.grades, share * passive.cost)
+    arguments = (pool.max_grade + 1, pool.inputs.grades, share * passive.cost)
     return where, question_arrays(target, believed(pool, model), *arguments), passive
 
 
@@ -139,7 +139,7 @@ def rows_of(pool: JudgedPool, measure: str, case: str, options: argparse.Namespa
     answers = run_peers([arrays for _, arrays, _ in questions], options.repetitions, options.seed, options.environment)
     for (where, arrays, passive), found in zip(questions, answers, strict=True):
         designs, budgets = {"passive": passive}, [arrays["budget"]]
-        (reference,) = simulate(designs, pool.workload.grades, budgets, options.passive, options.seed)
+        (reference,) = simulate(designs, pool.inputs.grades, budgets, options.passive, options.seed)
         rows += [where | one | against(one, reference.rmse.value, reference.rmse.se) for one in found]
     print(f"{pool.name}, {measure}, {case}: {time.perf_counter() - started:.1f} s", flush=True)
     return rows

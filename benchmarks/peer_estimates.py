@@ -90,13 +90,13 @@ def same_sample(values: np.ndarray, predictions: np.ndarray, n: int, scope: str,
 
 def designed(pool: JudgedPool, target: Target, n: int, repetitions: int, seed: int) -> dict:
     """Return estimates and interval ends of the package's designs at the mean cost of n uniform queries."""
-    workload, out = pool.workload, {}
+    inputs, out = pool.inputs, {}
     n_grades = pool.max_grade + 1
     budget = n * METHODS["passive"].design(target).cost / target.pool.n_queries
     for name in DESIGNS:
         if METHODS[name].fits(target.measure):
             design = METHODS[name].design(target, **pool.beliefs.for_method(METHODS[name], n_grades))
-            found = replicate(design, workload.grades, [budget], repetitions, seed)
+            found = replicate(design, inputs.grades, [budget], repetitions, seed)
             out[name] = np.column_stack((found.values[:, 0], found.lows[:, 0], found.highs[:, 0]))
     return out
 
@@ -157,7 +157,7 @@ def compare(is_quick: bool, seed: int, repetitions: int | None = None) -> dict:
     repetitions = repetitions or (40 if is_quick else 1000)
     rows = []
     for pool in pools(is_quick):
-        grades = pool.workload.grades
+        grades = pool.inputs.grades
         for measure, case in CASES[:1] if is_quick else CASES:
             target = pool.target(measure, case, OVERHEAD)
             design = METHODS["whole"].design(target, **pool.beliefs.for_method(METHODS["whole"], pool.max_grade + 1))

@@ -9,6 +9,8 @@ On judged pools, with a forest that was trained on other queries, for passive an
   share of samples within the ranges.
 * *power*: the budget that should detect the true difference of two rankings with power 0.8, and how often it does; with
   a pilot of 50 queries the mean over pilots, each of which plans a budget of its own.
+* *joint*: one sample for several questions, learned, given and uniform models, without a pilot and after one, on these
+  pools and on ones on which plans were never calibrated: `benchmarks.joint_planning`.
 * *overall*: the same over all cells.
 * *time*: a plan of a generated pool of 31,531 queries, every method, in seconds of the clock and of the processor.
 
@@ -37,6 +39,7 @@ from activeeval.errors import ActiveEvalError
 from activeeval.generated import generate_pool
 from activeeval.planning import Forecast, Goal, Planner
 from activeeval.simulation import Replications, replicate
+from benchmarks import joint_planning
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, generated, load
 
@@ -65,7 +68,7 @@ class Question:
     def __init__(self, pool: JudgedPool, measure: str, case: str, overhead: float) -> None:
         self.pool, self.name = pool, f"{pool.name}, {measure}, {case}, overhead {overhead:g}"
         self.target = pool.target(measure, case, overhead)
-        self.grades, n_grades = pool.workload.grades, pool.max_grade + 1
+        self.grades, n_grades = pool.inputs.grades, pool.max_grade + 1
         self.truth = float(self.target.pool.query_probs @ self.target.values(self.grades))
         self.planner = Planner(
             targets=[self.target],
@@ -126,10 +129,10 @@ def inside(one: Question, name: str, share: float, options: argparse.Namespace) 
 
 def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
     """Yield ranges, and powers, of models that have learned from few queries or none."""
-    if pool.workload.training is None:
+    if pool.inputs.training is None:
         return
     for n, seed in ((0, 0), *product(FEW, range(SEEDS))):
-        if n < np.unique(pool.workload.training.queries).size:
+        if n < np.unique(pool.inputs.training.queries).size:
             own = replace(pool, name=f"{pool.name}, {n} queries, {seed}", beliefs=_beliefs_of(pool, n, seed))
             for one in questions(own, MEASURES[1:], CASES, (0.0, 5.0)):
                 yield from filter(None, [inside(one, one.default, SHARE, options)])
@@ -138,14 +141,14 @@ def few(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
 
 def _beliefs_of(pool: JudgedPool, n: int, seed: int) -> GradeBeliefs:
     """Return what a forest of n of the training queries believes."""
-    rows = pool.workload.training
+    rows = pool.inputs.training
     if not n or rows is None:
-        return uniform_beliefs(pool.workload.pool.n_items, pool.max_grade)
+        return uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade)
     rng = np.random.default_rng((n, seed, 7))
     is_taken = np.isin(rows.queries, rng.choice(np.unique(rows.queries), n, replace=False))
     taken = {name: getattr(rows, name)[is_taken] for name in ("features", "grades", "queries")}
-    workload = replace(pool.workload, training=replace(rows, **taken, scores=None))
-    return believe(workload, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
+    inputs = replace(pool.inputs, training=replace(rows, **taken, scores=None))
+    return believe(inputs, "forest", pool.max_grade, np.random.default_rng(seed), n_jobs=-1)
 
 
 def pilots(pool: JudgedPool, options: argparse.Namespace) -> Iterator[Row]:
@@ -273,6 +276,7 @@ def overall(result: dict[str, Any]) -> Iterator[Row]:
             note = f"{len(own)} cells; median {np.median(own):.2f}, least {min(own):.2f}"
             what = f"{name}, {kind}: cells of .75 or more"
             yield figure(what, np.mean(np.array(own) >= LEAST_POWER), "of cells", at_least=IN_TEN, note=note)
+    yield from joint_planning.overall(result["joint"])
 
 
 def _kind(row: Row) -> str:
@@ -288,7 +292,7 @@ OF_POOLS: dict[str, Callable[[JudgedPool, argparse.Namespace], Iterator[Row]]] =
     "pilots": pilots,
     "power": powers,
 }
-SECTIONS = ("overall", *OF_POOLS, "time")
+SECTIONS = ("overall", *OF_POOLS, "joint", "time")
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -308,7 +312,7 @@ def main() -> None:
     """Run the sections that the options choose, beside what is stored."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=SECTIONS[1:], help="repeatable; all by default")
-    parser.add_argument("--pool", action="append", choices=POOLS, help="repeatable; all by default")
+    parser.add_argument("--pool", action="append", choices=sorted({*POOLS, *joint_planning.POOLS}), help="repeatable")
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--pilots", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -317,13 +321,23 @@ def main() -> None:
     chosen = options.only or SECTIONS
     stored = json.loads(options.out.read_text()) if options.out.exists() else {}
     result = describe(MODULE) | {name: [] if name in chosen else stored.get(name, []) for name in SECTIONS}
-    for key in options.pool or POOLS:
+    if kept := [name for name in SECTIONS if name not in (*chosen, "overall") and result[name]]:
+        older = stored.get("older_rows", "")
+        result["older_rows"] = f"{', '.join(kept)}: commit {stored['git_commit']}, {stored['command']}; {older}".strip(
+            "; "
+        )
+    for key in (key for key in options.pool or POOLS if key in POOLS and set(OF_POOLS) & set(chosen)):
         pool = generated(n_queries=GENERATED) if key == "generated" else load(key)
         for name in (name for name in OF_POOLS if name in chosen):
             rows = list(OF_POOLS[name](pool, options))
             show(f"{name}, {pool.name}", rows)
             result[name] += rows
             store(options.out, result)
+    for key in options.pool or joint_planning.POOLS if "joint" in chosen else ():
+        rows = list(joint_planning.joint(key, options))
+        show(f"joint, {key}", rows)
+        result["joint"] += rows
+        store(options.out, result)
     if "time" in chosen:
         result["time"] = list(large_plan(options))
         show("time", result["time"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.cases.inputs import Workload, from_letor
+from activeeval.cases.inputs import Inputs, from_letor
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.generated import generate_pool, noisy_scores
 from activeeval.tasks.demonstration import recipe_beliefs
@@ -24,10 +24,10 @@ RANKERS = ("RankBoost", "ListNet")
 
 @dataclass(frozen=True)
 class JudgedPool:
-    """A workload with all labels, a second ranking, and what a model trained elsewhere believes of the grades."""
+    """A inputs with all labels, a second ranking, and what a model trained elsewhere believes of the grades."""
 
     name: str
-    workload: Workload
+    inputs: Inputs
     second: Rankings
     beliefs: GradeBeliefs
     max_grade: int
@@ -38,15 +38,15 @@ class JudgedPool:
             return None
         if case == "two rankers":
             return self.second
-        return self.workload.ranking.without(REMOVED, np.random.default_rng(SEED))
+        return self.inputs.ranking.without(REMOVED, np.random.default_rng(SEED))
 
     def target(self, measure: str, case: str, overhead: float) -> Target:
         """Return a question on this pool, turning to a query costing as much as ``overhead`` mean items."""
-        workload = self.workload.with_costs(self.workload.pool.item_costs, overhead)
+        inputs = self.inputs.with_costs(self.inputs.pool.item_costs, overhead)
         versus = self.versus(case)
         if versus is not None:
-            versus = versus.restricted_to(workload.pool, np.arange(workload.pool.n_items))
-        return Target(parse_measure(measure).bound_to(self.max_grade), workload.ranking, versus)
+            versus = versus.restricted_to(inputs.pool, np.arange(inputs.pool.n_items))
+        return Target(parse_measure(measure).bound_to(self.max_grade), inputs.ranking, versus)
 
 
 def _from_files(
@@ -56,11 +56,11 @@ def _from_files(
     scores = [[str(path) for path in ranker(which)] for which in RANKERS]
     rankers = paths[0].parent / "rankers"
     of_training = [[str(next((rankers / which).glob(f"Fold{fold}.*")))] for which in RANKERS]
-    workload = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
-    top = workload.max_grade
-    beliefs = believe(workload, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
-    assert workload.versus is not None
-    return JudgedPool(name, workload, workload.versus, beliefs, top)
+    inputs = from_letor([str(path) for path in paths], scores, [str(path) for path in train], of_training)
+    top = inputs.max_grade
+    beliefs = believe(inputs, "forest", top, np.random.default_rng(SEED), n_jobs=-1)
+    assert inputs.versus is not None
+    return JudgedPool(name, inputs, inputs.versus, beliefs, top)
 
 
 def mq2008(folder: Path) -> JudgedPool:
@@ -96,7 +96,7 @@ def ohsumed(folder: Path) -> JudgedPool:
     return _from_files("OHSUMED", parts, ranker, [home / "Fold1.test.txt.gz"], 1)
 
 
-def lightgbm_workload(folder: Path) -> Workload:
+def lightgbm_inputs(folder: Path) -> Inputs:
     """LightGBM's example, training and test queries together, in no order."""
     home = folder / "lightgbm-lambdarank"
     with tempfile.TemporaryDirectory() as scratch:
@@ -119,7 +119,7 @@ def lightgbm_workload(folder: Path) -> Workload:
 
 def lightgbm(folder: Path) -> JudgedPool:
     """LightGBM's example: a third of the queries trains; ranked by expected grade, and by that with noise."""
-    held_out = lightgbm_workload(folder).held_out(1 / 3, np.random.default_rng(SEED))
+    held_out = lightgbm_inputs(folder).held_out(1 / 3, np.random.default_rng(SEED))
     beliefs = believe(held_out, "forest", 4, np.random.default_rng(SEED), n_jobs=-1)
     return ranked_by_model("LightGBM", held_out, beliefs, 4)
 
@@ -129,16 +129,16 @@ def generated(folder: Path | None = None, n_queries: int = 2200) -> JudgedPool:
     first, rest = generate_pool(n_queries, SEED).split(n_queries // 11)
     beliefs = recipe_beliefs(first, rest, SEED)
     unranked = Rankings.empty(rest.pool)
-    workload = Workload(rest.pool, (unranked,), rest.grades, rest.features)
-    return ranked_by_model("generated", workload, beliefs, 4)
+    inputs = Inputs(rest.pool, (unranked,), rest.grades, rest.features)
+    return ranked_by_model("generated", inputs, beliefs, 4)
 
 
-def ranked_by_model(name: str, workload: Workload, beliefs: GradeBeliefs, top: int) -> JudgedPool:
+def ranked_by_model(name: str, inputs: Inputs, beliefs: GradeBeliefs, top: int) -> JudgedPool:
     """Return a pool ranked by expected grade, and by that with noise."""
     scores = beliefs.probs @ np.arange(beliefs.probs.shape[1])
-    first = Rankings.from_scores(workload.pool, scores)
-    second = Rankings.from_scores(workload.pool, noisy_scores(scores, SEED))
-    ranked = Workload(workload.pool, (first,), workload.grades, workload.features)
+    first = Rankings.from_scores(inputs.pool, scores)
+    second = Rankings.from_scores(inputs.pool, noisy_scores(scores, SEED))
+    ranked = Inputs(inputs.pool, (first,), inputs.grades, inputs.features)
     return JudgedPool(name, ranked, second, beliefs, top)
 
 

@@ -45,23 +45,23 @@ SAMPLES = 5
 
 def drawn(pool: JudgedPool, whole: Target, model: str, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return the design, without a budget, and the grades of a pool of n queries."""
-    population = pool.workload.pool
+    population = pool.inputs.pool
     queries = np.sort(rng.choice(population.n_queries, n, replace=False))
     items = np.flatnonzero(np.isin(population.item_queries, queries))
-    workload = pool.workload.of_queries(queries).with_costs(None, OVERHEAD)
-    versus = None if whole.versus is None else whole.versus.restricted_to(workload.pool, items)
+    inputs = pool.inputs.of_queries(queries).with_costs(None, OVERHEAD)
+    versus = None if whole.versus is None else whole.versus.restricted_to(inputs.pool, items)
     beliefs = MODELS[model](pool.beliefs)
     beliefs = replace(beliefs, probs=beliefs.probs[items])
     method = default_method(whole.measure)
-    target = Target(whole.measure, workload.ranking, versus)
-    return method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1])), workload.grades
+    target = Target(whole.measure, inputs.ranking, versus)
+    return method.design(target, **beliefs.for_method(method, beliefs.probs.shape[1])), inputs.grades
 
 
 def row_of(pool: JudgedPool, measure: str, case: str, model: str, n: int, share: float, n_pools: int) -> dict[str, Any]:
     """Return the figures of one cell."""
     name = f"{pool.name}, {n} queries, {measure}, {case}, {model}, {share:.0%}"
     rng, whole = np.random.default_rng(number_of(name)), pool.target(measure, case, OVERHEAD)
-    truth, total = float(whole.values(pool.workload.grades).mean()), pool.workload.pool.n_queries
+    truth, total = float(whole.values(pool.inputs.grades).mean()), pool.inputs.pool.n_queries
     held: list[Floats] = []
     for k in range(n_pools):
         design, grades = drawn(pool, whole, model, n, rng)

@@ -30,7 +30,7 @@ from activeeval.campaign.sample import digest_of
 from activeeval.cases.budgets import Budget
 from activeeval.cases.case import Case, prepare
 from activeeval.cases.choices import Choices
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.cases.modelling import GradeBeliefs
 from activeeval.generated import noisy_scores, ranked_by_expected_grade
 from activeeval.grade_models import QueryFactor
@@ -59,11 +59,11 @@ def modelled_case(n_queries: int, *, with_costs: bool) -> Case:
     pool, probs = mslr_sized(n_queries, rng)
     second = Rankings.from_scores(pool, noisy_scores(probs @ np.arange(MAX_GRADE + 1), rng))
     unknown = np.full(pool.n_items, -1)
-    workload = Workload(pool, (ranked_by_expected_grade(pool, probs), second), unknown, probs).in_id_order()
+    inputs = Inputs(pool, (ranked_by_expected_grade(pool, probs), second), unknown, probs).in_id_order()
     costs = np.log(np.e + np.exp(rng.normal(6.5, 1.0, pool.n_items))) if with_costs else None
     return Case(
-        workload=workload.with_costs(costs, 0.0),
-        beliefs=GradeBeliefs(workload.features, QueryFactor(sigma=0.7)),
+        inputs=inputs.with_costs(costs, 0.0),
+        beliefs=GradeBeliefs(inputs.features, QueryFactor(sigma=0.7)),
         max_grade=MAX_GRADE,
         model="given",
         seed=np.random.SeedSequence(0),
@@ -95,7 +95,7 @@ def measured(name: str, is_quick: bool) -> dict[str, Any]:
         path, sheet = str(folder / "x.sample"), str(folder / "x.csv")
         peaks = {"drawing": peak_mb()}
         writing = best(partial(sample.write, path, sheet))
-        n_queries, n_items = case.workload.pool.n_queries, case.workload.pool.n_items
+        n_queries, n_items = case.inputs.pool.n_queries, case.inputs.pool.n_items
         del case, sample  # reading is on its own, as in a process that did not draw
         peaks["writing"] = peak_mb()
         reading = best(partial(read_sample, path))

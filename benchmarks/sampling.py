@@ -147,8 +147,8 @@ def judged_rows(name: str) -> tuple:
     choices = Choices(
         runs=runs[:1], versus_run=runs[1], qrels=qrels, unjudged="irrelevant", pool_depth=100, model="uniform"
     )
-    workload = prepare(choices, use_labels=True).workload
-    return workload.features, workload.grades, workload.pool, workload.ranking
+    inputs = prepare(choices, use_labels=True).inputs
+    return inputs.features, inputs.grades, inputs.pool, inputs.ranking
 
 
 def compare_teaching(name: str, seeds: int, repetitions: int) -> list[dict]:

@@ -89,7 +89,7 @@ def plain_random(arguments: list[str], budgets: tuple[str, ...], repetitions: in
         target = case.target(text)
         costs = METHODS["passive"].design(target).order.dearest_units
         paid = [Budget.parse(budget).of(target) for budget in budgets]
-        values = target.values(case.workload.grades)
+        values = target.values(case.inputs.grades)
         reference[str(target.measure)] = without_replacement(values, costs, paid, repetitions)
     return reference
 

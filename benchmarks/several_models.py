@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.cases.columns import given_columns
-from activeeval.cases.inputs import Workload, from_tables
+from activeeval.cases.inputs import Inputs, from_tables
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.design.methods import METHODS, default_method
 from activeeval.io.loading import load_qrels
@@ -51,13 +51,13 @@ Row = dict[str, Any]
 Floats = np.ndarray
 
 
-def letor(name: str) -> Iterator[tuple[JudgedPool, Workload, tuple[str, ...]]]:
-    """Yield a pool with the workload that its models learn from, and these."""
+def letor(name: str) -> Iterator[tuple[JudgedPool, Inputs, tuple[str, ...]]]:
+    """Yield a pool with the inputs that its models learn from, and these."""
     pool = load(name)
-    yield pool, given_columns(pool.workload, "scores"), MODELS
+    yield pool, given_columns(pool.inputs, "scores"), MODELS
 
 
-def judges() -> Iterator[tuple[JudgedPool, Workload, tuple[str, ...]]]:
+def judges() -> Iterator[tuple[JudgedPool, Inputs, tuple[str, ...]]]:
     """Yield splits of the queries that language models graded."""
     home = data_folder() / JUDGES
     qrels = load_qrels(str(home / "human.qrels.gz"))
@@ -79,18 +79,18 @@ def _as_run(qrels: Qrels, name: str) -> Run:
     return Run(qrels.query_ids, qrels.doc_ids, scores, np.zeros(scores.size, dtype=np.int64), name)
 
 
-def beliefs_of(workload: Workload, names: tuple[str, ...], top: int) -> dict[str, GradeBeliefs]:
+def beliefs_of(inputs: Inputs, names: tuple[str, ...], top: int) -> dict[str, GradeBeliefs]:
     """Return what each model believes, what all together do, and with one beside them that knows nothing."""
 
-    def of(*chosen: str, of: Workload = workload) -> GradeBeliefs:
+    def of(*chosen: str, of: Inputs = inputs) -> GradeBeliefs:
         return believe(of, chosen, top, np.random.default_rng(SEED), n_jobs=-1)
 
     found = {_short(name): of(name) for name in names}
     together, everything = of(*names), tuple(one.probs for one in found.values())
-    assert workload.training is not None
+    assert inputs.training is not None
     random = np.random.default_rng(SEED)
-    useless = (random.dirichlet(np.ones(top + 1), n) for n in (workload.pool.n_items, workload.training.grades.size))
-    beside = of(*names, USELESS, of=workload.with_columns(USELESS, *useless))
+    useless = (random.dirichlet(np.ones(top + 1), n) for n in (inputs.pool.n_items, inputs.training.grades.size))
+    beside = of(*names, USELESS, of=inputs.with_columns(USELESS, *useless))
     print("; ".join(map(text_of, (*together.notes, *beside.notes))).replace(str(data_folder()), ""), flush=True)
     return found | {
         ALL: together,
@@ -109,7 +109,7 @@ def squares_of(
 ) -> dict[str, tuple[Floats, float]]:
     """Return the squared error of every repetition under each belief, and the share of intervals that hold."""
     target = pool.target(*question, OVERHEAD)
-    method, grades = default_method(target.measure), pool.workload.grades
+    method, grades = default_method(target.measure), pool.inputs.grades
     truth = float(target.pool.query_probs @ target.values(grades))
     budget = SHARES.get(pool.name.split()[0], SHARE) * METHODS["passive"].design(target).cost
     out = {}
@@ -129,8 +129,8 @@ def rows_of(name: str, options: argparse.Namespace) -> list[Row]:
     rows = [{"pool": name, "measure": measure, "case": case} for measure, case in product(MEASURES, CASES)]
     found: list[list[dict[str, tuple[Floats, float]]]] = [[] for _ in rows]
     singles: tuple[str, ...] = ()
-    for pool, workload, names in judges() if name == JUDGES else letor(name):
-        beliefs, singles = beliefs_of(workload, names, pool.max_grade), tuple(map(_short, names))
+    for pool, inputs, names in judges() if name == JUDGES else letor(name):
+        beliefs, singles = beliefs_of(inputs, names, pool.max_grade), tuple(map(_short, names))
         for own, row in zip(found, rows, strict=True):
             own.append(squares_of(pool, beliefs, (row["measure"], row["case"]), options))
     for row, splits in zip(rows, found, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval import QueryPool, Rankings
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.generated import GeneratedPool, generate_pool, noisy_scores
 from activeeval.tasks.demonstration import MAX_GRADE, recipe_beliefs
 from benchmarks.pools import SEED, JudgedPool
@@ -70,4 +70,4 @@ def _ranked(name: str, whole: GeneratedPool, n_training: int, empty_share: float
     unranked = np.where(is_empty[rest.pool.item_queries], np.nan, 0.0)
     ranking = Rankings.from_scores(rest.pool, scores + unranked)
     second = Rankings.from_scores(rest.pool, noisy_scores(scores, SEED) + unranked)
-    return JudgedPool(name, Workload(rest.pool, (ranking,), rest.grades, rest.features), second, beliefs, MAX_GRADE)
+    return JudgedPool(name, Inputs(rest.pool, (ranking,), rest.grades, rest.features), second, beliefs, MAX_GRADE)

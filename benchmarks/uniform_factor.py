@@ -29,7 +29,7 @@ SMALL = tuple(name for name in POOLS if name != "generated")
 
 def beliefs_of(pool: JudgedPool) -> dict[tuple[str, float], GradeBeliefs]:
     """Return each model with each σ."""
-    bases = {"uniform": uniform_beliefs(pool.workload.pool.n_items, pool.max_grade), "given": pool.beliefs}
+    bases = {"uniform": uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade), "given": pool.beliefs}
     return {
         (model, sigma): replace(bases[model], factor=QueryFactor(sigma=sigma) if sigma else None)
         for model, sigmas in SIGMAS.items()

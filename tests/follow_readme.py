@@ -174,6 +174,12 @@ def write_preferences(work: Path, rng: np.random.Generator) -> None:
         write(work / f"{name}.jsonl", own)
 
 
+def read_truth(folder: str | Path) -> dict[tuple[str, str], int]:
+    """Return the true grades that `make_files` wrote."""
+    with open(Path(folder, "truth.csv"), newline="") as held:
+        return {(row["query"], row["document"]): int(row["grade"]) for row in csv.DictReader(held)}
+
+
 def judge(sheet: Path, truth: dict[tuple[str, str], int]) -> None:
     """Fill in the grades of a sheet."""
     with open(sheet, newline="") as held:

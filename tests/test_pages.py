@@ -1,10 +1,12 @@
 """The pages of docs/ that show commands, word for word: each is run in its order, and says what the page shows.
 
-``python tests/test_pages.py`` writes the pages anew with what the commands say now.
+``python tests/test_pages.py`` writes the pages anew with what the commands say now, or those that are named;
+``--before COMMIT`` puts what they said as of a commit of this repository under each block of outputs.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -17,6 +19,7 @@ from io import StringIO
 from pathlib import Path
 from textwrap import dedent
 
+import follow_readme
 import pytest
 
 from activeeval import cli
@@ -24,23 +27,40 @@ from activeeval import cli
 pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = [DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md")]
-BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+OUTPUTS = DOCS / "outputs.md"
+PAGES = [*(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md")), OUTPUTS]
+BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?"
+    r"(?P<before>\n<details><summary>before</summary>.*?^</details>\n)?", re.MULTILINE | re.DOTALL)  # fmt: skip
 STEP = re.compile(r"^ *run: \|\n(?P<script>(?: {10}.*\n)+)", re.MULTILINE)
 CODE = "; echo $?"
-PIPED = re.compile(r" [|>] ")
+PIPED = re.compile(r" [|<>] ")
 DIGITS = re.compile(r"\b\d+\.\d{10,}\b")
 SAMPLE = re.compile(r"\b[0-9a-z-]{26,40}\b")
+CHANGING = {
+    re.compile(r"\b[0-9a-f]{40,64}\b"): "<digest>",
+    re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|\+00:00)?"): "<time>",
+}
+"""What no two runs say alike."""
 
 
-def said_by(commands, folder):
+def said_by(commands, folder, package=None):
     """Run commands one by one as a terminal would, and return all that they print."""
-    return "".join(said_by_line(line, folder) for line in commands.splitlines())
+    text = "".join(said_by_line(line, folder, package) for line in commands.splitlines())
+    for pattern, name in CHANGING.items():
+        text = pattern.sub(name, text)
+    return text
 
 
-def said_by_line(line, folder):
-    """Run one command: this package's own in this process, which has its kernels at hand, any other by a shell."""
-    if line.startswith("activeeval ") and not PIPED.search(line):
+def said_by_line(line, folder, package=None):
+    """Run one command: this package's own in this process, which has its kernels at hand, any other by a shell.
+
+    ``package`` is the folder of another state of it; what that refuses is what it says.
+    """
+    if line.startswith("judge "):
+        for sheet in line.split()[1:]:
+            follow_readme.judge(Path(folder, sheet), follow_readme.read_truth(folder))
+        return ""
+    if package is None and line.startswith("activeeval ") and not PIPED.search(line):
         with chdir(folder), redirect_stdout(StringIO()) as said, redirect_stderr(said):
             code = cli.run(shlex.split(line.removesuffix(CODE))[1:])
         printed = said.getvalue()
@@ -48,19 +68,24 @@ def said_by_line(line, folder):
             return f"{printed}{code}\n"
     else:
         environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+        if package is not None:
+            environment |= {"PYTHONPATH": str(package)}
+            line = re.sub("^activeeval ", "python -m activeeval ", line)
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         done = subprocess.run(["bash", "-euc", line], cwd=folder, env=environment, check=False, **piped)
-        code, printed = done.returncode, done.stdout
+        code, printed = done.returncode if package is None else 0, done.stdout
     assert code == 0, f"{line}\n{printed}"
     return printed
 
 
-def run_page(text):
+def run_page(page, package=None):
     """Yield what the page shows and what its commands say, block by block."""
     with tempfile.TemporaryDirectory() as folder:
+        if page == OUTPUTS:
+            follow_readme.make_files(Path(folder), Path(sys.executable))
         shutil.copy(DOCS / "week.py", folder)
-        for block in BLOCK.finditer(text):
-            yield block, said_by(block["commands"], folder)
+        for block in BLOCK.finditer(page.read_text()):
+            yield block, said_by(block["commands"], folder, package)
 
 
 def plain(text):
@@ -70,7 +95,7 @@ def plain(text):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_what_its_commands_say(page):
-    blocks = list(run_page(page.read_text()))
+    blocks = list(run_page(page))
     assert len(blocks) >= 4
     for block, said in blocks:
         assert plain(said) == plain(block["said"]), block["commands"]
@@ -95,16 +120,39 @@ def test_the_step_of_a_pipeline_passes_and_fails_as_the_page_says(tmp_path, cand
     assert (code == 1) == ("branch.run: no such file" in done.stdout)
 
 
-def rewrite(page):
-    """Write a page anew."""
+def rewrite(page, package=None):
+    """Write a page anew; of another state of the package what it said stands under each block."""
     text, parts, end = page.read_text(), [], 0
-    for block, said in run_page(text):
-        shown = f"\n```text\n{said}```\n" if said else ""
-        parts += [text[end : block.start()], f"```sh\n{block['commands']}```\n{shown}"]
+    for block, said in run_page(page, package):
+        fenced = f"\n```text\n{said}```\n" if said else ""
+        shown, before = fenced, block["before"] or ""
+        if package is not None:
+            shown = f"\n```text\n{block['said']}```\n" if block["said"] else ""
+            before = f"\n<details><summary>before</summary>\n{fenced}\n</details>\n" if fenced else ""
+        parts += [text[end : block.start()], f"```sh\n{block['commands']}```\n{shown}{before}"]
         end = block.end()
     page.write_text("".join([*parts, text[end:]]))
 
 
+def rewrite_before(commit):
+    """Put under each block of the page of outputs what a commit says."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "then")
+        subprocess.run(["git", "worktree", "add", "--detach", str(place), commit], cwd=DOCS.parent, check=True)
+        try:
+            rewrite(OUTPUTS, place)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=DOCS.parent, check=True)
+
+
 if __name__ == "__main__":
-    for one in PAGES:
-        rewrite(one)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pages", nargs="*", help="by name, as a-week; default: all")
+    parser.add_argument("--before", metavar="COMMIT")
+    asked = parser.parse_args()
+    if asked.before:
+        rewrite_before(asked.before)
+    else:
+        for one in PAGES:
+            if not asked.pages or one.stem in asked.pages:
+                rewrite(one)

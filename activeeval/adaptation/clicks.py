@@ -52,7 +52,7 @@ class PairFate(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickReport:
-    """What was kept of a click log, and why the rest was not.
+    """What was kept of a click log, and why the rest was not; `activeeval.report.click_lines` says it in words.
 
     Attributes
     ----------
@@ -90,33 +90,6 @@ class ClickReport:
     def n_tested(self) -> int:
         """Pairs with counts to compare; at most `level` of them come out wrong where no two documents differ."""
         return self.n_possible - self.pairs[PairFate.FEW_IMPRESSIONS] - self.pairs[PairFate.ROBOTS]
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What was kept and why, a line for each fate of rows and of pairs."""
-        rules = self.rules
-        row_wordings = {
-            RowFate.KEPT: "kept",
-            RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
-            RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
-            "impressions or more",
-            RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
-            f"clicked in {rules.robot_query_rate:.0%} or more",
-        }
-        pair_wordings = {
-            PairFate.KEPT: "kept",
-            PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
-            PairFate.ROBOTS: "a document that robots clicked",
-            PairFate.NOT_SIGNIFICANT: f"no significant difference at level {self.level:g}",
-            PairFate.ABOVE: "the one clicked more stands above (Skip-Above)",
-            PairFate.BOTH_WAYS: "preferred both ways at different positions",
-        }
-        return (
-            f"{self.n_rows} rows of {self.n_queries} queries",
-            *(f"  {self.rows[fate]} {wording}" for fate, wording in row_wordings.items()),
-            f"{self.n_possible} pairs of documents",
-            *(f"  {self.pairs[fate]} {wording}" for fate, wording in pair_wordings.items()),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -183,14 +156,8 @@ def preferences_from_clicks(
     >>> preferences = preferences_from_clicks(log)
     >>> preferences.comparisons(), preferences.z.round(2).tolist()
     ([Comparison(query='q', preferred='c', other='b', is_tie=False, judge='')], [4.77])
-    >>> print(*preferences.report.lines[5:], sep="\\n")
-    3 pairs of documents
-      1 kept
-      0 a document without enough impressions
-      0 a document that robots clicked
-      0 no significant difference at level 0.05
-      2 the one clicked more stands above (Skip-Above)
-      0 preferred both ways at different positions
+    >>> {fate.name: n for fate, n in preferences.report.pairs.items() if n}
+    {'KEPT': 1, 'ABOVE': 2}
     """
     strict_share(level, "level")
     rules = CleaningRules() if rules is None else rules

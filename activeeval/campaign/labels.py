@@ -11,15 +11,11 @@ import numpy as np
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
 from activeeval.design import Design
-from activeeval.io.comparisons import Truth
-from activeeval.io.tables.draws import CANNOT
+from activeeval.judgments.judging import Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement, agreement_of, given_grades, one_grade
-from activeeval.measures import SoftLabels, judged_k
+from activeeval.measures import SoftLabels
 from activeeval.types import Ints
-
-WHOLE = "*"
-"""The document of a query that is judged as a whole."""
 
 
 class Progress(NamedTuple):
@@ -148,19 +144,10 @@ class Labels:
         return SoftLabels.of_judges(self.grades, self._differing, top + 1)
 
 
-def grades_by_judge(
-    unit: Unit, doc: str, judgments: Mapping[str, Event], design: Design
+def grades_of_place(
+    unit: Unit, doc: str, judgments: Mapping[str, Event], judging: Judging
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield each item of a unit that judgments of a document are about, with the grade that each judge gives it.
-
-    The judgments of a query as a whole are orders: its items get κ-grades k, k − 1, … of them, and 0 below.
-    """
-    if doc != WHOLE:
-        item = unit.items[unit.item_ids.index(doc)]
-        yield item, {judge: CANNOT if event.grade is None else event.grade for judge, event in judgments.items()}
-        return
-    k = judged_k([target.measure for target in design.targets]) or 0
-    truths = {judge: Truth.from_parts(e.body) if e.kind == "judged" else Truth(()) for judge, e in judgments.items()}
-    ranked = {judge: truth.grades(k) for judge, truth in truths.items()}
-    for item, item_id in zip(unit.items, unit.item_ids, strict=True):
-        yield item, {judge: grades.get(item_id, CANNOT) for judge, grades in ranked.items()}
+    """Yield each item of a unit that judgments of a document are about, with the grade that each judge gives it."""
+    items = dict(zip(unit.item_ids, unit.items, strict=True))
+    for item_id, grades in judging.grades(doc, unit.item_ids, judgments).items():
+        yield items[item_id], grades

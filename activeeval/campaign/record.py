@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaign.drawing import drawing_of, units_of
-from activeeval.campaign.labels import Labels, Progress, grades_by_judge
+from activeeval.campaign.labels import Labels, Progress, grades_of_place
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
 from activeeval.design import Design
 from activeeval.errors import InputError, StateError
+from activeeval.judgments.judging import Judging, judging_of
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.policies import Agreement
 from activeeval.judgments.state import Place, State
@@ -51,6 +52,11 @@ class Record:
     def units(self) -> tuple[Unit, ...]:
         """All units drawn so far."""
         return tuple(self._labels.units)
+
+    @cached_property
+    def judging(self) -> Judging:
+        """How it is judged: as the measures of its targets ask for."""
+        return judging_of(target.measure for target in self.design.targets)
 
     @cached_property
     def planned(self) -> tuple[Unit, ...]:
@@ -211,7 +217,7 @@ class Record:
         """Take in what stands now of places of these units."""
         for place in places:
             unit = self.planned[place[0] - self._n_before - 1]
-            for item, grades in grades_by_judge(unit, place[1], self._state.judgments[place], self.design):
+            for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
                 self._labels.judge(item, grades)
 
     def audit(self) -> None:

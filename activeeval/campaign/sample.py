@@ -157,7 +157,8 @@ def _word(arrays: Arrays, name: str) -> str:
 
 
 def _design(arrays: Arrays) -> Design:
-    pool = QueryPool(**{name: arrays[f"pool.{name}"] for name in _POOL} | _ids(arrays))
+    columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
+    pool = QueryPool(**columns, **{name: _ids(arrays, name) for name in _IDS})
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name)
     scale = int(arrays["scale"][0])
@@ -207,10 +208,10 @@ def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _ids(arrays: Arrays) -> dict[str, Any]:
-    """Return the ids that are held as bytes, as a list: a pool looks at each, whatever the offsets are."""
-    held = [name for name in _IDS if f"pool.{name}.offsets" in arrays]
-    return {name: Texts(arrays[f"pool.{name}"], arrays[f"pool.{name}.offsets"]).tolist() for name in held}
+def _ids(arrays: Arrays, name: str) -> NDArray[Any] | list[str]:
+    """Return ids; those that are held as bytes as a list: a pool looks at each, whatever the offsets are."""
+    texts, offsets = arrays[f"pool.{name}"], arrays.get(f"pool.{name}.offsets")
+    return texts if offsets is None else Texts(texts, offsets).tolist()
 
 
 def _targets(arrays: Arrays, measures: list[str], scale: int, lists: list[Rankings]) -> list[Target]:

@@ -13,11 +13,13 @@ import numpy as np
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.rules import Rules
-from activeeval.errors import InputError, unseen_difference
+from activeeval.errors import FormatError, InputError, raise_all, unseen_difference
 from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import CANNOT, EMPTY, Draws
 from activeeval.judgments.policies import add_grade
 from activeeval.pool.texts import Texts
+
+_POLICY = "a policy, as majority, says what counts of several judges; or let them agree on one grade"
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -71,17 +73,18 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
     judged = Campaign(campaign.design, key=int(campaign.key), rules=rules)
     judged.ask_all()
-    for item, grades in _said(judged, sheets, policy).items():
+    for item, grades in _grades_by_judge(judged, sheets, policy).items():
         for judge, grade in grades.items():
             judged.add(item, None if grade == CANNOT else grade, judge=judge)
     return judged
 
 
-def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
+def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
     """Return what each judge says of every item of a campaign's units; nobody where it waits."""
     pool, top = campaign.design.pool, campaign.design.max_grade
     places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
-    said: dict[int, dict[str, int]] = {}
+    by_item: dict[int, dict[str, int]] = {}
+    places_of: dict[int, dict[str, str]] = {}
     first: dict[frozenset[tuple[str, str, int, str]], str] = {}
     for name, sheet in sheets.items():
         nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
@@ -95,14 +98,28 @@ def _said(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[
                 raise InputError(
                     f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
                 )
-            grades = said.setdefault(item, {})
+            grades = by_item.setdefault(item, {})
             if grade != EMPTY:
-                add_grade(grades, judge_name(judge) or nobody, grade, f"{where}: {pool.place(item)}", policy)
-    lost = [item for item in places.values() if item not in said]
+                who = judge_name(judge) or nobody
+                add_grade(grades, who, grade, f"{where}: {pool.place(item)}", "majority")
+                places_of.setdefault(item, {})[who] = where
+    if policy == "refuse":
+        differing = [item for item, grades in by_item.items() if len(set(grades.values())) > 1]
+        raise_all([_differing(pool.place(item), by_item[item], places_of[item]) for item in differing], _POLICY)
+    lost = [item for item in places.values() if item not in by_item]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
         raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
-    return said
+    return by_item
+
+
+def _differing(item: str, grades: Mapping[str, int], places: Mapping[str, str]) -> FormatError:
+    """Return the error of an item that judges grade differently, where nobody has said what counts."""
+    words = [f"{'cannot' if grade == CANNOT else grade} of {judge!r}" for judge, grade in grades.items()]
+    *_, last = (places[judge] for judge in grades)
+    path, _, line = last.rpartition(":")
+    problem = f"{item} has two grades, {' and '.join(words)}"
+    return FormatError(path, int(line), problem) if line.isdigit() else FormatError(last, None, problem)
 
 
 def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:

@@ -78,8 +78,13 @@ class Budget:
         return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget
 
     def of(self, *targets: Target, known: Ints | None = None) -> float:
-        """Return the budget in mean items; everything is what is not ``known`` yet, see `whole_cost`."""
-        return self.amount * whole_cost(*targets, known=known) if self.is_share else float(self.amount)
+        """Return the budget in mean items; everything is what is not ``known`` yet, see `whole_cost`.
+
+        Where all is known any budget is enough, and a share is of one item.
+        """
+        if not self.is_share:
+            return float(self.amount)
+        return self.amount * (1.0 if is_all_known(*targets, known=known) else whole_cost(*targets, known=known))
 
     def refused(self, problem: BudgetError, *targets: Target, known: Ints | None = None) -> BudgetError:
         """Return a refusal in the words in which the budget was said, with the smallest that works."""
@@ -126,10 +131,18 @@ def whole_cost(*targets: Target, known: Ints | None = None) -> float:
         is_judged &= known < 0
     is_turned_to = np.bincount(pool.item_queries, is_judged, minlength=pool.n_queries) > 0
     cost = float((pool.item_costs[is_judged].sum() + pool.query_costs[is_turned_to].sum()) / pool.item_costs.mean())
-    if cost == 0 and known is not None:
+    if cost == 0 and is_all_known(*targets, known=known):
         raise InputError("every item that is needed is known already: there is nothing to judge")
     check_open(*targets)
     return cost
+
+
+def is_all_known(*targets: Target, known: Ints | None) -> bool:
+    """Return whether every item that can change a target's value has a known grade, and there is such an item."""
+    if known is None:
+        return False
+    matters = np.logical_or.reduce([target.matters for target in targets])
+    return bool(matters.any() and (known[matters] >= 0).all())
 
 
 def check_open(*targets: Target) -> None:

@@ -1,38 +1,39 @@
-"""Cases: choices turned into a workload with its grade model, ready for any method and measure."""
+"""Cases: choices turned into inputs with a grade model, ready for any method and measure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
-from activeeval.cases.inputs import Workload, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
+from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
+from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.cases.systems import Asked, asked_among, asked_of
-from activeeval.cases.truths import comparison_costs, comparisons_note
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
 from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
-from activeeval.measures import SampledMeasure, Target, judged_k, shown_name
+from activeeval.judgments.judging import GRADES, Judging, judging_of
+from activeeval.measures import SampledMeasure, Target, shown_name
 from activeeval.results import Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """A workload with its grade model.
+    """Inputs with their grade model.
 
     Attributes
     ----------
-    workload : Workload
+    inputs : Inputs
     beliefs : GradeBeliefs
     max_grade : int
         The largest grade of the scale.
@@ -48,13 +49,13 @@ class Case:
         The rank at which lists were cut, so that no measure counts deeper; None where none was.
     contrasts : {"all", "first"} or None
         Which of several systems are compared; None is all.
-    top_k : int or None
-        Queries are judged by comparisons for the best so many; None where items are graded.
+    judging : Judging
+        Items by grades, or queries by comparisons.
     notes : tuple of Note
         What the caller should be told.
     """
 
-    workload: Workload
+    inputs: Inputs
     beliefs: GradeBeliefs
     max_grade: int
     model: str
@@ -63,7 +64,7 @@ class Case:
     stated_grade: int | None = None
     depth: int | None = None
     contrasts: str | None = None
-    top_k: int | None = None
+    judging: Judging = GRADES
     notes: tuple[Note, ...] = ()
 
     @property
@@ -74,17 +75,17 @@ class Case:
     @property
     def systems(self) -> tuple[str, ...]:
         """What the systems are called."""
-        return self.workload.names
+        return self.inputs.names
 
     @property
     def is_contest(self) -> bool:
         """Whether there are more than two systems, so that a question is asked of each or of every two."""
-        return len(self.workload.rankings) > 2
+        return len(self.inputs.rankings) > 2
 
     @property
     def question(self) -> str:
         """What is asked where nobody says: the differences of several rankings, else the one."""
-        return "run" if self.workload.versus is None else "difference"
+        return "run" if self.inputs.versus is None else "difference"
 
     def target(self, measure: str, question: str | None = None) -> Target:
         """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
@@ -109,9 +110,9 @@ class Case:
             Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
         """
         asked = [sampled_measure(text) for text in measures]
-        lists, is_ranked = self.workload.rankings, judged_k(asked) is not None
+        lists = self.inputs.rankings
         pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
-        scaled = asked if is_ranked else self._on_one_scale(asked)
+        scaled = self._on_one_scale(asked) if judging_of(asked).has_grades else asked
         return [
             asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
             for measure in scaled
@@ -156,7 +157,7 @@ class Case:
             budget=budget,
             expected=expected,
             judged=self.known if chosen.scheme.takes_known else None,
-            weights={"equal": None, "sum": [1.0] * len(asked), "minimax": "minimax"}[weights],
+            weights=target_weights(weights, len(asked)),
             defensive_share=defensive_share,
         )
 
@@ -192,35 +193,30 @@ def prepare(
     *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
     progress("reading the files")
-    workload, depth = _trained(choices, split_rng)
-    notes = list(workload.notes)
-    if workload.training is not None and (n_left_out := workload.training.n_left_out):
+    inputs, depth = _trained(choices, split_rng)
+    notes = list(inputs.notes)
+    if inputs.training is not None and (n_left_out := inputs.training.n_left_out):
         notes.append(Note("left out of training", {"n": n_left_out}))
     if not use_labels:
-        workload = workload.without_labels()
-    elif not (workload.grades >= 0).any():
+        inputs = inputs.without_labels()
+    elif not (inputs.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
-    costs = workload.pool.item_costs if choices.top_k is None else comparison_costs(workload.pool, choices.top_k)
-    workload = workload.with_costs(costs, choices.overhead)
-    notes += [] if choices.top_k is None else [comparisons_note(workload.pool, choices.top_k)]
-    if choices.traffic is not None:
-        workload = workload.with_traffic(read_traffic(choices.traffic).align(workload.pool))
-    if choices.index_update is not None:
-        workload = workload.updated_index(choices.index_update, update_rng)
-    known, known_notes = _known(choices, workload)
+    inputs = _weighed(choices, inputs, update_rng)
+    notes += cost_notes(choices.judging, inputs.pool)
+    known, known_notes = _known(choices, inputs)
     notes += known_notes
-    if known is not None and workload.training is None:
-        workload = workload.taught_by(known)
-    if choices.tune and workload.training is None:
+    if known is not None and inputs.training is None:
+        inputs = inputs.taught_by(known)
+    if choices.tune and inputs.training is None:
         raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
-    models = choices.models or ("uniform" if workload.training is None else "forest",)
-    max_grade = _max_grade(choices, workload, models, known)
-    notes += _training_notes(choices, workload, known)
+    models = choices.models or ("uniform" if inputs.training is None else "forest",)
+    max_grade = _max_grade(choices, inputs, models, known)
+    notes += _training_notes(choices, inputs, known)
     fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
-    beliefs = believe(workload, models, max_grade, model_rng, **fitting)
+    beliefs = believe(inputs, models, max_grade, model_rng, **fitting)
     notes += beliefs.notes
     return Case(
-        workload=workload,
+        inputs=inputs,
         beliefs=beliefs,
         max_grade=max_grade,
         model=", ".join(models),
@@ -229,9 +225,16 @@ def prepare(
         stated_grade=choices.max_grade,
         depth=depth,
         contrasts=choices.contrasts,
-        top_k=choices.top_k,
+        judging=choices.judging,
         notes=tuple(notes),
     )
+
+
+def target_weights(weights: str, n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
+    """Return what `Method.design` takes for a word that says how targets are balanced; see `Case.design`."""
+    words: dict[str, Sequence[float] | Literal["minimax"] | None]
+    words = {"equal": None, "sum": [1.0] * n_targets, "minimax": "minimax"}
+    return words[weights]
 
 
 def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
@@ -244,25 +247,36 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
 
 
-def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Workload, int | None]:
-    """Return the workload in the order of its ids, with rows of other queries to train on, and where lists were cut."""
+def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Inputs, int | None]:
+    """Return the inputs in the order of their ids, with rows of other queries to train on, and where lists were cut."""
     loaded, judged = _load(choices)
     cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
     depth = None if cut is loaded else choices.depth
-    workload = _with_model_inputs(choices, cut).in_id_order()
+    inputs = _with_model_inputs(choices, cut).in_id_order()
     if depth is not None:
         note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
-        workload = replace(workload, notes=(*workload.notes, note))
+        inputs = replace(inputs, notes=(*inputs.notes, note))
     if choices.train_fraction is not None:
-        workload = workload.held_out(choices.train_fraction, rng)
+        inputs = inputs.held_out(choices.train_fraction, rng)
     elif judged is not None:
-        workload = workload.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
-    return workload, depth
+        whole = inputs.pool.n_queries
+        inputs = inputs.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+        if n_trained := whole - inputs.pool.n_queries:
+            inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
+    return inputs, depth
 
 
-def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int64] | None) -> list[Note]:
+def _weighed(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    """Return the inputs with what judging costs, how often queries are asked, and the ranking of a later index."""
+    inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
+    if choices.traffic is not None:
+        inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
+    return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
+
+
+def _training_notes(choices: Choices, inputs: Inputs, known: NDArray[np.int64] | None) -> list[Note]:
     """Return what the model learns of known grades, or that there is nothing to learn from."""
-    rows = workload.training
+    rows = inputs.training
     if rows is not None and rows.items is not None and choices.models != ("uniform",):
         sizes = {"n_grades": rows.grades.size, "n_queries": np.unique(rows.queries).size}
         return [Note("learned from known", sizes)]
@@ -271,32 +285,32 @@ def _training_notes(choices: Choices, workload: Workload, known: NDArray[np.int6
     return [Note("no training data", {"n_known": None if known is None else int((known >= 0).sum())})]
 
 
-def _known(choices: Choices, workload: Workload) -> tuple[NDArray[np.int64] | None, tuple[Note, ...]]:
+def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, tuple[Note, ...]]:
     """Return the grades that are known already, None where nothing says any, and notes."""
     if not choices.judged:
         return None, ()
-    known, notes = known_grades_of(choices.judged, workload.pool, choices.judged_policy, choices.max_grade)
-    _check_agreement(workload, known)
+    known, notes = known_grades_of(choices.judged, inputs.pool, choices.judged_policy, choices.max_grade)
+    _check_agreement(inputs, known)
     return known, notes
 
 
-def _check_agreement(workload: Workload, known: NDArray[np.int64]) -> None:
+def _check_agreement(inputs: Inputs, known: NDArray[np.int64]) -> None:
     """Raise where a grade that is known is not the label that the pool has."""
-    differs = np.flatnonzero((known >= 0) & (workload.grades >= 0) & (known != workload.grades))
+    differs = np.flatnonzero((known >= 0) & (inputs.grades >= 0) & (known != inputs.grades))
     if differs.size:
         z = int(differs[0])
-        label = f"known as {known[z]} and labelled {workload.grades[z]}"
-        raise InputError(f"{workload.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
+        label = f"known as {known[z]} and labelled {inputs.grades[z]}"
+        raise InputError(f"{inputs.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
 
 
-def _load(choices: Choices) -> tuple[Workload, Workload | None]:
-    """Return the workload to evaluate and, with judgments to train on, the one to train on."""
+def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
+    """Return the inputs to evaluate and, with judgments to train on, those to train on."""
     if choices.letor:
         return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems, choices.names), None
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
-    def put_together(qrels: Any) -> Workload:
+    def put_together(qrels: Any) -> Inputs:
         judgments = None if qrels is None else labels_of(qrels)
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
@@ -305,25 +319,25 @@ def _load(choices: Choices) -> tuple[Workload, Workload | None]:
     return put_together(choices.qrels), None if train is None else put_together(train)
 
 
-def _with_model_inputs(choices: Choices, workload: Workload, *, with_costs: bool = True) -> Workload:
-    """Return the workload with item costs and what models look at beside the features."""
+def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
+    """Return the inputs with item costs and what models look at beside the features."""
     kind = choices.cost if with_costs else "uniform"
     if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
         kind = read_costs(kind)
-    costs = item_costs(kind, workload)
+    costs = item_costs(kind, inputs)
     try:
-        workload = workload.with_costs(costs, 0.0)
+        inputs = inputs.with_costs(costs, 0.0)
     except InputError as problem:
         raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
     for name in choices.models:
-        workload = given_columns(workload, name, choices.tables)
-    return workload
+        inputs = given_columns(inputs, name, choices.tables)
+    return inputs
 
 
-def _max_grade(choices: Choices, workload: Workload, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
-    seen = workload.max_grade if workload.has_labels else 0
+def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
+    seen = inputs.max_grade if inputs.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
-    tables = [workload.looked_at(name, workload.features) for name in models if name.startswith("probs=")]
+    tables = [inputs.looked_at(name, inputs.features) for name in models if name.startswith("probs=")]
     top: int = max(seen, *(table.shape[1] - 1 for table in tables), choices.max_grade or 0)
     if choices.max_grade is not None and top > choices.max_grade:
         problem = f"labels or probabilities go up to grade {top}, above `max_grade` {choices.max_grade}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from activeeval.cases.systems import CONTRASTS
 from activeeval.errors import ChoiceError
+from activeeval.judgments.judging import GRADES, Judging
 
 if TYPE_CHECKING:
     from activeeval.cases.known import KnownGrades
@@ -70,8 +71,8 @@ class Choices:
         Cost of turning to a query, in mean item costs.
     cost : str or Costs
         uniform, log-length:FEATURE, a file, or what one would hold.
-    top_k : int or None
-        Queries are judged whole, by comparisons of two items, for the best so many; ``cost`` then follows from that.
+    judging : Judging
+        Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
     traffic : str or None
         A file that says how often each query is asked.
     defensive_share : float or None
@@ -104,7 +105,7 @@ class Choices:
     unjudged: str = "error"
     overhead: float = 0.0
     cost: str | Costs = "uniform"
-    top_k: int | None = None
+    judging: Judging = GRADES
     traffic: str | None = None
     defensive_share: float | None = None
     seed: int = 0
@@ -137,10 +138,8 @@ class Choices:
                 raise ChoiceError(f"`model` {kind}=FILE needs the name of a file", field="model")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
-        if self.top_k is not None and (self.cost != "uniform" or self.judged):
-            other = "judged" if self.judged else "cost"
-            problem = f"`{other}` is of grades: with `judging` top-k a query costs its comparisons, all of them"
-            raise ChoiceError(problem, field=other)
+        made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
+        self.judging.check_choices([name for name, is_made in made.items() if is_made])
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_fraction is not None and self.qrels is None:

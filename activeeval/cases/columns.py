@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.cases.inputs import Workload
+from activeeval.cases.inputs import Inputs
 from activeeval.errors import ChoiceError, InputError
 from activeeval.grade_models import run_features
 from activeeval.io.keys import positions_in
@@ -23,8 +23,8 @@ GIVEN = ("scores", "probs", "grades")
 """Models that look at columns of their own."""
 
 
-def given_columns(workload: Workload, name: str, tables: Mapping[str, Any] | None = None) -> Workload:
-    """Return the workload with what the model of a name looks at beside the features, unless it is these.
+def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = None) -> Inputs:
+    """Return the inputs with what the model of a name looks at beside the features, unless it is these.
 
     Parameters
     ----------
@@ -41,26 +41,26 @@ def given_columns(workload: Workload, name: str, tables: Mapping[str, Any] | Non
     """
     kind, _, path = name.partition("=")
     if kind not in GIVEN:
-        return workload
+        return inputs
     of_training = None
-    if workload.training is not None:
-        of_training = workload.training.scores
+    if inputs.training is not None:
+        of_training = inputs.training.scores
         if kind != "scores":
             raise ChoiceError(
                 f"`model` {name} is recalibrated with `train_fraction`, not with `train`", field="train_fraction"
             )
-        if of_training is None or of_training.shape[1] != 3 * workload.scores_held.shape[1] + 1:
+        if of_training is None or of_training.shape[1] != 3 * inputs.scores_held.shape[1] + 1:
             raise ChoiceError(
                 "`model` scores with `train` needs each ranker's scores of those files too: `train_scores`",
                 field="train_scores",
             )
     if kind == "scores":
-        values = run_features(workload.pool, workload.scores_held.T)
+        values = run_features(inputs.pool, inputs.scores_held.T)
     elif kind == "probs":
-        values = _probabilities((tables or {}).get(path, path), workload.pool)
+        values = _probabilities((tables or {}).get(path, path), inputs.pool)
     else:
-        values = graded_by(_machine_grades((tables or {}).get(path, path)), workload.pool)
-    return workload.with_columns(name, values, of_training)
+        values = graded_by(_machine_grades((tables or {}).get(path, path)), inputs.pool)
+    return inputs.with_columns(name, values, of_training)
 
 
 def _probabilities(source: Any, pool: QueryPool) -> Floats:

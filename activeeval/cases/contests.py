@@ -78,11 +78,11 @@ class Contest:
         self, budgets: Sequence[float], repetitions: int, **how: Any
     ) -> tuple[list[tuple[Asked, list[Summary]]], list[AtOnce]]:
         """Return the summaries of each contrast, and what holds of all at once, as `simulate_contrasts` does."""
-        lists, target_of = self.case.workload.rankings, dict(zip(self.passive, self.targets, strict=True))
+        lists, target_of = self.case.inputs.rankings, dict(zip(self.passive, self.targets, strict=True))
         targets = {
             (i, j): target_of.get((i, j)) or Target(self.targets[0].measure, lists[i], lists[j])
             for i, j in contrasts_of(len(lists))
         }
-        grades = self.case.workload.grades
+        grades = self.case.inputs.grades
         summaries, notes = simulate_contrasts(self.designs, self.passive, targets, grades, budgets, repetitions, **how)
         return list(zip(self.asked, (summaries[pair] for pair in self.passive), strict=True)), notes

@@ -50,7 +50,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Workload:
+class Inputs:
     """A pool with the rankings to evaluate on it, one for each system.
 
     Attributes
@@ -103,12 +103,12 @@ class Workload:
         trained = 1 if self.training is None else int(self.training.grades.max(initial=1))
         return max(trained, int(self.grades.max(initial=1)))
 
-    def without_labels(self) -> Workload:
-        """Return the workload with the labels of the pool forgotten; those of the training rows stay."""
+    def without_labels(self) -> Inputs:
+        """Return the inputs with the labels of the pool forgotten; those of the training rows stay."""
         return replace(self, grades=np.full_like(self.grades, -1))
 
-    def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Workload:
-        """Return the workload with item costs and an overhead per query, in mean item costs."""
+    def with_costs(self, item_costs: ArrayLike | None, overhead: float) -> Inputs:
+        """Return the inputs with item costs and an overhead per query, in mean item costs."""
         if not (np.isfinite(overhead) and overhead >= 0):
             raise InputError(f"the overhead must be a number that is not negative, got {overhead!r}")
         if 0 < overhead < LEAST_OVERHEAD:
@@ -117,20 +117,20 @@ class Workload:
         charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
         return self._onto(charged, np.arange(charged.n_items))
 
-    def with_traffic(self, query_probs: ArrayLike) -> Workload:
-        """Return the workload with p(x), how often each query is asked."""
+    def with_traffic(self, query_probs: ArrayLike) -> Inputs:
+        """Return the inputs with p(x), how often each query is asked."""
         weighted = self.pool.replace(query_probs=query_probs)
         return self._onto(weighted, np.arange(weighted.n_items))
 
-    def in_id_order(self) -> Workload:
-        """Return the workload with queries and items in an order that their ids alone decide, whatever files have."""
+    def in_id_order(self) -> Inputs:
+        """Return the inputs with queries and items in an order that their ids alone decide, whatever files have."""
         rest, items = self.pool.subset(np.argsort(self.pool.query_ids, kind="stable"))
         order = np.lexsort((pool_hashes(rest)[1], rest.item_queries))
         pool = rest.replace(item_ids=rest.item_texts[order], item_costs=rest.item_costs[order])
         return self._onto(pool, items[order])
 
-    def updated_index(self, fraction: float, rng: np.random.Generator) -> Workload:
-        """Return the workload that compares the ranking with itself after a simulated index update."""
+    def updated_index(self, fraction: float, rng: np.random.Generator) -> Inputs:
+        """Return inputs that compare the ranking with itself after a simulated index update."""
         if not 0 < fraction < 1:
             raise InputError(f"the share of items that an index update removes must lie in (0, 1), got {fraction!r}")
         rankings = (self.ranking, self.ranking.without(fraction, rng))
@@ -138,19 +138,19 @@ class Workload:
             self, rankings=rankings, names=(*self.names, f"{self.names[0]} less {fraction:.3g} of its items")
         )
 
-    def cut_at(self, depth: int) -> Workload:
-        """Return the workload whose lists end at a rank and whose pool is what they hold then."""
+    def cut_at(self, depth: int) -> Inputs:
+        """Return the inputs whose lists end at a rank and whose pool is what they hold then."""
         lists = tuple(ranking.cut_at(depth) for ranking in self.rankings)
         items = np.unique(np.concatenate([ranking.items for ranking in lists]))
         if items.size == self.pool.n_items and max(ranking.lengths.max() for ranking in self.rankings) <= depth:
             return self
         return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
-    def of_queries(self, which: Ints) -> Workload:
-        """Return the workload of some queries of the pool, by their positions, ascending."""
+    def of_queries(self, which: Ints) -> Inputs:
+        """Return the inputs of some queries of the pool, by their positions, ascending."""
         return self._onto(*self.pool.subset(which))
 
-    def held_out(self, fraction: float, rng: np.random.Generator) -> Workload:
+    def held_out(self, fraction: float, rng: np.random.Generator) -> Inputs:
         """Set a share of the queries aside, by chance, to train on; the pool is the rest."""
         n = round(fraction * self.pool.n_queries)
         if not 0 < fraction < 1 or not 0 < n < self.pool.n_queries:
@@ -163,15 +163,15 @@ class Workload:
         training = self._training_rows(is_training)
         return replace(self.of_queries(np.flatnonzero(~is_training)), training=training)
 
-    def trained_on(self, judged: Workload) -> Workload:
-        """Train on another workload of the same runs; its queries leave this pool."""
+    def trained_on(self, judged: Inputs) -> Inputs:
+        """Train on other inputs of the same runs; their queries leave this pool."""
         kept = np.flatnonzero(~np.isin(self.pool.query_ids, judged.pool.query_ids))
         if not kept.size:
             raise InputError("every query of the pool is among those to train on: there is none to evaluate")
         training = judged._training_rows(np.ones(judged.pool.n_queries, dtype=bool))
         return replace(self.of_queries(kept), training=training)
 
-    def taught_by(self, known: Ints) -> Workload:
+    def taught_by(self, known: Ints) -> Inputs:
         """Train on grades (n_items,) of the pool itself, −1 where none is known, unless they are too few.
 
         Two grades have to be there, each in `FEWEST_QUERIES` queries.
@@ -194,7 +194,7 @@ class Workload:
         queries = self.pool.item_queries[rows]
         return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
-    def _onto(self, pool: QueryPool, items: Ints) -> Workload:
+    def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
         rankings = tuple(ranking.restricted_to(pool, items) for ranking in self.rankings)
         scores = None if self.scores is None else self.scores[items]
         grades, features = self.grades[items], self.features[items]
@@ -211,8 +211,8 @@ class Workload:
             raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
         return self.scores
 
-    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Workload:
-        """Return the workload with columns beside the features, those of the training rows too, for one model alone."""
+    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Inputs:
+        """Return the inputs with columns beside the features, those of the training rows too, for one model alone."""
         n = self.features.shape[1]
         columns = {**(self.columns or {"": slice(0, n)}), name: slice(n, n + values.shape[1])}
         training = self.training
@@ -228,7 +228,7 @@ def from_letor(
     train: Sequence[str] = (),
     train_rankers: Sequence[Sequence[str]] = (),
     names: Sequence[str] = (),
-) -> Workload:
+) -> Inputs:
     """Read a pool from LETOR files and its rankings from score files aligned with them.
 
     Parameters
@@ -245,7 +245,7 @@ def from_letor(
     rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
     training = _letor_training(train, data, train_rankers) if train else None
     names = tuple(names) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
-    return Workload(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
+    return Inputs(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
 
 
 def _features(data: LetorData) -> Floats:
@@ -266,8 +266,8 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
         raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
     features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    said = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return Training(features, data.grades, queries, scores=said)
+    held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
+    return Training(features, data.grades, queries, scores=held)
 
 
 def from_tables(
@@ -278,7 +278,7 @@ def from_tables(
     ties: str = "id",
     unjudged: str = "error",
     names: Sequence[str] = (),
-) -> Workload:
+) -> Inputs:
     """Put judgments and runs together; features are what the runs say of each item.
 
     Parameters
@@ -306,7 +306,7 @@ def from_tables(
         if n_ignored:
             ignored.setdefault(n_ignored, []).append(name)
     notes += [Note("unjudged queries", {"n": n, "names": tuple(alike)}) for n, alike in ignored.items()]
-    return Workload(
+    return Inputs(
         tables.pool,
         tuple(tables.rankings[:evaluated]),
         np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
@@ -317,7 +317,7 @@ def from_tables(
     )
 
 
-def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
+def item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
     """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's.
 
     Parameters
@@ -325,19 +325,19 @@ def item_costs(kind: str | Costs, workload: Workload) -> Floats | None:
     kind : str or Costs
     """
     if isinstance(kind, Costs):
-        return kind.align(workload.pool)
+        return kind.align(inputs.pool)
     if kind == "uniform":
         return None
     name, _, column = kind.partition(":")
-    n_features = workload.features.shape[1]
+    n_features = inputs.features.shape[1]
     if name != "log-length" or not column.isdecimal() or not 1 <= int(column) <= n_features:
         raise InputError(
             f"the cost {kind!r} is not uniform, log-length:FEATURE with FEATURE from 1 to {n_features}, or a file"
         )
-    lengths = workload.features[:, int(column) - 1]
+    lengths = inputs.features[:, int(column) - 1]
     bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
     if bad.size:
-        raise InputError(f"feature {column} is no length at {workload.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
+        raise InputError(f"feature {column} is no length at {inputs.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
     return np.asarray(np.log(np.e + lengths))
 
 

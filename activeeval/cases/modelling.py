@@ -1,15 +1,15 @@
-"""From a workload to what is believed of its grades: a grade model, and the query factor on top of it."""
+"""From inputs to what is believed of their grades: a grade model, and the query factor on top of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from activeeval import grade_models  # its names import scikit-learn once they are used
-from activeeval.cases.inputs import FEWEST_QUERIES, Training, Workload
+from activeeval.cases.inputs import FEWEST_QUERIES, Inputs, Training
 from activeeval.design.methods import Method
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
@@ -35,6 +35,14 @@ of one ranking (a tenth of the pool, an overhead of five items) rises from 1.8, 
 passive); benchmarks/results/uniform-factor.json has the rest. Given probabilities that no label recalibrates go
 without: on them it wins as much for DCG, but loses a third for ERR on OHSUMED (436 to 290).
 """
+
+
+class MethodModel(TypedDict):
+    """The grade model as `Method.design` takes it, argument by argument."""
+
+    grade_probs: Floats
+    factor: QueryFactor | None
+    extra_probs: list[Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +86,8 @@ class GradeBeliefs:
         marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
 
-    def for_method(self, method: Method, n_grades: int) -> dict[str, Any]:
-        """Return `grade_probs`, `factor` and `extra_probs` for a method, with a column for each of ``n_grades`` grades.
+    def for_method(self, method: Method, n_grades: int) -> MethodModel:
+        """Return what a method takes of the model, with a column for each of ``n_grades`` grades.
 
         The paper's methods take grades as independent; grades that no label has get 0, or their
         uniform share.
@@ -118,7 +126,7 @@ def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -
 
 
 def believe(
-    workload: Workload,
+    inputs: Inputs,
     kinds: str | Sequence[str],
     max_grade: int,
     rng: np.random.Generator,
@@ -128,7 +136,7 @@ def believe(
     n_jobs: int | None = None,
     progress: Callable[[str], object] = lambda what: None,
 ) -> GradeBeliefs:
-    """Fit the grade model and the query factor of a workload, or several models and their mixture.
+    """Fit the grade model and the query factor of inputs, or several models and their mixture.
 
     Of rows to train on that are items of the pool, what is believed of a query comes from those of other queries: its
     own grades are known, and say more once they are taken as such.
@@ -155,20 +163,20 @@ def believe(
     """
     names = [kinds] if isinstance(kinds, str) else list(kinds)
     if names == ["uniform"]:
-        return uniform_beliefs(workload.pool.n_items, max_grade, with_factor=with_factor)
+        return uniform_beliefs(inputs.pool.n_items, max_grade, with_factor=with_factor)
     if not names or len(set(names)) < len(names):
         raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
     with_rows = with_factor or len(names) > 1
     fitting: dict[str, Any] = {"tune": tune, "with_rows": with_rows, "n_jobs": n_jobs, "progress": progress}
-    members = [_one(workload, name, max_grade, rng, **fitting) for name in names]
+    members = [_one(inputs, name, max_grade, rng, **fitting) for name in names]
     probs, of_rows = members[0]
     if len(names) > 1:
-        return _mixed(names, members, workload.training, with_factor=with_factor)
-    return _taught(GradeBeliefs(probs), of_rows if with_factor else None, workload.training)
+        return _mixed(names, members, inputs.training, with_factor=with_factor)
+    return _taught(GradeBeliefs(probs), of_rows if with_factor else None, inputs.training)
 
 
 def _one(
-    workload: Workload,
+    inputs: Inputs,
     name: str,
     max_grade: int,
     rng: np.random.Generator,
@@ -179,15 +187,15 @@ def _one(
     progress: Callable[[str], object],
 ) -> Member:
     """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
-    kind, rows = name.partition("=")[0], workload.training
+    kind, rows = name.partition("=")[0], inputs.training
     if kind not in KINDS:
         meant = did_you_mean(kind, KINDS)
         raise InputError(f"unknown model {name!r}; {meant}known: {', '.join(KINDS.values())}")
     if rows is not None:
-        rows = replace(rows, features=workload.looked_at(name, rows.features))
-    looked_at = replace(workload, features=workload.looked_at(name, workload.features), training=rows)
+        rows = replace(rows, features=inputs.looked_at(name, rows.features))
+    looked_at = replace(inputs, features=inputs.looked_at(name, inputs.features), training=rows)
     if kind == "uniform":
-        even = uniform_beliefs(workload.pool.n_items, max_grade).probs
+        even = uniform_beliefs(inputs.pool.n_items, max_grade).probs
         return even, None if rows is None else np.full((rows.grades.size, max_grade + 1), 1 / (max_grade + 1))
     if kind == "probs":
         return _recalibrated(looked_at, rows, max_grade, rng)
@@ -223,7 +231,7 @@ def _mixed(
 
 
 def _learned(
-    workload: Workload,
+    inputs: Inputs,
     rows: Training,
     model: Any,
     rng: np.random.Generator,
@@ -233,8 +241,8 @@ def _learned(
 ) -> Member:
     """Return probabilities of the pool and, where rows can teach what is wanted, of these, out of fold by query."""
     if rows.items is not None:
-        return _out_of_fold(model, workload.features, workload, rows, rng, progress)
-    probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(workload.features))
+        return _out_of_fold(model, inputs.features, inputs, rows, rng, progress)
+    probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
     if not (with_rows and _can_teach(rows)):
         return probs, None
     return probs, grade_models.cross_fitted_probs(
@@ -278,15 +286,15 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
     return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
 
 
-def _recalibrated(workload: Workload, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
+def _recalibrated(inputs: Inputs, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
-    probs = _widened(workload.features, max_grade + 1, is_uniform=False)
+    probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
     if rows is None:
         model.fit(probs)
         return np.asarray(model.predict_proba(probs)), None
     if rows.items is not None:
-        return _out_of_fold(model, probs, workload, rows, rng)
+        return _out_of_fold(model, probs, inputs, rows, rng)
     of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
     model.fit(of_rows, rows.grades)
     return np.asarray(model.predict_proba(probs)), np.asarray(model.predict_proba(of_rows))
@@ -295,15 +303,15 @@ def _recalibrated(workload: Workload, rows: Training | None, max_grade: int, rng
 def _out_of_fold(
     model: Any,
     features: Floats,
-    workload: Workload,
+    inputs: Inputs,
     rows: Training,
     rng: np.random.Generator,
     progress: Callable[[str], object] = lambda what: None,
 ) -> tuple[Floats, Floats]:
     """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
-    grades = np.full(workload.pool.n_items, -1, dtype=np.int64)
+    grades = np.full(inputs.pool.n_items, -1, dtype=np.int64)
     grades[rows.items] = rows.grades
     probs = grade_models.cross_fitted_probs(
-        model, features, grades, workload.pool.item_queries, rng=rng, progress=progress
+        model, features, grades, inputs.pool.item_queries, rng=rng, progress=progress
     )
     return probs, probs[rows.items]

@@ -22,19 +22,23 @@ from activeeval.cli.coherence import coherence
 from activeeval.cli.comparing import compare
 from activeeval.cli.demo import demo
 from activeeval.cli.gains import gains
+from activeeval.cli.help import WIDTH, group, width_of_help
 from activeeval.cli.labelling import label
 from activeeval.cli.methods import methods
 from activeeval.cli.plan import plan
 from activeeval.cli.sampling import design, estimate, sample, sheet_again, top_up
 from activeeval.cli.score import IS_ALL, score
 from activeeval.cli.simulate import simulate
+from activeeval.cli.starting import init
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.warming import warm_up
 from activeeval.cli.wording import complaint
-from activeeval.errors import ActiveEvalError, visible
+from activeeval.errors import ActiveEvalError, CellsError, visible
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, "show_default": True}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True})
+@group("Measure search quality with a fraction of the judgments", context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="activeeval")
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 def cli(quiet: bool) -> None:
@@ -42,12 +46,20 @@ def cli(quiet: bool) -> None:
 
     Numbers go to stdout, talk to stderr. Exit codes: 0 ok, 1 something is wrong (said in one line), 2 wrong usage;
     `compare` answers 10 where the new run is worse, 11 where that is open.
+
+    \b
+    activeeval init                    asks five questions, prints the commands to run
+    activeeval COMMAND --help          what a command takes, with an example; --help-all for all of it
     """
 
 
-_WORK = (demo, score, compare, simulate, plan, sample, sheet_again, label, estimate, top_up, campaign, design)
-for _command in (*_WORK, methods, agreement, calibration, gains, coherence, adapt, rank, warm_up):
-    cli.add_command(_command)
+cli.add_section("Begin", init, demo)
+cli.add_section("Measure", score, compare, estimate, agreement)
+cli.add_section("Plan", plan, simulate, methods, calibration, design)
+cli.add_section("Sample", sample, sheet_again, label, top_up)
+cli.add_section("Judge together, for weeks", campaign)
+cli.add_section("Learn", gains, coherence, adapt, rank)
+cli.add_section("Machine", warm_up)
 
 
 def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
@@ -62,7 +74,8 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     context: click.Context | None = None
     try:
         # not cli.main, which answers a closed pipe and Ctrl-C in its own way
-        with cli.make_context("activeeval", list(words)) as context, keep_told(quiet=context.params["quiet"]):
+        made = cli.make_context("activeeval", list(words), terminal_width=width_of_help())
+        with made as context, keep_told(quiet=context.params["quiet"], is_all=is_all):
             context.meta[IS_ALL] = is_all
             cli.invoke(context)
         sys.stdout.flush()
@@ -75,7 +88,8 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted")
     except ActiveEvalError as problem:
-        return _complain(_without_secrets(complaint(problem, _command_of(words)), words))
+        lines = problem.lines if isinstance(problem, CellsError) else [complaint(problem, _command_of(words))]
+        return _complain(*(_without_secrets(line, words) for line in lines))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -104,8 +118,9 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
     return problem
 
 
-def _complain(problem: str) -> int:
-    print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
+def _complain(*problems: str) -> int:
+    for problem in problems:
+        print(f"activeeval: {visible(' '.join(problem.split()))}", file=sys.stderr)
     return 1
 
 

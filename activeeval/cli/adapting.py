@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
+from activeeval.cli.help import command
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
 from activeeval.cli.waiting import tell
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
 
 
-@click.command()
+@command("Tune a ranker to what users prefer, and keep what judges say")
 @click.argument("letor", metavar="LETOR")
 @click.argument("pairs", metavar="PAIRS...", nargs=-1, required=True)
 @click.option("--letor", "more", multiple=True, metavar="FILE", help="More judged documents; repeatable.")
@@ -71,7 +72,7 @@ def adapt(
     activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     """
-    from activeeval.report import PICTURES
+    from activeeval.report import PICTURES, click_lines
     from activeeval.tasks.adapt import choice_rows, read_preferences
 
     _check_base(context, base)
@@ -82,8 +83,9 @@ def adapt(
         output.check_new(plot, PICTURES, force)
     tell("reading the preferences")
     preferences = read_preferences(pairs, click_level)
-    for note in preferences.notes:
-        output.say(note)
+    if preferences.clicks is not None:
+        for line in click_lines(preferences.clicks):
+            output.say(f"{preferences.logs}: {line}")
     tell("adapting")
     choice = _adapted((letor, *more), preferences, base=base, **options)
     output.emit(choice_rows(choice, is_exact=form == "jsonl"), form, places)
@@ -92,7 +94,7 @@ def adapt(
     output.say(f"wrote {out}: regularization {choice.regularization:g}")
 
 
-@click.command()
+@command("Score documents by a ranker that `adapt` wrote")
 @click.argument("letor", metavar="LETOR")
 @click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
 @click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
@@ -104,7 +106,8 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     \b
     activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
     activeeval rank S2.txt --ranker tuned.ranker --base --out base.S2.txt
-    activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt --measure DCG@10 --budget 10%
+    activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt \\
+        --measure DCG@10 --budget 10%
     """
     from activeeval.io.text.scores import write_scores
     from activeeval.tasks.adapt import scored

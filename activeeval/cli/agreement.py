@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, seed_option
-from activeeval.cli.output import emit, rows_options, say
+from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
 
 if TYPE_CHECKING:
     from activeeval.judgments import Agreements
 
 
-@click.command()
+@command("How far judges agree")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip
@@ -52,8 +54,27 @@ def _show(agreements: Agreements, form: str, places: int) -> None:
             click.echo()
         emit(cell_rows(agreements), form, places)
         return
+    is_brief = form == "text" and not is_asked("wide")
+    if is_brief and rows:
+        show_text(_sentence(rows))
+        click.echo()
+        rows = [{name: row[name] for name in row if name != "confidence"} for row in rows]
     emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form, places)
     for name, table in tables_of(agreements).items():
-        for title, square in {"pairs": table.counts, "by row": table.by_row, "by column": table.by_column}.items():
+        shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}
+        for title, square in ({"pairs": table.counts} | shares).items():
             click.echo()
             emit(square_rows(f"{name}, {title}", square.tolist()), form, places)
+
+
+def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how far judges agree: by grades Krippendorff's ordinal alpha, else the preferences that are the same."""
+    ordinal = [row for row in rows if row["of"] == "grades" and row["what"].endswith("ordinal")]
+    row = (ordinal or rows)[0]
+    if row["value"] is None:
+        return "How far the judges agree is not defined: too little was judged by several."
+    ends = "" if row.get("low") is None else f" ({row['low']:.2f} to {row['high']:.2f})"
+    if not ordinal:
+        return f"Judges say the same of {row['value']:.2f}{ends} of {row['n']:,} pairs of documents."
+    scale = "1 is full agreement, 0 what chance would give"
+    return f"Judges agree to {row['value']:.2f}{ends} by {row['what']}, on {row['n']:,} items; {scale}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,7 +57,7 @@ def show_estimates(
     if is_read:
         _show(estimates, places, where, grow)
     elif form in ("md", "latex"):
-        _tables(estimates, form, places)
+        show_findings(estimates, form, places)
     else:
         emit(_rows(estimates, form, beside), form, places)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
@@ -85,7 +86,7 @@ def _show(estimates: Estimates, places: int, where: str, grow: str) -> None:
     if estimates.progress.waiting:
         show_text(_early(estimates))
     click.echo()
-    _tables(estimates, "text", places)
+    show_findings(estimates, "text", places)
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
     if following := _next(estimates, grow):
@@ -113,7 +114,8 @@ def _next(estimates: Estimates, grow: str) -> str:
     return f"`{grow.format(budget=about(max(amounts)))}` adds what should decide." if grow and amounts else ""
 
 
-def _tables(estimates: Estimates, form: str, places: int) -> None:
+def show_findings(estimates: Estimates, form: str, places: int) -> None:
+    """Print the table of what is estimated; of more than two systems those of each measure."""
     from activeeval.report.findings import table_of
 
     if estimates.places:
@@ -134,7 +136,7 @@ def _say_if_few(answers: Sequence[Answer]) -> None:
 def _show_systems(estimates: Estimates, form: str, places: int) -> None:
     """Print for each measure, and segment, a table of its systems and one of their differences, and what they mean."""
     from activeeval.report import note_text
-    from activeeval.report.findings import table_of
+    from activeeval.report.findings import fitting, table_of
 
     most, exact = 0, places if are_places_typed() else None
     for name, segment in dict.fromkeys((place.measure, place.segment) for place in estimates.places):
@@ -145,7 +147,7 @@ def _show_systems(estimates: Estimates, form: str, places: int) -> None:
             for answer in estimates.answers
             if answer.shared and (answer.target.name, answer.segment) == (name, segment)
         ]
-        emit([{title: place.system} | _place_cells(place, exact) for place in systems], form, places)
+        emit(fitting(partial(_place_rows, title, systems, exact)), form, places)
         click.echo()
         table = table_of([answer.finding for answer in pairs], exact)
         emit(
@@ -162,14 +164,20 @@ def _show_systems(estimates: Estimates, form: str, places: int) -> None:
     show_text(note) if form == "text" else click.echo(note_text(note, form))
 
 
-def _place_cells(place: Place, exact: int | None) -> dict[str, str]:
+def _place_rows(title: str, systems: Sequence[Place], exact: int | None, longest: int) -> list[dict[str, str]]:
+    from activeeval.report.findings import short_name
+
+    return [{title: short_name(place.system, longest)} | _place_cells(place, exact, longest) for place in systems]
+
+
+def _place_cells(place: Place, exact: int | None, longest: int) -> dict[str, str]:
     from activeeval.report.findings import figures, some_names
 
     first, last = place.ranks
     cells = {"rank": f"{first}" if first == last else f"{first} to {last}"}
     if place.answer is not None:
         cells["value"] = figures(place.answer.finding, exact)
-    return cells | {"better than": some_names(place.better_than)}
+    return cells | {"better than": some_names(place.better_than, longest=longest)}
 
 
 def _marked(row: dict[str, str], answer: Answer) -> dict[str, str]:

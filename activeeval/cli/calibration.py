@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import pool_options, prepared
 from activeeval.cli.output import emit, rows_options, say, show_table
 from activeeval.cli.waiting import tell
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from activeeval.grade_models import CalibrationReport
 
 
-@click.command()
+@command("Hold a grade model against labels")
 @pool_options
 @click.option("--measure", default="DCG", help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE.")
 @rows_options
@@ -24,6 +25,9 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
 
     Figures are for the model with its query factor and without. The savings follow from the variances: where the
     predicted variance of the measure is far from the observed one, sampling probabilities are far from the best ones.
+
+    \b
+    activeeval calibration --letor S2.txt --scores ranker.S2.txt --train S1.txt --measure DCG@10
     """
     from activeeval.cases.case import check_fits
     from activeeval.grade_models import calibration_report
@@ -33,7 +37,7 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     target = case.target(measure)
     tell("holding the model against labels")
     reports = {
-        name: calibration_report(target, nodes, weights, case.workload.grades)
+        name: calibration_report(target, nodes, weights, case.inputs.grades)
         for name, nodes, weights in case.beliefs.models(case.n_grades(target))
     }
     if not all(report.n_queries for report in reports.values()):

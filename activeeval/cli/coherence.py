@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import check_out, emit, rows_options, say, say_notes
+from activeeval.cli.output import check_out, emit, rows_options, say, say_notes, show_text
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from activeeval.types import Ints
 
 
-@click.command()
+@command("How often two measures prefer the same of two lists")
 @click.argument("first", metavar="MEASURE")
 @click.argument("second", metavar="MEASURE")
 @click.option("--grades", metavar="LIST", help="Compare random orders of a list of grades, as 4,4,3,3,2,2,1,1,0,0.")
@@ -55,10 +56,19 @@ def coherence(
     ]
     whole = {"pairs": report.pairs} | _known(agree=report.agree, std_error=report.std_error)
     whole |= {"disagree": report.disagree, "one_tied": report.one_tied}
-    emit(rows, form, places)
-    if form != "jsonl":
+    if form == "text":
+        what = "pairs of lists" if runs[0] is None else f"queries' lists of {runs[0]} and {runs[1]}"
+        tied = f", and for {report.one_tied:.1%} one of them sees no difference" if report.one_tied else ""
+        show_text(f"{first} and {second} prefer the same list for {report.agree:.1%} of {report.pairs:,} {what}{tied}.")
         click.echo()
-    emit([whole], form, places)
+    emit(rows, form, places)
+    if form != "text":
+        if form != "jsonl":
+            click.echo()
+        emit([whole], form, places)
+    else:
+        click.echo()
+        show_text(f"from, to: how far the two lists differ by {first}; agree: how often {second} prefers the same.")
     if report.always:
         say(f"they agree on all lists of this length and scale: {report.always}")
     if plot:

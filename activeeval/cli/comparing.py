@@ -13,6 +13,7 @@ import click
 from activeeval import __version__
 from activeeval.cli import inputs, output
 from activeeval.cli.campaign.options import db_option
+from activeeval.cli.help import command
 from activeeval.cli.wording import option_here
 from activeeval.errors import InputError
 
@@ -28,7 +29,7 @@ _OWN = {
 """Options that go with one source alone."""
 
 
-@click.command()
+@command("Whether a new run is better or worse than the old one: a gate for scripts")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
@@ -131,14 +132,14 @@ def compare(
 
 def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
-    from activeeval.report.findings import ABOUT, headline, table_of
+    from activeeval.report.findings import ABOUT, WIDTH, headline, table_of
 
     findings = [decision.finding for decision in decisions]
     for line in headline(findings):
         output.show_text(line)
     click.echo()
     exact = places if output.are_places_typed() else None
-    rows = table_of(findings, exact)
+    rows = table_of(findings, exact, WIDTH - len("  equivalent"))
     verdicts = [{"verdict": decision.verdict} for decision in decisions]
     output.emit([row | verdict for row, verdict in zip(rows, verdicts, strict=True)], "text", places)
     click.echo()

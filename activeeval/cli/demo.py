@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import say, show_table
 from activeeval.cli.waiting import progress, tell
 from activeeval.errors import InputError
 
 
-@click.command()
+@command("See what sampling saves, on a generated collection")
 @click.option("--queries", type=click.IntRange(20), default=800, help="A tenth of them train.")
 @click.option("--repetitions", type=click.IntRange(2), default=1000, help="Replays of each method.")
 @seed_option
@@ -22,6 +23,9 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
 
     A pool in the likeness of MSLR-WEB30K is generated, a forest learns to predict grades on a tenth of its queries, and
     each method then measures one ranking, and the effect of an index update, thousands of times over.
+
+    \b
+    activeeval demo --queries 200 --repetitions 100
     """
     from activeeval.report import compact_rows, plot_errors
     from activeeval.tasks.demonstration import cases

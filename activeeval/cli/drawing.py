@@ -17,36 +17,31 @@ if TYPE_CHECKING:
     from activeeval.tasks.drawing import GoalBudget, SampleRequest
 
 QUESTION = click.Choice(("difference", "run", "versus"))
-QUESTIONS = "The first ranking less the second, the first alone, or the second; of more systems their differences, or "
-QUESTIONS += "each alone"
+QUESTIONS = "The first run less the second, the first alone, or the second"
 _AS_MADE = "repeatable. Default: what it was made for."
 
 
-def _question_option(text: str) -> Callable[[Any], Any]:
+def question_option(text: str) -> Callable[[Any], Any]:
+    """Return the option that says what is asked of the rankings."""
     return click.option("--question", "questions", multiple=True, type=QUESTION, help=text)
 
 
 method_option = click.option(
-    "--method", help="See `activeeval methods`. Default: the best for the measures that a bad model cannot spoil."
+    "--method", help="How items are drawn, see `activeeval methods`. Default: the best that a bad model cannot spoil."
 )
 documents_option = click.option(
     "--documents",
     metavar="FILE",
-    help="Texts for the judges to read beside the ids: .jsonl, .csv, .tsv, .parquet, .xlsx or .ods with the columns id "
-    "and title, text or url.",
+    help="What judges read: a table of id and title, text or url.",
 )
-queries_option = click.option(
-    "--queries", metavar="FILE", help="The queries' texts, likewise: id and text; they are the column `query`."
-)
+queries_option = click.option("--queries", metavar="FILE", help="The queries' texts: a table of id and text.")
 _OPTIONS = (
     inputs.measures_option,
     inputs.judging_option,
-    _question_option(f"{QUESTIONS}; repeatable. Default: the difference of two rankings, else the one there is."),
+    question_option(f"{QUESTIONS}; repeatable. Default: the difference where there are two."),
     inputs.weights_option,
     method_option,
-    click.option(
-        "--expected", is_flag=True, help="Draws with replacement meet the budget in expectation, not as a hard limit."
-    ),
+    click.option("--expected", is_flag=True, help="Draws with replacement meet the budget on average, not as a limit."),
 )
 
 
@@ -54,17 +49,15 @@ budget_option = click.option(
     "--budget", type=inputs.BUDGET, required=True, help=f"{inputs.BUDGET_HELP}; never exceeded."
 )
 _TARGETS = (
+    click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}; never exceeded. Or what to reach:"),
     click.option(
-        "--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}; never exceeded. Or, in its place, what to reach:"
-    ),
-    click.option(
-        "--half-width", type=inputs.POSITIVE, metavar="E", help="The budget that should bring the intervals to ± E."
+        "--half-width", type=inputs.POSITIVE, metavar="E", help="Budget that should bring the intervals to ± E."
     ),
     click.option(
         "--difference",
         type=inputs.POSITIVE,
         metavar="D",
-        help="The budget that should detect a difference of D, with --power.",
+        help="Budget that should detect a difference of D, with --power.",
     ),
     click.option("--power", type=inputs.SHARE, default=0.8, help="Chance that the interval leaves out 0."),
 )
@@ -72,7 +65,7 @@ _TARGETS = (
 
 _OF_A_READING = (
     click.option("--measure", "measures", multiple=True, help=f"Any that the sample reaches; {_AS_MADE}"),
-    _question_option(f"{QUESTIONS}; {_AS_MADE}"),
+    question_option(f"{QUESTIONS}; {_AS_MADE}"),
 )
 
 

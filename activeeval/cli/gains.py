@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli import inputs, output
+from activeeval.cli.help import command, group
 
 if TYPE_CHECKING:
-    from activeeval.gains import GainDiscountLearner, ListSource
+    from activeeval.gains import GainDiscountLearner, LearnedGains, ListSource
 
 _FEW = 20
+_ALIKE = "between lists of the same grades, which no measure of grades explains"
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
@@ -38,7 +41,7 @@ def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return inputs.with_options(command, _OPTIONS)
 
 
-@click.group()
+@group("Learn what grades and ranks are worth from preferences")
 def gains() -> None:
     """Learn what grades and ranks are worth from preferences between ranked lists.
 
@@ -50,7 +53,7 @@ def gains() -> None:
     """
 
 
-@gains.command()
+@command("Learn gains and discounts, and write them as a measure")
 @_preference_options
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
@@ -79,9 +82,11 @@ def learn(
     form: str,
     **options: Any,
 ) -> None:
-    """Learn gains and discounts from preferences, and write them as a measure.
+    """Learn gains and discounts from preferences, and write them as a measure. PREFS are tables (.jsonl, .csv, .tsv or
+    .parquet): a pair a line, lists of grades by rank, 0 … Y, higher is better.
 
-    PREFS are tables, .jsonl, .csv, .tsv or .parquet: a pair a line, lists of grades by rank, 0 … Y, higher is better:
+    \b
+    activeeval gains learn prefs.jsonl --out gains.json
 
     \b
     {"query": "q1", "preferred": [2, 1, 0], "other": [0, 2, 1], "tie": false}
@@ -91,6 +96,7 @@ def learn(
     """
     from activeeval.gains import load_preferences
     from activeeval.io.gains import write_gains
+    from activeeval.report import gains_record
     from activeeval.tasks.gains import learn_gains
 
     output.check_new(out, (".json",), force)
@@ -105,9 +111,10 @@ def learn(
         )
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
     how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence}
-    fields = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
+    learned = learn_gains(learner, data, seed=options["seed"], best_gain=best_gain, **how)
+    fields = gains_record(learned)
     write_gains(out, fields)
-    _tell(fields)
+    _tell(learned)
     _emit(fields, form, places)
     output.say(f"wrote {out}: use it as --measure @{out}")
 
@@ -132,35 +139,34 @@ def _learner(options: dict[str, Any], **more: Any) -> GainDiscountLearner:
     return GainDiscountLearner(C="cv" if options["C"] is None else options["C"], rng=options["seed"], **more)
 
 
-def _tell(fields: Mapping[str, Any]) -> None:
+def _tell(learned: LearnedGains) -> None:
     from activeeval.gains.learner import GRID
+    from activeeval.report.words import text_of
 
-    held_out = fields["held_out_precision"]
-    chosen = "" if held_out is None else f"; C = {fields['C']:g} orders {held_out:.1%} of held-out preferences rightly"
-    if fields["held_out_loss"] is not None and fields["C"] in (GRID[0], GRID[-1]):
-        chosen += f", the {'least' if fields['C'] == GRID[0] else 'largest'} that is tried"
-    output.say(
-        f"{fields['pairs']} preferences and {fields['ties']} ties, {fields['violated']} not ordered rightly{chosen}"
+    held_out, pairs = learned.held_out_precision, learned.pairs
+    chosen = "" if held_out is None else f"; C = {learned.C:g} orders {held_out:.1%} of held-out preferences rightly"
+    if learned.held_out_loss is not None and learned.C in (GRID[0], GRID[-1]):
+        chosen += f", the {'least' if GRID[0] == learned.C else 'largest'} that is tried"
+    output.say(f"{pairs.pairs} preferences and {pairs.ties} ties, {learned.violated} not ordered rightly{chosen}")
+    if learned.violated_by_measure != learned.violated:
+        output.say(f"gains and discounts alone do not order {learned.violated_by_measure} rightly")
+    odd = (
+        (pairs.duplicates, "pairs repeat another"),
+        (pairs.contradictory, "pairs of lists are preferred both ways"),
+        (pairs.indistinguishable, f"preferences are {_ALIKE}"),
+        (pairs.unexplainable, "preferences are for a list that every DCG calls the worse one"),
+        (pairs.decided, "preferences are for a list that every DCG prefers: they tell little"),
+        (learned.unjudged, "places of the lists hold an unjudged item: counted as grade 0"),
+        (learned.missing, "places of the lists are empty: counted as grade 0"),
     )
-    if fields["violated_by_measure"] != fields["violated"]:
-        output.say(f"gains and discounts alone do not order {fields['violated_by_measure']} rightly")
-    odd = {
-        "duplicates": "pairs repeat another",
-        "contradictory": "pairs of lists are preferred both ways",
-        "indistinguishable": "preferences are between lists of the same grades, which no measure of grades explains",
-        "unexplainable": "preferences are for a list that every DCG calls the worse one",
-        "decided": "preferences are for a list that every DCG prefers: they tell little",
-        "unjudged": "places of the lists hold an unjudged item: counted as grade 0",
-        "missing": "places of the lists are empty: counted as grade 0",
-    }
-    for name, text in odd.items():
-        if fields[name]:
-            output.say(f"{fields[name]} {text}")
-    for caution in fields["cautions"]:
-        output.say(f"caution: {caution}")
-    resampled = fields.get("stability", {})
-    if resampled and resampled["units"] < _FEW:
-        output.say(f"caution: {resampled['units']} {resampled['resampled']} make a rough stability band")
+    for n, text in odd:
+        if n:
+            output.say(f"{n} {text}")
+    for caution in learned.cautions:
+        output.say(f"caution: {text_of(caution)}")
+    band = learned.stability
+    if band is not None and band.units < _FEW:
+        output.say(f"caution: {band.units} {band.resampled} make a rough stability band")
 
 
 def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
@@ -175,7 +181,7 @@ def _emit(fields: Mapping[str, Any], form: str, places: int) -> None:
         output.say(f"{band.columns[0]} … {band.columns[1]}: {band.meaning}")
 
 
-@gains.command()
+@command("Show what was learned")
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.rows_options
@@ -184,6 +190,9 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
 
     share is of the best grade's gain; low and high are the ends of confidence intervals. Where the preferences support
     none, resampled_low and resampled_high hold most of the resamples: a stability band, not a confidence interval.
+
+    \b
+    activeeval gains show gains.json --plot gains.png
     """
     from activeeval.io.gains import read_gains
     from activeeval.report import PICTURES, plot_gains
@@ -202,16 +211,18 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
         output.say(f"wrote {plot}")
 
 
-@gains.command("next")
+@command("The pair worth asking about next", "next")
 @_preference_options
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
               help="Answers before the choice is by weights; until then it is by chance.")  # fmt: skip
 @output.rows_options
 def next_pair(count: int, start: int, places: int, form: str, **options: Any) -> None:
-    """Name the pair worth asking about next: the one that the answers so far are least sure of.
+    """Name the pair worth asking about next: the one that the answers so far are least sure of. PREFS hold the pairs,
+    with the answers that are there; fill in `answer` (first, second, tie) and call again.
 
-    PREFS hold the pairs, with the answers that are there; fill in `answer` (first, second, tie) and call again:
+    \b
+    activeeval gains next pairs.jsonl
 
     \b
     {"query": "q1", "first": [2, 1, 0], "second": [0, 2, 1], "answer": ""}
@@ -220,6 +231,15 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
 
     how = {"count": count, "start": start, "seed": options["seed"]}
     chosen = next_pairs(options["prefs"], options["max_grade"], _source(options), _learner(options), **how)
-    output.emit(chosen.rows, form, places)
+    rows = [asdict(pair) for pair in chosen.pairs]
+    for row in rows:
+        if row["query"] is None:
+            del row["query"]
+        if form == "text" and chosen.is_by_chance:
+            del row["difference"]
+    output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")
+
+
+gains.add_section("Commands", learn, show, next_pair)

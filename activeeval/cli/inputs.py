@@ -45,10 +45,9 @@ class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases a
 
 
 BUDGET = BudgetType()
-BUDGET_HELP = "Judgments (200; mean items where costs differ), or a share of judging everything (10%)"
+BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
 MEASURES_HELP = (
-    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as ERR(max_rel=4)@10; @FILE: learned gains; with top-k judging "
-    "kNDCG or kERR, as kNDCG(k=5)@10"
+    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; @FILE: learned gains; of top-k judging kNDCG(k=5)@10"
 )
 measures_option = click.option(
     "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
@@ -61,7 +60,7 @@ SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="One seed, one answer.")
 fresh_seed_option = click.option(
-    "--seed", type=click.IntRange(0), help="One seed, one answer. Default: the operating system's, which is said."
+    "--seed", type=click.IntRange(0), help="One seed, one answer. Default: a new one, which is said."
 )
 name_option = click.option(
     "--name", "names", multiple=True, metavar="TEXT",
@@ -71,28 +70,26 @@ policy_option = click.option(
     "--policy",
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
-    help="Items that several judges grade differently: an error; the grade that most give, the lowest of several such; "
-    "the lower median; or the mean gain of their grades. A judge is a name in the column `judge`, else a sheet.",
+    help="Where judges differ: an error, the grade that most give, the lower median, or the mean gain.",
 )
 ties_option = click.option(
     "--ties",
     type=click.Choice(("id", "rank", "input")),
     default="id",
-    help="Order of equal scores in a run: document id descending (trec_eval), the rank column, or input order.",
+    help="Order of equal scores: by document id, descending (trec_eval); by the rank column; as read.",
 )
 
 
 contrasts_option = click.option(
     "--contrasts",
     type=click.Choice(("all", "first")),
-    help="Which of several systems are compared: every pair (the default), or the first with each of the others.",
+    help="Of several runs: compare every pair (the default), or the first with each of the others.",
 )
 weights_option = click.option(
     "--weights",
     type=click.Choice(("equal", "sum", "minimax")),
     default="equal",
-    help="How several questions share a sample: all lose the same share of precision; the sum of their variances, or "
-    "the largest loss of any, is least.",
+    help="Several questions share a sample: each loses alike, the least in sum, or the least for the worst.",
 )
 
 
@@ -100,8 +97,7 @@ judging_option = click.option(
     "--judging",
     type=click.Choice(("grades", "top-k")),
     default="grades",
-    help="Items are graded; or the k best of whole queries are found by comparing two items at a time, which is what a "
-    "query then costs.",
+    help="Documents are graded; or the k best of a query are found by comparing two at a time.",
 )
 
 
@@ -111,60 +107,57 @@ def scope_option(default: str) -> Callable[[Any], Any]:
         "--scope",
         type=click.Choice(SCOPES),
         default=default,
-        help="What the interval is about: this pool, or all the queries that it is a sample of.",
+        help="The interval is about: these queries, or all the queries that they are a sample of.",
     )
 
 
 _OPTIONS = (
-    click.option("--letor", multiple=True, metavar="FILE", help="Pool from a LETOR/SVMlight file; repeatable."),
-    click.option("--qrels", metavar="FILE", help="Judgments of the pool's items, with --run."),
-    click.option("--run", "runs", multiple=True, metavar="FILE", help="TREC run of a system; repeatable."),
-    click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE", help="Run for features only; repeatable."),
+    click.option("--letor", multiple=True, metavar="FILE", help="LETOR/SVMlight file, in place of runs; repeatable."),
+    click.option("--qrels", metavar="FILE", help="Judgments of the documents in the runs."),
+    click.option("--run", "runs", multiple=True, metavar="FILE", help="A run: TREC file or table; repeatable."),
+    click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE",
+                 help="A run for the model's features only; repeatable."),
     click.option("--scores", multiple=True, metavar="FILE",
-                 help="Scores that rank the items: a file for each --letor, a number a line; of several systems one "
-                      "after the other."),
-    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two systems."),
-    click.option("--versus-run", metavar="FILE", help="TREC run of the second of two systems."),
+                 help="Scores of the documents of each --letor, a number a line; repeatable."),
+    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two rankers."),
+    click.option("--versus-run", metavar="FILE", help="The run to compare with: the value is --run less this one."),
     name_option,
     contrasts_option,
     click.option("--index-update", type=SHARE, metavar="SHARE",
-                 help="Compare with the ranking less this share of its items, removed at random."),
+                 help="Compare with the same ranking, less this share of its items, removed at random."),
     ties_option,
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
-                 help="Lists end at this rank, and the pool is what they hold then. Default: 100 for --run without "
-                      "--qrels and --index-update, else all."),
-    click.option("--model", multiple=True, metavar="forest|logit|uniform|scores|grades=FILE|probs=FILE",
-                 help="Grade model; scores: the rankings' own, grades=FILE: another judge's, say a language model's; "
-                      "both calibrated on training queries. Repeatable: a mixture, weighed by the training queries. "
-                      "Default: forest with training data, else uniform."),
-    click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train the model on; repeatable."),
+                 help="Lists end at this rank. Default: 100 for --run without --qrels."),
+    click.option("--model", multiple=True, metavar="MODEL",
+                 help="Predicts grades: forest, logit, uniform, scores, grades=FILE (another judge's, as a language "
+                      "model's), probs=FILE. Default: forest with labels to learn from, else uniform. Repeatable: a "
+                      "mixture."),
+    click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train on; repeatable."),
     click.option("--train-scores", multiple=True, metavar="FILE",
-                 help="Scores of each --train, for --model scores: every ranker's, in the order of --scores."),
+                 help="Scores of each --train, as --scores, for --model scores."),
     click.option("--train-qrels", metavar="FILE",
-                 help="Judgments to train on, with --run; their queries are not in the pool."),
-    click.option("--train-fraction", type=SHARE, metavar="SHARE", help="Share of the queries set aside to train on."),
+                 help="Judgments to train on; their queries are not measured."),
+    click.option("--train-fraction", type=SHARE, metavar="SHARE",
+                 help="Share of the queries to train on; they are not measured."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
     click.option("--query-factor/--no-query-factor", default=True,
-                 help="Learn from the training queries what the grades of a query have in common; the uniform model "
-                      "takes it as on other collections."),
+                 help="Learn what the grades of a query have in common."),
     click.option("--judged", multiple=True, metavar="FILE",
-                 help="Grades that are known already: judgments, judged sheets or samples; they cost nothing and are "
-                      "not asked for again. Without training data they teach the grade model. Repeatable."),
+                 help="Judgments, judged sheets or samples that are there: they cost nothing, are not asked for again, "
+                      "and teach the model. Repeatable."),
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
-                 help="Known items that are graded differently: an error, the grade that most give, or the lower "
-                      "median."),
+                 help="Where known grades differ: an error, the grade that most give, or the lower median."),
     click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error",
-                 help="Items without a grade: an error where a grade is needed, and left out of training; or grade 0."),
+                 help="Items without a grade where one is needed: an error, or grade 0."),
     click.option("--overhead", type=FiniteRange(0), default=0.0,
                  help="Cost of turning to a query, in mean item costs."),
-    click.option("--cost", default="uniform", metavar="uniform|log-length:FEATURE|FILE",
-                 help="Cost of judging an item; log-length is log(e + feature)."),
+    click.option("--cost", default="uniform", metavar="COST",
+                 help="Cost of an item: uniform, log-length:FEATURE (log(e + feature)) or a FILE."),
     click.option("--traffic", metavar="FILE",
-                 help="How often each query is asked, `query weight` a line. Default: all alike."),
+                 help="How often each query is asked: a line `query weight`. Default: alike."),
     click.option("--defensive-share", type=FiniteRange(0, 1),
-                 help="Share left to p whatever the model says; it bounds weights. "
-                      "Default: 0 for the paper's, else 0.1."),
+                 help="Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by --method."),
 )  # fmt: skip
 
 
@@ -207,12 +200,12 @@ def prepared(
     """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
     from activeeval.cases.case import prepare
     from activeeval.cases.choices import Choices
-    from activeeval.cases.truths import asked_k
+    from activeeval.cases.judging import chosen_judging
     from activeeval.cli.output import say_notes
     from activeeval.cli.waiting import tell
 
     with worded():
-        choices = Choices(**options, top_k=asked_k(judging, measures))
+        choices = Choices(**options, judging=chosen_judging(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)

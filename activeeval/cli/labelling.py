@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.output import check_new, check_out, force_option, say
 from activeeval.errors import InputError, visible
 
@@ -21,7 +22,7 @@ _LINES = 6
 _WIDTH = 100
 
 
-@click.command()
+@command("Find the best documents of queries, two at a time, at the terminal")
 @click.argument("sheet", metavar="SHEET")
 @click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
 @click.option(
@@ -42,8 +43,8 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
 
     \b
-    activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10% \\
-        --out s.sample --sheet s.csv --queries queries.tsv --documents documents.jsonl
+    activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" \\
+        --budget 10% --out s.sample --sheet s.csv --queries queries.tsv --documents documents.jsonl
     activeeval label s.csv --k 5 --log ann.log --out ann.csv
     activeeval estimate s.sample ann.csv
     """  # fmt: skip
@@ -116,6 +117,8 @@ def _typed(prompt: str, **options: Any) -> str | None:
 def _is_undone(work: Comparing) -> bool:
     """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
     answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
+    if not sys.stdin.isatty():
+        click.echo(err=True)  # nobody's Enter has ended the line
     return answer == "u" and work.undo() is not None
 
 

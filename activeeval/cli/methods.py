@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from activeeval.cli.output import emit, output_option
-
-if TYPE_CHECKING:
-    from activeeval.design.methods import Method
+from activeeval.cli.help import command
+from activeeval.cli.output import emit, is_asked, output_option, wide_option
 
 
-@click.command()
+@command("The ways to draw a sample, and when to use which")
 @output_option
+@wide_option
 def methods(form: str) -> None:
     """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
 
     Levels keep a hard budget, can be read early and topped up; draws with replacement are the paper's.
+
+    \b
+    activeeval methods
+    activeeval sample … --method items
     """
     from activeeval.design.methods import METHODS
 
-    emit(
-        [
-            {
-                "method": method.name,
-                "judged": method.stage.name,
-                "scheme": "with replacement" if method.with_replacement else "levels",
-                "estimator": _estimator(method),
-                "when": method.when,
-            }
-            for method in METHODS.values()
-        ],
-        form,
-    )
-
-
-def _estimator(method: Method) -> str:
-    if method.with_replacement:
-        return "ratio"
-    return "regression" if method.is_fitted else "difference"
+    rows = [
+        {
+            "method": method.name,
+            "judged": method.stage.name,
+            "scheme": method.scheme.title,
+            "estimator": method.estimator,
+            "when": method.when,
+        }
+        for method in METHODS.values()
+    ]
+    if form == "text" and not is_asked("wide"):
+        rows = [{name: row[name] for name in ("method", "judged", "when")} for row in rows]
+    emit(rows, form)

@@ -167,6 +167,15 @@ def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
         say(before + text_of(note, option_here))
 
 
+def show_notes(notes: Iterable[Note | Caution]) -> None:
+    """Print what a command answers first, each note a sentence on stdout, and a blank line."""
+    from activeeval.report.words import text_of
+
+    for note in notes:
+        show_text(visible(text_of(note, option_here)))
+    click.echo()
+
+
 def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates: at most three lines, unless --explain asks for all and for notes."""
     from activeeval.report.cautions import caution_lines

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import inputs, output
+from activeeval.cli import drawing, inputs, output
+from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.case import Case
-    from activeeval.planning import MeasurePlan
+    from activeeval.planning import SamplePlan
 
 _GOAL = ("half_width", "difference", "power", "scope")
 
 
-@click.command()
+@command("What a budget should reach, or which budget a goal takes")
 @inputs.pool_options
 @inputs.measures_option
 @inputs.judging_option
+@drawing.question_option(f"{drawing.QUESTIONS}; repeatable. Default: the difference of two rankings, else the one.")
+@inputs.weights_option
 @click.option(
     "--method",
     "methods",
@@ -71,26 +73,29 @@ def plan(
 ) -> None:
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
-    Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. Each
-    measure is planned for by itself; of more than two systems one sample answers all contrasts. Half-widths are those
-    of the intervals to expect, the median of samples; four of five should lie in the range beside them, which knows how
-    samples differ and, where labelled queries train the grade model, by how much it was off about those that it had not
-    seen. A power is promised by the low end of its range. `limit` is the smallest half-width that any choice of items
-    reaches with this model at this cost. half_width_population is for all queries that the pool is a sample of.
+    Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
+    measures and questions are planned for together, by the one sample that `activeeval sample` would draw with the same
+    options; a goal is reached where all of them reach it. Half-widths are those of the intervals to expect, the median
+    of samples; four of five should lie in the range beside them, which knows how samples differ and, where labelled
+    queries train the grade model, by how much it was off about those that it had not seen. A power is promised by the
+    low end of its range. `all queries` is for the queries that those of the pool are a sample of, `random queries` what
+    as many judgments of random queries judged whole reach, `limit` the smallest half-width that any choice of items
+    reaches with this model at this cost.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.
 
     \b
-    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --half-width 0.1 --difference 0.2
-    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --measure DCG@10 --difference 0.05
+    activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
+    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
     """
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods
     from activeeval.report import PICTURES, plot_plans
-    from activeeval.tasks.plan import goals_of, plan_measure
+    from activeeval.tasks.plan import goals_of, plan_sample
     from activeeval.tasks.samples import judged_pilots
 
+    scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
     if budgets and any(goal.half_width is not None for goal in goals):
         raise click.UsageError("--half-width asks which budget: give that or --budget")
@@ -101,40 +106,34 @@ def plan(
         output.check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
     case = inputs.prepared(options, measures, judging=judging, use_labels=False)
-    plans: list[list[MeasurePlan]] = []
-    for text in dict.fromkeys(measures):
-        tell(f"planning for {text}")
-        chosen = fitting_methods(case.target(text).measure) if "all" in methods else methods
-        share = options["defensive_share"]
-        plans.append(plan_measure(case, text, chosen, budgets, goals, pilots=judged, defensive_share=share))
-    _show(plans, case, confidence, seconds, form, places)
+    tell(f"planning for {', '.join(dict.fromkeys(measures))}")
+    if "all" in methods:
+        methods = tuple(fitting_methods(*(case.target(text).measure for text in measures)))
+    share = options["defensive_share"]
+    made = plan_sample(
+        case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
+    )
+    _show(made, case, confidence, seconds, scope, form, places)
     if plot:
-        plot_plans([_hardest(of_measure) for of_measure in plans], confidence, plot)
+        plot_plans(made.hardest, confidence, plot)
         output.say(f"wrote {plot}")
 
 
 def _show(
-    plans: Sequence[Sequence[MeasurePlan]], case: Case, confidence: float, seconds: float | None, form: str, places: int
+    plan: SamplePlan, case: Case, confidence: float, seconds: float | None, scope: str, form: str, places: int
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_rows
 
-    asked: dict[str, Any] = {"confidence": confidence, "seconds": seconds}
+    headlines = plan.headlines(confidence, seconds, scope)
     if form != "text":
-        output.emit(
-            [row for of_measure in plans for plan in of_measure for row in plan_rows(plan, **asked)], form, places
-        )
-    for of_measure in plans:
-        plan = _hardest(of_measure)
-        if form == "text":
-            what = "difference of two rankings" if plan.target.versus is not None else "one ranking"
-            if len(of_measure) > 1:
-                what = f"the hardest of {len(of_measure)} contrasts, one sample for all (-o jsonl has each)"
-            title = f"{plan.name}, {what}: {case.workload.pool.n_queries} queries, "
-            title += f"budgets in {case.workload.pool.cost_unit}"
-            output.show_table(plain_plan_rows(plan, **asked), title)
-        output.say_notes(plan.notes(confidence, seconds), before=f"{plan.name}: ")
-
-
-def _hardest(plans: Sequence[MeasurePlan]) -> MeasurePlan:
-    """Return the plan of the contrast whose interval is to be the widest."""
-    return max(plans, key=lambda plan: plan.chosen[0].prospect.half_width())
+        rows = [row for each in plan.questions for row in plan_rows(each, confidence=confidence, seconds=seconds)]
+        output.emit(rows, form, places)
+        output.say_notes(headlines)
+    else:
+        output.show_notes(headlines)
+        title = f"{case.inputs.pool.n_queries} queries, budgets in {case.inputs.pool.cost_unit}"
+        if len(plan.hardest) < len(plan.questions):
+            title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
+        output.show_table(plain_plan_rows(plan, confidence=confidence, seconds=seconds), title)
+    for name, note in plan.notes(confidence):
+        output.say_notes([note], before=f"{name}: ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +28,7 @@ def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = F
     if form == "text":
         _show_sentences(scored, versus)
     if versus:
-        emit([_versus_row(runs, scored.baseline, places) for runs in scored.by_measure], form, places)
+        emit(_versus_rows(scored, places), form, places)
     elif len(scored.by_measure[0]) == 1:
         from activeeval.report.findings import table_of
 
@@ -57,6 +58,8 @@ def _best(findings: Sequence[Finding], baseline: int) -> Finding:
 
 
 def _show_runs(scored: RunTable, form: str, places: int) -> None:
+    from activeeval.report.findings import fitting
+
     alpha, measures = 1 - scored.confidence, scored.by_measure
     blocks = [[_cells(run, runs[scored.baseline].run, alpha, places) for run in runs] for runs in measures]
     if form != "text":
@@ -65,8 +68,15 @@ def _show_runs(scored: RunTable, form: str, places: int) -> None:
     for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
         if k:
             click.echo()
-        names = [{runs[0].scores.measure: run.run} for run in runs]
-        emit([name | row for name, row in zip(names, _telling(cells), strict=True)], form, places)
+        emit(fitting(partial(_named, runs, _telling(cells))), form, places)
+
+
+def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
+    """Return the cells of runs behind their names."""
+    from activeeval.report.findings import short_name
+
+    title = runs[0].scores.measure
+    return [{title: short_name(run.run, longest)} | row for run, row in zip(runs, cells, strict=True)]
 
 
 def _note(scored: RunTable) -> str:
@@ -86,17 +96,27 @@ def _note(scored: RunTable) -> str:
     return " ".join((*note, intervals))
 
 
-def _versus_row(runs: Sequence[RunRow], baseline: int, places: int) -> dict[str, str]:
+def _versus_rows(scored: RunTable, places: int) -> list[dict[str, str]]:
+    from activeeval.report.findings import fitting
+
+    return fitting(lambda longest: [_versus_row(runs, scored.baseline, places, longest) for runs in scored.by_measure])
+
+
+def _versus_row(runs: Sequence[RunRow], baseline: int, places: int, longest: int) -> dict[str, str]:
     """Return what is shown of two runs by one measure."""
     from activeeval.report.findings import short_name, table_of
 
     first, other = runs[1 - baseline], runs[baseline]
     (row,) = table_of([first.finding(other.run)], places)
-    means = {short_name(run.run): f"{run.scores.summary.mean:.{max(places, 0)}f}" for run in (first, other)}
+    means = {short_name(run.run, longest): _rounded(run.scores.summary.mean, places) for run in (first, other)}
     pair = first.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
     shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
     return shown | {"p": row.get("p", "")} | counts
+
+
+def _rounded(mean: float, places: int) -> str:
+    return repr(mean) if places < 0 else f"{mean:.{places}f}"
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:

@@ -10,30 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import drawing, inputs, output
+from activeeval.cli import drawing, inputs, output, people
 from activeeval.cli.answers import show_estimates
+from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
+    from activeeval.judgments.judging import Judging
     from activeeval.tasks.samples import Sample
+    from activeeval.tasks.sheets import SheetPlan
 
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
-_sheet_option = click.option(
-    "--sheet", required=True, metavar="FILE", help="Sheet for the judges: .csv, .tsv, .jsonl or .parquet."
-)
+_sheet_option = click.option("--sheet", required=True, metavar="FILE", help=f"Sheet for the judges: {people.FORMS}.")
 
 
-@click.command()
+@command("Draw what to judge, and write the sheet for the judges")
 @drawing.drawing_options
 @drawing.budget_option
 @_out_option
 @_sheet_option
+@people.people_options
 @drawing.texts_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
-    """Draw what to judge for a budget; no label of the pool is looked at.
+    """Draw what to judge for a budget; no label of the pool is looked at. Judges fill in the sheet that it writes, and
+    `activeeval estimate` reads it with the sample.
 
     One sample answers every measure and question that is named here; what is not named may be out of its reach later.
     Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
@@ -48,33 +51,44 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     of query, rank and doc_id.
 
     \b
-    activeeval sample --run new.run --measure DCG@10 --max-grade 3 --budget 200 --out week1.sample --sheet week1.csv
-    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% --out abc.sample --sheet abc.csv
+    activeeval sample --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200 \\
+        --out week1.sample --sheet week1.csv
+    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% \\
+        --out abc.sample --sheet abc.csv
     """
     from activeeval.tasks.drawing import draw_for
+    from activeeval.tasks.estimate import estimate as estimate_of
 
-    _check_files(out, sheet, force, documents, queries)
+    plan = _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
     with inputs.worded():
         drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
-    case, made = drawn.case, drawn.sample
-    _write(made, out, sheet, documents, queries, whence=f"seed {made.seed}")
-    if case.top_k is None:
-        output.say(f"`{shlex.join(['activeeval', 'estimate', out, sheet])}` reads both")
+    made = drawn.sample
+    _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
+    if made.campaign.planned:
+        output.say(_next_step(made.campaign.judging, out, plan))
     else:
-        asks = f"{shlex.join(['activeeval', 'label', sheet, '--k', str(case.top_k)])} --log JUDGE.log --out JUDGE.csv"
-        output.say(f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes")
+        show_estimates(estimate_of([(out, [])]), "text", places=4)
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
-@click.command("top-up")
+@command("Add to the budget of a sample", "top-up")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--budget", type=inputs.BUDGET, required=True, help=f"What is added. {inputs.BUDGET_HELP}.")
 @_out_option
 @_sheet_option
+@people.people_options
 @drawing.texts_options
 @output.force_option
 def top_up(
-    path: str, budget: Budget, out: str, sheet: str, documents: str | None, queries: str | None, force: bool
+    path: str,
+    budget: Budget,
+    out: str,
+    sheet: str,
+    documents: str | None,
+    queries: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Add to the budget of a sample: the same sample, and more of it.
 
@@ -87,25 +101,27 @@ def top_up(
     """
     from activeeval.tasks.samples import read_sample
 
-    _check_files(out, sheet, force, documents, queries)
+    plan = _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
     before, sample_id = read_sample(path)
     grown = before.topped_up(budget, sample_id)
-    _write(grown, out, sheet, documents, queries, whence=f"topped up from {path}")
-    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.quote(sheet)}"
+    _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
+    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}"
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
-@click.command("sheet")
+@command("Write the sheet of a sample once more", "sheet")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
+@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {people.FORMS}.")
+@people.people_options
 @drawing.texts_options
 @output.force_option
-def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool) -> None:
+def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
     """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
 
-    For a sheet that was lost, or that a killed command did not come to write. Texts are not in the sample: give the
-    same --documents and --queries.
+    For a sheet that was lost, or that a killed command did not come to write. Texts are looked up in the files that
+    they were drawn with, unless --documents and --queries name others; judges and --overlap are to be given again.
 
     \b
     activeeval sheet week1.sample --out week1.csv
@@ -113,42 +129,67 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     from activeeval.cases.texts import texts_of
     from activeeval.tasks.samples import read_sample
 
-    _check_sheet(path, out, force, documents, queries)
+    plan = _plan(out, force, options)
+    _check_sheet(path, plan, documents, queries)
     sample, sample_id = read_sample(path)
     texts, notes = texts_of(sample.pairs, out, documents, queries)
     output.say_notes(notes)
-    sample.write_sheet(out, sample_id, texts)
-    output.say(f"sample {sample_id}: wrote {out} for the judges")
+    sample.write_sheet(plan, sample_id, texts)
+    output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
+    output.say(f"`{shlex.join(['activeeval', 'estimate', path, *plan.paths])}` reads it once it is judged")
 
 
-def _check_files(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    _check_sheet(out, sheet, force, *texts)
+def _next_step(judging: Judging, out: str, plan: SheetPlan) -> str:
+    """Return which commands take the sample and its sheets."""
+    from activeeval.judgments.judging import ByComparisons
+
+    match judging:
+        case ByComparisons(k=k):
+            asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
+            return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
+    reads = "reads both" if len(plan.paths) == 1 else "reads them all"
+    return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}` {reads}"
+
+
+def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
+    """Return where the sheets go and who judges them, by the options that only they have."""
+    names = ("judges", "overlap", "grade_names", "guidelines")
+    return people.planned(sheet, **{name: options.pop(name) for name in names}, force=force)
+
+
+def _listed(plan: SheetPlan) -> str:
+    return ", ".join(plan.paths)
+
+
+def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> None:
+    _check_sheet(out, plan, *texts)
     output.check_new(out, (), force)
 
 
-def _check_sheet(out: str, sheet: str, force: bool, *texts: str | None) -> None:
-    from activeeval.io.suffixes import SUFFIXES
-
-    output.check_new(sheet, SUFFIXES, force)
-    if os.path.realpath(out) == os.path.realpath(sheet):
+def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
+    written = {os.path.realpath(sheet) for sheet in plan.paths}
+    if os.path.realpath(out) in written:
         raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
     for path in filter(None, texts):
         if not os.path.exists(path):  # said before anything is drawn
             raise InputError(f"{path}: no such file")
-        if os.path.realpath(path) in (os.path.realpath(out), os.path.realpath(sheet)):
+        if os.path.realpath(path) in {os.path.realpath(out), *written}:
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
 
 
-def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries: str | None, whence: str) -> None:
+def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str) -> None:
     from activeeval.tasks.drawing import texts_for
 
-    sample_id = sample.write(out, sheet, texts_for(sample, sheet, documents, queries, drawing.say))
-    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {sheet} for the judges")
+    sample_id = sample.write(out, plan, texts_for(sample, plan.path, documents, queries, drawing.say))
+    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
+    if plan.overlap:
+        n = min(plan.overlap, len(sample.pairs))
+        output.say(f"{n} items stand on the sheets of all {len(plan.judges)} judges, the others on one each")
 
 
-@click.command()
+@command("Turn a sample and its judged sheets into estimates")
 @click.argument("path", metavar="SAMPLE")
-@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.argument("sheets", metavar="SHEET...", nargs=-1)
 @drawing.asked_options
 @inputs.policy_option
 @inputs.scope_option("pool")
@@ -158,14 +199,13 @@ def _write(sample: Sample, out: str, sheet: str, documents: str | None, queries:
     type=click.Choice(("t", "skewed", "logit", "group-sequential")),
     default="t",
     help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
-    "group-sequential: valid at the end of every block, for those who look again.",
+    "group-sequential: for those who look again, at the end of a block.",
 )
 @click.option(
     "--by",
     "segments",
     metavar="FILE",
-    help="A row for each segment: a table of query_id and segment, or both a line. The intervals of all segments of a "
-    "question hold at once; segments of too few judged queries are named.",
+    help="A row for each segment: a table of query_id and segment. All intervals of a question hold at once.",
 )
 @inputs.confidence_option
 @output.explain_option
@@ -191,6 +231,7 @@ def estimate(
     round counts by what its budget was planned to add: budgets are set before the first is judged.
 
     \b
+    activeeval estimate week1.sample week1.csv
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
     from activeeval.tasks.estimate import estimate as estimate_of
@@ -214,7 +255,7 @@ def _growing(path: str) -> str:
     return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
 
 
-@click.command()
+@command("Write how likely each query is to be drawn")
 @inputs.pool_options
 @click.option("--measure", default="DCG", help=f"{inputs.MEASURES_HELP}.")
 @drawing.method_option
@@ -230,6 +271,9 @@ def design(
     Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
     (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
     or by the sample), n_items. Costs are in mean items.
+
+    \b
+    activeeval design --run new.run --max-grade 3 --measure DCG@10 --budget 200 --out design.csv
     """
     from activeeval.cases.case import check_fits
     from activeeval.io.suffixes import SUFFIXES

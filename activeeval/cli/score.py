@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, name_option, ties_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
 from activeeval.cli.run_table import show_run_table
@@ -27,7 +28,7 @@ _SMALL = 1 << 16
 .28 s, and numba with the kernels .9 s."""
 
 
-@click.command()
+@command("Score runs against judgments, with intervals")
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
@@ -86,7 +87,8 @@ def score(
     nothing and keeps its rank. All three are counted.
 
     \b
-    activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run -o md
+    activeeval score qrels.txt new.run nDCG@10 AP --versus old.run
+    activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
     """  # fmt: skip
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     if len(paths) == 1 and click.get_current_context().meta.get(IS_ALL) and _are_small(qrels, run):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
+from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
 from activeeval.cli.waiting import progress
 from activeeval.cli.wording import complaint
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from activeeval.tasks.simulate import Panel, Trial
 
 DEFAULT_BUDGETS = ("5%", "10%", "20%")
+_SHORT = 16
+"""Two names of systems leave room for the numbers of a table."""
 _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
-@click.command()
+@command("What each method would have saved on judgments that you have")
 @pool_options
 @click.option("--measure", "measures", multiple=True, default=("DCG",), help=f"{MEASURES_HELP}; repeatable.")
 @click.option(
@@ -42,8 +45,7 @@ _OFTEN = 0.1
     "--interval",
     default="t",
     metavar="KIND",
-    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks). Draws with "
-    "replacement, as of passive, keep t.",
+    help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.rows_options
@@ -78,8 +80,9 @@ def simulate(
     Every item that a measure needs must be judged, or --unjudged irrelevant say that the others are of grade 0.
 
     \b
-    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --measure DCG --budget 500 --budget 1000
-    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 --measure ERR@10
+    activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --budget 500 --budget 1000
+    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 \\
+        --measure ERR@10
     """  # fmt: skip
     from activeeval.cases.case import check_fits
     from activeeval.estimation import find_interval
@@ -93,7 +96,7 @@ def simulate(
     how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
-        target.check_judged(case.workload.grades)
+        target.check_judged(case.inputs.grades)
     if case.is_contest and plot:
         raise InputError("--plot draws one question: give one system or two")
     chosen = {text: methods_of(case, text, methods) for text in dict.fromkeys(measures)}
@@ -107,7 +110,7 @@ def simulate(
             _warn_of_short_intervals(trial.measure, panels[-1].summaries)
     _show(panels, case, form, places)
     if plot:
-        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.workload.pool.cost_unit)
+        plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
         output.say(f"wrote {plot}")
 
 
@@ -115,8 +118,10 @@ def _say_of_draws(case: Case, chosen: dict[str, list[str]], interval: str) -> No
     """Say which methods do not take the interval that is asked for."""
     from activeeval.design.methods import METHODS
 
-    names = dict.fromkeys(name for names in chosen.values() for name in names if METHODS[name].with_replacement)
-    if interval != "t" and not case.is_contest:
+    names = dict.fromkeys(
+        name for names in chosen.values() for name in names if METHODS[name].scheme.interval(interval) != interval
+    )
+    if names and not case.is_contest:
         output.say(f"draws with replacement keep their t intervals: {', '.join(names)}")
 
 
@@ -144,25 +149,45 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 
 
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
-    """Print a table of each measure; of several systems one of all contrasts, and one of what holds at once."""
-    from activeeval.report import at_once_rows, plain_rows
+    """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
+    from activeeval.cases.systems import direction
+    from activeeval.report.simulations import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
         output.emit([row for panel in panels for row in panel.rows()], form, places)
         return
+    pool = case.inputs.pool
     for panel in panels:
-        if not panel.contrasts:
-            what = "difference of two rankings" if case.workload.versus is not None else "one ranking"
-            first, pool = panel.summaries[0], case.workload.pool
-            title = f"{panel.measure}, {what}: {pool.n_queries} queries, truth {first.truth:.4f}"
-            output.show_table(
-                plain_rows(panel.summaries), f"{title}, {first.repetitions} repetitions, budgets in {pool.cost_unit}"
-            )
-            continue
-        n, (_, first_one) = len(panel.contrasts), panel.contrasts[0]
-        rows = [{"contrast": a.title, **row} for a, summaries in panel.contrasts for row in plain_rows(summaries)]
-        output.show_table(
-            rows, f"{panel.measure}, {n} differences by one sample, {first_one[0].repetitions} repetitions"
-        )
+        summaries = panel.summaries or tuple(each for _, of in panel.contrasts for each in of)
+        first = summaries[0]
         if panel.at_once:
-            output.show_table(at_once_rows(panel.at_once), f"{panel.measure}, all {n} at once, 95 %")
+            output.show_text(at_once_sentence(panel.measure, panel.at_once, pool.cost_unit))
+        elif panel.summaries:
+            of = direction(panel.system, panel.versus)
+            output.show_text(simulation_sentence(panel.measure, of, summaries, pool.cost_unit))
+        click.echo()
+        sizes = f"{pool.n_queries:,} queries, {first.repetitions:,} repetitions, budgets in {pool.cost_unit}"
+        _show_rows(panel, f"{sizes}, the truth is {first.truth:.4f}" if panel.summaries else sizes)
+        if nothing := no_spread(summaries):
+            output.show_text(nothing)
+            click.echo()
+    named = dict.fromkeys((panel.measure, panel.definition) for panel in panels)
+    output.show_text(" ".join([LEGEND, *(f"{name} is {text}." for name, text in named if name != text)]))
+
+
+def _show_rows(panel: Panel, title: str) -> None:
+    """Print the tables of a measure, each within the width of a page unless --wide is given."""
+    from activeeval.report.findings import short_name
+    from activeeval.report.simulations import at_once_rows, brief_rows, fitted, plain_rows
+
+    rows_of = plain_rows if output.is_asked("wide") else brief_rows
+    rows = rows_of(panel.summaries) if panel.summaries else []
+    for asked, summaries in panel.contrasts:
+        names = " − ".join(short_name(name, _SHORT) for name in (asked.system, asked.versus) if name)
+        rows += [{"difference": names, **row} for row in rows_of(summaries)]
+    shown, left_out = (rows, []) if output.is_asked("wide") else fitted(rows, output.WIDTH)
+    output.show_table(shown, title)
+    if left_out:
+        output.show_text(f"--wide shows more: {', '.join(left_out)}.")
+    if panel.at_once:
+        output.show_table(at_once_rows(panel.at_once), f"all {len(panel.contrasts)} differences at once, 95 %")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import click
-
+from activeeval.cli.help import command
 from activeeval.cli.output import say
 from activeeval.cli.waiting import progress
 
 
-@click.command("warm-up")
+@command("Compile everything now, so that no later command waits for it", "warm-up")
 def warm_up() -> None:
     """Compile everything now, so that no later call waits for it: for images and for the first morning.
 
     What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
+
+    \b
+    activeeval warm-up
     """
     from activeeval.design.methods import METHODS
+    from activeeval.kernels.first_use import WATCHERS
     from activeeval.tasks.warm_up import warm_up as compile_all
 
+    WATCHERS.clear()  # who calls this knows
     with progress(len(METHODS), "compiling") as advance:
         compile_all(advance)
     say("everything is compiled")

@@ -80,7 +80,7 @@ class DesignInput:
     def planned(self, query_probs: Floats) -> Floats:
         """Return how uncertain each target's own design would leave it, shape (n_targets,).
 
-        Σ λ p sqrt(V/λ): the root of its variance at a cost of 1, without clipping.
+        Σ λ p sqrt(V/λ): the square root of its variance at a cost of 1, without clipping.
         """
         ratios = [self.stage.pooled(self.places, variances) for variances in self.target_variances]
         return np.array([math.fsum(weighed(self.places, of_target, query_probs)[0].tolist()) for of_target in ratios])

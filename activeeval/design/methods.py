@@ -68,7 +68,12 @@ class Method:
     @property
     def with_replacement(self) -> bool:
         """Whether queries are drawn with replacement."""
-        return issubclass(self.scheme, Replacement)
+        return self.scheme.is_with_replacement
+
+    @property
+    def estimator(self) -> str:
+        """The name of the estimator that reads its samples."""
+        return self.scheme.estimator(is_fitted=self.is_fitted)
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
@@ -333,19 +338,29 @@ METHODS = {
 }
 
 
-def default_method(measure: Measure) -> Method:
-    """Return the most precise method for a measure among those that a bad grade model cannot spoil."""
-    return METHODS[next(stage.name for stage in (ITEMS, DEPTH, WHOLE) if stage.fits(measure))]
+def default_method(*measures: Measure) -> Method:
+    """Return the most precise method for a measure among those that a bad grade model cannot spoil.
+
+    Of several measures that have different ones, one that answers them all.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, ERR
+    >>> default_method(DCG()).name, default_method(DCG(), ERR(3)).name
+    ('items', 'depth')
+    """
+    names = {next(stage.name for stage in (ITEMS, DEPTH, WHOLE) if stage.fits(measure)) for measure in measures}
+    return METHODS[names.pop() if len(names) == 1 else DEPTH.name]
 
 
-def fitting_methods(measure: Measure) -> list[str]:
-    """Return the names of all methods that can estimate a measure."""
-    return [name for name, method in METHODS.items() if method.fits(measure)]
+def fitting_methods(*measures: Measure) -> list[str]:
+    """Return the names of all methods that can estimate a measure, or every one of several."""
+    return [name for name, method in METHODS.items() if all(map(method.fits, measures))]
 
 
-def robust_methods(measure: Measure) -> list[str]:
-    """Return the names of the methods for a measure that a bad model cannot spoil: by levels, with a fit."""
-    return [name for name in fitting_methods(measure) if METHODS[name].is_fitted]
+def robust_methods(*measures: Measure) -> list[str]:
+    """Return the names of the methods for measures that a bad model cannot spoil: by levels, with a fit."""
+    return [name for name in fitting_methods(*measures) if METHODS[name].is_fitted]
 
 
 def find_method(name: str) -> Method:

@@ -213,18 +213,18 @@ class Places:
     overheads: Floats
 
     @classmethod
-    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, worth: Floats | None = None) -> Places:
-        """Return the places of items, wanted ones first, the worthier the earlier where a worth is given.
+    def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None) -> Places:
+        """Return the places of items, wanted ones first, those of a higher priority the earlier.
 
         Parameters
         ----------
         wanted : ndarray of bool, shape (n_items,)
-        worth : ndarray, shape (n_places,), optional
+        priority : ndarray, shape (n_places,), optional
             By default places keep their order.
         """
         owners = np.repeat(np.arange(pool.n_queries), np.diff(offsets))
-        worthless = np.zeros(items.size) if worth is None else -worth
-        order = np.lexsort((worthless, ~wanted[items], owners))
+        last = np.zeros(items.size) if priority is None else -priority
+        order = np.lexsort((last, ~wanted[items], owners))
         matters = wanted[items[order]]
         has_any = np.bincount(owners, matters, minlength=pool.n_queries) > 0
         return cls(

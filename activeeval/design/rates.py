@@ -31,7 +31,7 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     query_probs : array of float, shape (n_queries,)
         p(x).
     spread : array of float, shape (n_queries,)
-        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its root counts as at least a millionth of the
+        E[(L − R_θ)² | x; θ] or E[(δ − Δ_θ)² | x; θ]. Its square root counts as at least a millionth of the
         largest, so that rounding excludes nobody; where all are 0, q ∝ p / sqrt(λ). A model that is
         sure of a query (as of equal lists where Δ_θ is near 0) leaves it a tiny q and a huge weight:
         `defended` bounds it.
@@ -48,10 +48,10 @@ def optimal_sampling_probs(query_probs: ArrayLike, spread: ArrayLike, costs: Arr
     >>> optimal_sampling_probs([0.5, 0.5], [4.0, 1.0], [1.0, 1.0]).round(3)
     array([0.667, 0.333])
     """
-    root = np.sqrt(np.asarray(spread, dtype=np.float64))
-    largest = root.max()
-    root = np.maximum(root, LEAST_RATE * largest) if largest > 0 else np.ones_like(root)
-    density = np.asarray(query_probs, dtype=np.float64) * root / np.sqrt(np.asarray(costs, dtype=np.float64))
+    deviation = np.sqrt(np.asarray(spread, dtype=np.float64))
+    largest = deviation.max()
+    deviation = np.maximum(deviation, LEAST_RATE * largest) if largest > 0 else np.ones_like(deviation)
+    density = np.asarray(query_probs, dtype=np.float64) * deviation / np.sqrt(np.asarray(costs, dtype=np.float64))
     return np.asarray(density / density.sum())
 
 
@@ -87,7 +87,7 @@ class Variances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Roots of variance over cost, pooled, of queries and wanted places."""
+    """Square roots of variance over cost, pooled, of queries and wanted places."""
 
     of_query: Floats
     of_open: Floats
@@ -152,7 +152,7 @@ def pooled(places: Places, variances: Variances, *, is_nested: bool, least_share
 
 
 def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats, Floats]:
-    """Return Σ cost p root and Σ cost p of every query and its wanted places, shape (n_queries,) each."""
+    """Return Σ cost p rate and Σ cost p of every query and its wanted places, shape (n_queries,) each."""
     owners, n = places.open_queries, query_probs.size
     top = np.bincount(owners, places.open_costs * ratios.of_open, minlength=n) + places.overheads * ratios.of_query
     bottom = np.bincount(owners, places.open_costs, minlength=n) + places.overheads
@@ -162,17 +162,17 @@ def weighed(places: Places, ratios: Ratios, query_probs: Floats) -> tuple[Floats
 def variance_left(
     places: Places, variances: Variances, ratios: Ratios, query_probs: Floats, *, is_nested: bool
 ) -> float:
-    """Return the variance that rates leave where none is clipped: Σ p V / root over queries and wanted places."""
+    """Return the variance that rates leave where none is clipped: Σ p V / rate over queries and wanted places."""
     owners = places.open_queries
     of_query = of_stage(places, variances, is_nested=is_nested)
     left = 0.0
-    for v, root, p in (
+    for v, rate, p in (
         (of_query, ratios.of_query, query_probs),
         (variances.of_open, ratios.of_open, query_probs[owners]),
     ):
         varies = v > 0
         if varies.any():
-            left += float((p * v)[varies] @ (1 / np.maximum(root[varies], LEAST_RATE * root.max())))
+            left += float((p * v)[varies] @ (1 / np.maximum(rate[varies], LEAST_RATE * rate.max())))
     return left
 
 
@@ -190,9 +190,9 @@ class RateSums:
     cost : float
         Of judging everything that is wanted.
     top, bottom : float
-        Σ cost p root and Σ cost p over all that is wanted; their ratio is the mean root.
+        Σ cost p rate and Σ cost p over all that is wanted; their ratio is the mean rate.
     largest : float
-        Largest root of a query; 0 where nothing varies, all roots then count as equal.
+        Largest rate of a query; 0 where nothing varies, all rates then count as equal.
     """
 
     weight: float
@@ -231,8 +231,8 @@ class RateSums:
         return self.item_costs / self.n_items
 
     @property
-    def mean_root(self) -> float:
-        """The mean root of all that is wanted, weighed by cost and p; 0 where nothing is wanted."""
+    def mean_rate(self) -> float:
+        """The mean rate of all that is wanted, weighed by cost and p; 0 where nothing is wanted."""
         return self.top / self.bottom if self.bottom > 0 else 0.0
 
 
@@ -248,16 +248,16 @@ def order_of(
     sums : RateSums
         Over the whole pool.
     share : float
-        Least root of a query, and of items that come on their own, as a share of the mean one.
+        Least rate of a query, and of items that come on their own, as a share of the mean one.
     """
     of_query, of_open, largest = rates.ratios.of_query, rates.ratios.of_open, sums.largest
     owners = places.open_queries
     if largest == 0:
         of_query, of_open, largest = np.ones_like(of_query), np.ones_like(of_open), 1.0
-    floor = max(share * sums.mean_root, LEAST_RATE * largest)
+    floor = max(share * sums.mean_rate, LEAST_RATE * largest)
     of_query = np.maximum(of_query, floor)
     least = rates.least_shares * of_query[owners]
-    if not is_nested:  # with little overhead a query's root is high: its best item says what an item deserves
+    if not is_nested:  # with little overhead a query's rate is high: its best item says what an item deserves
         best = np.zeros_like(of_query)
         np.maximum.at(best, owners, of_open)
         least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
@@ -267,6 +267,6 @@ def order_of(
     if is_nested:
         has_any = np.diff(places.open_offsets) > 0
         of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]
-    # costs of places are as they came: roots are per mean item, whatever their unit
+    # costs of places are as they came: rates are per mean item, whatever their unit
     scale = math.sqrt(sums.unit) if rates.weighs_costs and sums.largest > 0 else 1.0
     return places.order(query_probs, scale * of_query, scale * of_open, sums.unit, is_nested=is_nested)

@@ -163,6 +163,9 @@ class Replacement(Scheme):
 
     sampling_probs: Floats
     draws: ReplacementDraws | None = None
+    title: ClassVar[str] = "with replacement"
+    is_with_replacement: ClassVar[bool] = True
+    answers_several: ClassVar[bool] = False
     can_be_topped_up: ClassVar[bool] = False
     is_planned: ClassVar[bool] = False
     takes_known: ClassVar[bool] = False
@@ -214,6 +217,11 @@ class Replacement(Scheme):
         return design_input.draw_columns
 
     @classmethod
+    def estimator(cls, *, is_fitted: bool) -> str:
+        """Return the ratio, of every method."""
+        return "ratio"
+
+    @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
         """Return targets one by one: each has a sample of its own."""
         return [[target] for target in targets]
@@ -254,6 +262,10 @@ class Replacement(Scheme):
         """Return q of every query, and that of the query of every place."""
         return self.sampling_probs, self.sampling_probs[order.place_queries]
 
+    def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
+        """Return the probability with which the query of each place is in one draw or more of a selection."""
+        return (1 - (1 - self.sampling_probs) ** selection.queries.size)[order.place_queries]
+
     def mean_size(self, query_probs: Floats) -> float:
         """Return the queries of one draw."""
         return 1.0
@@ -279,10 +291,12 @@ class Replacement(Scheme):
         """Return the query of each draw."""
         return selection.queries
 
-    def interval(self, kind: str) -> str:
+    @classmethod
+    def interval(cls, kind: str) -> str:
         """Return the t interval, the only one that draws are replayed for."""
         return "t"
 
-    def on_average(self, expected: bool) -> bool:
+    @classmethod
+    def on_average(cls, expected: bool) -> bool:
         """Return what is asked for."""
         return expected

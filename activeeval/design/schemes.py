@@ -64,6 +64,12 @@ class Scheme(Protocol):
 
     Attributes
     ----------
+    title : str
+        What it is called.
+    is_with_replacement : bool
+        Whether a query may be drawn again.
+    answers_several : bool
+        Whether one sample answers several questions.
     can_be_topped_up : bool
         Whether a larger budget's sample holds a smaller one's.
     is_planned : bool
@@ -72,6 +78,9 @@ class Scheme(Protocol):
         Whether it takes notice of grades that are known beforehand.
     """
 
+    title: ClassVar[str] = "levels"
+    is_with_replacement: ClassVar[bool] = False
+    answers_several: ClassVar[bool] = True
     can_be_topped_up: ClassVar[bool] = True
     is_planned: ClassVar[bool] = True
     takes_known: ClassVar[bool] = True
@@ -109,6 +118,11 @@ class Scheme(Protocol):
         return ()
 
     @classmethod
+    def estimator(cls, *, is_fitted: bool) -> str:
+        """Return the name of the estimator of a method, fitted to what was judged or not."""
+        return "regression" if is_fitted else "difference"
+
+    @classmethod
     def questions(cls, targets: Sequence[Target]) -> list[Sequence[Target]]:
         """Return which targets one sample answers together."""
         return [targets]
@@ -138,6 +152,10 @@ class Scheme(Protocol):
     def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
         """Return the probabilities of `Design.inclusion_probs` at a budget."""
 
+    def item_probs(self, order: Order, selection: Selection, level: float) -> Floats:
+        """Return the probability with which each place's item is among what is below a level, shape (n_places,)."""
+        return order.inclusion_probs(level)[1]
+
     def mean_size(self, query_probs: Floats) -> float:
         """Return how many queries to expect where they come with probabilities π (n_queries,), or in one draw."""
 
@@ -150,11 +168,13 @@ class Scheme(Protocol):
 
     # Of a simulation
 
-    def interval(self, kind: str) -> str:
+    @classmethod
+    def interval(cls, kind: str) -> str:
         """Return the name of the kind of interval that repetitions have where this one is asked for."""
         return kind
 
-    def on_average(self, expected: bool) -> bool:
+    @classmethod
+    def on_average(cls, expected: bool) -> bool:
         """Return whether repetitions meet a budget on average where that is asked for."""
         return False
 

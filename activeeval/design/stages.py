@@ -85,13 +85,13 @@ class Stage(Protocol):
         """Return the reading of a target on an order, or refuse where it does not reach."""
 
 
-def wanted_places(targets: Sequence[Target], known: Ints, worth: Floats | None = None) -> Places:
+def wanted_places(targets: Sequence[Target], known: Ints, priority: Floats | None = None) -> Places:
     """Return the places of all that targets need; wanted are unknown labels that can change a target's value."""
     offsets, items = common_lists(targets)
     wanted = np.zeros(known.size, dtype=np.bool_)
     for target in targets:
         wanted |= target.matters
-    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), worth)
+    return Places.of(targets[0].pool, offsets, items, wanted & (known < 0), priority)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +240,8 @@ class Items:
         for target in targets:
             self._check(target)
         _, items = common_lists(targets)
-        worth = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
-        return wanted_places(targets, known, worth)
+        priority = np.sum([_item_variances(target, beliefs, items) for target in targets], axis=0)
+        return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
         """Return the variance of each query's value and what each item adds to it.

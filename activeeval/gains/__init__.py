@@ -9,8 +9,8 @@ measures prefer the same of two lists, `summarize_pairs` what pairs can teach.
 from activeeval.gains.asking import SimpleMargin
 from activeeval.gains.cautions import UndeterminedWarning
 from activeeval.gains.coherence import CoherenceReport, coherence, random_judged_pairs, random_list_pairs
-from activeeval.gains.fields import gains_fields
 from activeeval.gains.intervals import GainIntervals, gain_intervals
+from activeeval.gains.learned import LearnedGains
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import PairSummary, open_pairs, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
@@ -22,6 +22,7 @@ __all__ = [
     "CoherenceReport",
     "GainDiscountLearner",
     "GainIntervals",
+    "LearnedGains",
     "ListSource",
     "PairSummary",
     "PreferenceData",
@@ -32,7 +33,6 @@ __all__ = [
     "bootstrap_gains",
     "coherence",
     "gain_intervals",
-    "gains_fields",
     "load_pairs",
     "load_preferences",
     "open_pairs",

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.likelihood import ROOM, Likelihood
 from activeeval.gains.pair_summary import open_pairs
 from activeeval.gains.pairs import PreferenceData
+from activeeval.results import Caution
 from activeeval.types import Bools, Floats, Ints
 
 # By how much the limit exceeds the quantile of χ² with one degree of freedom, which holds for very many preferences
@@ -58,7 +58,7 @@ class GainIntervals:
     unit : str
         What was taken as drawn independently: ``"queries"`` or ``"pairs"``.
     n_units : int
-    cautions : tuple of str
+    cautions : tuple of Caution
     """
 
     gains: Floats
@@ -68,7 +68,7 @@ class GainIntervals:
     n_telling: int
     unit: str
     n_units: int
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
 
 
 def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidence: float = 0.95) -> GainIntervals:
@@ -108,7 +108,7 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     readout = learner.read_out()
     learned = np.concatenate((readout.discounts, readout.relative_gains[1:]))
     n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
-    few = [f"{n_units} {unit} make rough intervals"] if n_units < _FEW_UNITS else []
+    few = [Caution("careful", "rough intervals", {"n": n_units, "unit": unit})] if n_units < _FEW_UNITS else []
     whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])
     discounts, gains = np.split(whole, [likelihood.n_ranks], axis=1)
     return GainIntervals(
@@ -184,18 +184,15 @@ def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Float
     return np.asarray(np.maximum((sums**2).sum(axis=0) / np.where(alone > 0, alone, 1.0), 1.0))
 
 
-def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> tuple[str, ...]:
-    names = [f"rank {k}" for k in range(1, n_ranks + 1)] + [f"grade {y}" for y in range(1, low.size - n_ranks + 1)]
+def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> list[Caution]:
+    def places(chosen: Bools) -> dict[str, tuple[int, ...]]:
+        ranks, grades = (tuple((np.flatnonzero(part) + 1).tolist()) for part in np.split(chosen, [n_ranks]))
+        return {"ranks": ranks, "grades": grades}
 
-    def named(chosen: NDArray[np.bool_]) -> str:
-        return ", ".join(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)
-
-    sentences = []
+    known = []
     if np.any(wide := high - low > _WIDE):
-        sentences.append(f"{confidence:.0%} intervals wider than {_WIDE:g}, too few preferences tell of {named(wide)}")
+        size = {"confidence": confidence, "width": _WIDE}
+        known.append(Caution("careful", "wide intervals", {**size, **places(wide)}))
     if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
-        sentences.append(
-            f"the penalty puts what was learned of {named(pulled)} where the preferences alone would not: "
-            "the intervals are stretched to hold it"
-        )
-    return tuple(sentences)
+        known.append(Caution("careful", "pulled by the penalty", places(pulled)))
+    return known

@@ -72,7 +72,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         What the pairs are like.
     n_violated_ : int
         Preferences that the weights do not order rightly.
-    cautions_ : tuple of str
+    cautions_ : tuple of Caution
         What the pairs cannot tell; `fit` warns of it too (`UndeterminedWarning`).
     n_ranks_, n_levels_ : int
 
@@ -142,12 +142,12 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         self.weights_ = anchored(program.solve(self.C_))
         self.pair_summary_ = summarize_pairs(data)
         self.n_violated_ = int((~self._is_right(data)).sum())
-        sentences = [] if chosen is None else of_choice(chosen, self.pair_summary_)
+        known = [] if chosen is None else of_choice(chosen, self.pair_summary_)
         if not data.documents:
-            sentences += cautions(data, self.pair_summary_, self.weights_, self.shape, self.C_ties_ > 0)
-        self.cautions_ = tuple(sentences)
+            known += cautions(data, self.pair_summary_, self.weights_, self.shape, self.C_ties_ > 0)
+        self.cautions_ = tuple(known)
         for caution in self.cautions_:
-            warnings.warn(caution, UndeterminedWarning, stacklevel=2)
+            warnings.warn(UndeterminedWarning(caution), stacklevel=2)
         return self
 
     def program(self, data: PreferenceData) -> Program:

@@ -86,7 +86,7 @@ def tune_grade_model(
     return tuned
 
 
-def _candidates(grid: Grid) -> list[dict[str, Any]]:
+def _candidates(grid: Grid) -> list[dict[str, object]]:
     candidates = list(ParameterGrid(grid))
     if not candidates:
         raise InputError("the grid holds no candidate")

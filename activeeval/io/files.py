@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.suffixes import PathLike as PathLike  # for the rooms that take paths
+from activeeval.io.suffixes import bare_suffix
 from activeeval.kernels.text import bytes as texts
 from activeeval.kernels.text import numbers as text_numbers
 from activeeval.pool.checks import told_too_long
@@ -240,10 +241,18 @@ def _check_text(path: PathLike, data: Bytes) -> int:
             str(data.data, "utf-8")
         except UnicodeDecodeError as problem:
             wrong = data[problem.start : problem.end].tobytes()
-            raise FormatError(
-                os.fspath(path), line_of(data, problem.start), f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text"
-            ) from None
+            expected = f"the bytes {wrong!r} are not UTF-8, expected UTF-8 text{_saved_anew(path, data, problem.start)}"
+            raise FormatError(os.fspath(path), line_of(data, problem.start), expected) from None
     return int(n_newlines)
+
+
+def _saved_anew(path: PathLike, data: Bytes, place: int) -> str:
+    """Return how a table comes to UTF-8, which a spreadsheet has saved as Windows does: the end of a message."""
+    if bare_suffix(path) not in (".csv", ".tsv"):
+        return ""
+    letters = data[max(place - 20, 0) : place + 20].tobytes().decode("cp1252", "replace")
+    line = next((part for part in letters.splitlines() if any(letter > "\x7f" for letter in part)), "")
+    return f": {shown(line)} reads as Windows-1252; save the sheet as CSV UTF-8"
 
 
 def _is_utf8(data: Bytes) -> bool:

@@ -22,8 +22,8 @@ def parse_json(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held: dict[str, Any] = {}
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    held: dict[str, object] = {}
     for key, value in pairs:
         if key in held:
             raise ValueError(f"the key {key!r:.60} is there twice")

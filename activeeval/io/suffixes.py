@@ -10,7 +10,9 @@ PathLike = str | os.PathLike[str]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 """Tables that are written and read."""
 SPREADSHEETS = (".xlsx", ".ods")
-"""Tables that are only read."""
+"""Tables that are only read, but for the sheets that go to judges."""
+SHEETS = (*SUFFIXES, ".xlsx")
+"""What judges get."""
 TABLES = (*SUFFIXES, *SPREADSHEETS)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 from activeeval.judgments.log import ANSWERS, REOPENED, Event
 
@@ -104,6 +105,13 @@ class State:
     active_ms: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     ended: str = ""
+
+    @classmethod
+    def of(cls, events: Iterable[Event], *, judges_per_item: int = 1, lease_s: int = 0) -> Self:
+        """Return what a log comes to."""
+        state = cls(judges_per_item=judges_per_item, lease_s=lease_s)
+        state.apply_all(events)
+        return state
 
     def apply(self, event: Event) -> Place | None:
         """Take an event in; return the place of which another judgment stands now, if there is one."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -16,11 +15,8 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError, shown
 from activeeval.judgments.judgment import (
-    BAD,
     GRADE,
     KINDS,
-    PREFERENCE,
-    TRUTH,
     UNJUDGED,
     Judge,
     Judgment,
@@ -30,7 +26,6 @@ from activeeval.types import Bools, Bytes, Floats, Ints
 
 if TYPE_CHECKING:
     from activeeval.io.comparisons import Comparison, Truth
-    from activeeval.io.loading import Probabilities
     from activeeval.io.text.trec import Qrels
     from activeeval.judgments.agreement import Agreements
     from activeeval.judgments.coded import Grades, Relations
@@ -229,7 +224,9 @@ class Judgments:
 
     def graded_pairs(self, policy: str = "median") -> dict[Pair, int]:
         """Return `labels` by query and item, without those that have no grade."""
-        queries, items, grades = self.of_people()._label_columns(policy)
+        from activeeval.judgments.counting import label_columns
+
+        queries, items, grades = label_columns(self.of_people(), policy)
         rows = zip(queries.tolist(), items.tolist(), grades.tolist(), strict=True)
         return {(query, item): grade for query, item, grade in rows if grade >= 0}
 
@@ -251,46 +248,10 @@ class Judgments:
         return self.where((self.kind_of == GRADE) & is_of_people)
 
     def _resolved(self, policy: str) -> Any:
-        if policy == "mean-gain":
-            return self._distributions()
         from activeeval.io.text.trec import Qrels
+        from activeeval.judgments.counting import distributions, label_columns
 
-        return Qrels(*self._label_columns(policy), self.source)
-
-    def _label_columns(self, policy: str) -> tuple[Texts, Texts, Ints]:
-        if not self.is_of_grades:
-            self.refuse("grades")
-        if self.is_distinct and self.kinds is None:
-            return self.query_ids, self.item_ids, self.values
-        from activeeval.judgments.policies import one_grade
-
-        by_pair = self._by_pair(policy)
-        grades = [one_grade(sorted(y for y in by_judge.values() if y >= 0), policy) for by_judge in by_pair.values()]
-        queries, items = (Texts.from_list([pair[side] for pair in by_pair]) for side in range(2))
-        return queries, items, np.array(grades, dtype=np.int64)
-
-    def _by_pair(self, policy: str) -> dict[Pair, dict[str, int]]:
-        """Return the grades of each item by judge."""
-        from activeeval.judgments.policies import add_grade
-
-        rows = np.flatnonzero(self.kind_of == GRADE)
-        columns = (self.query_ids[rows], self.item_ids[rows], self.values[rows], self.judge_of[rows], rows)
-        by_pair: dict[Pair, dict[str, int]] = {}
-        for query, item, grade, judge, row in zip(*(column.tolist() for column in columns), strict=True):
-            place = f"{self.place(row)}: document {shown(item)} of query {shown(query)}"
-            add_grade(by_pair.setdefault((query, item), {}), self.judges[judge].name, grade, place, policy)
-        return by_pair
-
-    def _distributions(self) -> Probabilities:
-        from activeeval.io.loading import Probabilities
-
-        held = {pair: list(by_judge.values()) for pair, by_judge in self._by_pair("mean-gain").items()}
-        held = {pair: grades for pair, grades in held.items() if min(grades) >= 0}
-        probs = np.zeros((len(held), 1 + max((max(grades) for grades in held.values()), default=0)))
-        for row, grades in enumerate(held.values()):
-            np.add.at(probs[row], grades, 1 / len(grades))
-        queries, items = (Texts.from_list([pair[side] for pair in held]) for side in range(2))
-        return Probabilities(queries, items, probs, self.source)
+        return distributions(self) if policy == "mean-gain" else Qrels(*label_columns(self, policy), self.source)
 
     def truths(self) -> dict[str, Truth]:
         """Return the top-k truth of each query.
@@ -311,20 +272,14 @@ class Judgments:
 
     def truths_by_judge(self) -> dict[tuple[Judge, str], Truth]:
         """Return the truth of each judge and query; none of other judgments."""
-        from activeeval.io.comparisons import Truth
+        from activeeval.judgments.counting import truths_by_judge
 
-        ranked: dict[tuple[Judge, str], dict[int, list[str]]] = {}
-        for query, doc, rank, judge in self.where(self.kind_of == TRUTH)._rows():
-            ranked.setdefault((self.judges[judge], query), {}).setdefault(rank, []).append(doc)
-        return {
-            key: Truth.of(
-                (by_rank[rank] for rank in sorted(by_rank) if rank > 0), by_rank.get(0, ()), by_rank.get(BAD, ())
-            )
-            for key, by_rank in ranked.items()
-        }
+        return truths_by_judge(self)
 
-    def _rows(self) -> Iterator[tuple[str, str, int, int]]:
-        columns = (self.query_ids, self.item_ids, self.values, self.judge_of)
+    def rows_of(self, kind: int) -> Iterator[tuple[int, str, str, int, int]]:
+        """Yield place, query, item, value and judge's number of the judgments of a kind, by its place in `KINDS`."""
+        rows = np.flatnonzero(self.kind_of == kind)
+        columns = (rows, self.query_ids[rows], self.item_ids[rows], self.values[rows], self.judge_of[rows])
         yield from zip(*(column.tolist() for column in columns), strict=True)
 
     def comparisons(self) -> list[Comparison]:
@@ -345,27 +300,16 @@ class Judgments:
 
     def placed_comparisons(self) -> Iterator[tuple[str, Comparison]]:
         """Yield the place and the pair of each of `comparisons`."""
-        from activeeval.io.comparisons import Comparison
+        from activeeval.judgments.counting import placed_comparisons
 
-        truths = self.truths_by_judge()
-        compared = self.where(self.kind_of == PREFERENCE)
-        for row, (query, better, value, number) in enumerate(compared._rows()):
-            if (self.judges[number], query) not in truths and compared.others is not None:
-                pair = Comparison(query, better, compared.others[row], value == 0, self.judges[number].name)
-                yield compared.place(row), pair
-        for (judge, query), truth in truths.items():
-            last = len(truth.top) + 1
-            placed = [*truth.ranked, *((last, doc) for doc in (*truth.below, *truth.bad))]
-            for (rank, doc), (other_rank, other) in combinations(placed, 2):
-                where = f"{self.source}: query {shown(query)}"
-                yield where, Comparison(query, doc, other, rank == other_rank, judge.name)
+        return placed_comparisons(self)
 
     def coded_grades(self) -> Grades:
         """Return the grades by judge and item, as numbers; raises InputError where a judge gives an item two."""
         from activeeval.judgments.coded import Grades
 
-        graded = self.where((self.kind_of == GRADE) & (self.values >= 0))
-        return Grades.of((self.judges[who].name, query, item, value) for query, item, value, who in graded._rows())
+        graded = (row for row in self.rows_of(GRADE) if row[3] >= 0)
+        return Grades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
 
     def coded_relations(self) -> Relations:
         """Return which item of each pair judges prefer, as numbers; raises InputError where a judge says two things."""

@@ -11,6 +11,8 @@ from functools import wraps
 
 import numpy as np
 
+from activeeval.kernels.first_use import say_first_use
+
 # an entry for callers in C, which nobody is, would take a tenth of the time that compiling takes
 _OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 _SAID = []
@@ -26,7 +28,7 @@ def jit(function):
     compiled = numba.njit(**_OPTIONS)(function)
     kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
     if kept is not None:
-        kept.load_overload = _or_nothing(kept.load_overload, kept.cache_path)
+        kept.load_overload = _watched(_or_nothing(kept.load_overload, kept.cache_path))
         kept.save_overload = _or_nothing(kept.save_overload, kept.cache_path)
     return compiled
 
@@ -34,6 +36,19 @@ def jit(function):
 def leave_to_python() -> None:
     """Have Python run what this room defines from now on, for the rest of the process: the same code, not compiled."""
     _LEFT_TO_PYTHON.append(True)
+
+
+def _watched(load):
+    """Return how kept code is loaded, with word to who watches where there is none: it is compiled next."""
+
+    @wraps(load)
+    def watched(*arguments):
+        code = load(*arguments)
+        if code is None:
+            say_first_use()
+        return code
+
+    return watched
 
 
 def _or_nothing(step, folder):

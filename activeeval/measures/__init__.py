@@ -6,7 +6,7 @@ from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, lea
 from activeeval.measures.parsing import parse_measure
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.target import Measure, SampledMeasure, Target, called, check_sampled, shown_name
-from activeeval.measures.top_k import judged_k, kERR, kNDCG, top_k_grades
+from activeeval.measures.top_k import kERR, kNDCG, top_k_grades
 
 __all__ = [
     "AP",
@@ -28,7 +28,6 @@ __all__ = [
     "Target",
     "called",
     "check_sampled",
-    "judged_k",
     "kERR",
     "kNDCG",
     "least_relevant",

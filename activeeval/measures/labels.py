@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -126,4 +126,4 @@ def checked_labels(pool: QueryPool, labels: LabelsLike, max_grade: int | None) -
             place = pool.place(int(soft.items[bad]))
             raise InputError(f"grade {tops[bad]} of {place} is above the measure's largest, {max_grade}")
         n_grades = max(n_grades, int(tops.max()) + 1)
-    return SoftLabels(grades, soft.items, soft.weights), n_grades
+    return replace(soft, grades=grades), n_grades

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from activeeval.checks import LARGEST_GRADE
@@ -59,6 +60,24 @@ _SPELLINGS = {
     "kerr": ("kERR", {}),
 }
 _LONGEST_CUTOFF = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parameters:
+    """Parameters of measures as a text gives them, each of whatever type it may be: the measures check what they take.
+
+    Names are those of the texts. Which of them a measure has is in `_PARAMETERS`.
+    """
+
+    gains: Any = None
+    dcg: Any = None
+    discounts: Any = log_discount
+    max_rel: Any = None
+    p: Any = 0.8
+    rel: Any = 1
+    k: Any = 10
+
+
 _TEXT = re.compile(r"\s*(?P<name>[A-Za-z][A-Za-z_]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<cutoff>\S+))?\s*")
 # A point is for trec_eval's own names alone: in rbp.95 it is that of a decimal fraction.
 _TREC_CUTOFF = re.compile(r"(?P<name>[A-Za-z_]+?(?=_)|P|recall|success|ndcg_cut|map_cut)[_.](?P<cutoff>\d+)")
@@ -102,7 +121,7 @@ def parse_measure(text: str) -> Measure:
         raise InputError(
             f"unknown measure {text!r:.100}; {meant}known: {', '.join(_PARAMETERS)}, as nDCG@10 or ERR(max_rel=4)@20"
         )
-    parameters = preset | _parameters(text, inside, _PARAMETERS[name])
+    parameters = _parameters(text, inside, _PARAMETERS[name], preset)
     try:
         return _BUILDERS[name](parameters, _cutoff(text, cutoff_text))
     except InputError as problem:
@@ -120,7 +139,8 @@ def _split(text: str) -> tuple[str, str, str | None]:
     )
 
 
-def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any]:
+def _parameters(text: str, inside: str, known: tuple[str, ...], preset: dict[str, str]) -> _Parameters:
+    """Return the parameters of a text, and those that its spelling of the name stands for."""
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -133,7 +153,7 @@ def _parameters(text: str, inside: str, known: tuple[str, ...]) -> dict[str, Any
         if key not in known:
             choices = f"{did_you_mean(key, known)}known: {', '.join(known)}" if known else "it takes none"
             raise InputError(f"measure {text!r:.100}: unknown parameter {key!r}; {choices}")
-    return parameters
+    return _Parameters(**preset | parameters)
 
 
 def _cutoff(text: str, cutoff: str | None) -> int | None:
@@ -144,11 +164,11 @@ def _cutoff(text: str, cutoff: str | None) -> int | None:
     return int(cutoff)
 
 
-def _gains(parameters: Mapping[str, Any]) -> Any:
+def _gains(parameters: _Parameters) -> Any:
     """Return gains from ``gains={grade: gain}`` or ``dcg='log2' | 'exp-log2'``; None where neither is given."""
-    gains = parameters.get("gains")
+    gains, formulation = parameters.gains, parameters.dcg
     if gains is not None:
-        if "dcg" in parameters:
+        if formulation is not None:
             raise InputError("give gains or dcg, not both")
         is_scale = isinstance(gains, dict) and all(type(grade) is int for grade in gains)
         if not is_scale or sorted(gains) != list(range(len(gains))):
@@ -156,33 +176,32 @@ def _gains(parameters: Mapping[str, Any]) -> Any:
         if len(gains) > LARGEST_GRADE + 1:
             raise InputError(f"gains of {len(gains)} grades, expected at most {LARGEST_GRADE + 1}")
         return [gains[y] for y in range(len(gains))]
-    formulation = parameters.get("dcg")
     if formulation is not None and formulation not in list(_FORMULATIONS):
         raise InputError(f"dcg must be 'log2' or 'exp-log2', got {formulation!r:.100}")
     return None if formulation is None else _FORMULATIONS[formulation]
 
 
-def _additive(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
+def _additive(parameters: _Parameters, cutoff: int | None) -> Measure:
     gains = gain_rule(_gains(parameters), Exponential())
-    return Additive(gains, parameters.get("discounts", log_discount), cutoff)
+    return Additive(gains, parameters.discounts, cutoff)
 
 
-def _rbp(parameters: Mapping[str, Any], cutoff: int | None) -> Measure:
-    return RBP(parameters.get("p", 0.8), parameters.get("rel", 1), _gains(parameters), cutoff)
+def _rbp(parameters: _Parameters, cutoff: int | None) -> Measure:
+    return RBP(parameters.p, parameters.rel, _gains(parameters), cutoff)
 
 
-_BUILDERS: dict[str, Callable[[Mapping[str, Any], int | None], Measure]] = {
+_BUILDERS: dict[str, Callable[[_Parameters, int | None], Measure]] = {
     "nDCG": lambda parameters, cutoff: NDCG(_gains(parameters) or "linear", cutoff),
     "DCG": lambda parameters, cutoff: DCG(_gains(parameters), cutoff),
-    "ERR": lambda parameters, cutoff: ERR(parameters.get("max_rel"), cutoff),
+    "ERR": lambda parameters, cutoff: ERR(parameters.max_rel, cutoff),
     "RBP": _rbp,
-    "P": lambda parameters, cutoff: Precision(cutoff, parameters.get("rel", 1)),
+    "P": lambda parameters, cutoff: Precision(cutoff, parameters.rel),
     "Additive": _additive,
-    "R": lambda parameters, cutoff: Recall(cutoff, parameters.get("rel", 1)),
-    "Success": lambda parameters, cutoff: Success(cutoff, parameters.get("rel", 1)),
-    "RR": lambda parameters, cutoff: RR(parameters.get("rel", 1), cutoff),
-    "AP": lambda parameters, cutoff: AP(parameters.get("rel", 1), cutoff),
+    "R": lambda parameters, cutoff: Recall(cutoff, parameters.rel),
+    "Success": lambda parameters, cutoff: Success(cutoff, parameters.rel),
+    "RR": lambda parameters, cutoff: RR(parameters.rel, cutoff),
+    "AP": lambda parameters, cutoff: AP(parameters.rel, cutoff),
     "Judged": lambda parameters, cutoff: Judged(cutoff),
-    "kNDCG": lambda parameters, cutoff: kNDCG(parameters.get("k", 10), cutoff),
-    "kERR": lambda parameters, cutoff: kERR(parameters.get("k", 10), cutoff),
+    "kNDCG": lambda parameters, cutoff: kNDCG(parameters.k, cutoff),
+    "kERR": lambda parameters, cutoff: kERR(parameters.k, cutoff),
 }

@@ -7,7 +7,6 @@ beyond k; a value is then the mean over the orders of such ties, each as likely 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -21,7 +20,6 @@ from activeeval.measures.families import Cascade
 from activeeval.measures.labels import SoftLabels
 from activeeval.measures.named import ERR
 from activeeval.measures.ranked import NDCG, SEED, Normalised
-from activeeval.measures.target import Measure
 from activeeval.measures.terms import Terms
 from activeeval.pool import QueryPool, Rankings, hashed_uniforms
 from activeeval.types import Floats, Ints, Words, sealed
@@ -172,18 +170,3 @@ def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     kERR(k=5)@10
     """
     return TopK("kERR", k, cutoff)
-
-
-def judged_k(measures: Sequence[Measure]) -> int | None:
-    """Return the k of measures of a top-k truth; None of measures of grades.
-
-    Raises
-    ------
-    InputError
-        Where some are of the one and some of the other, or of different k: one judging answers one kind.
-    """
-    depths = {measure.max_grade if getattr(measure, "is_judged_whole", False) else None for measure in measures}
-    if len(depths) > 1:
-        names = ", ".join(map(str, measures))
-        raise InputError(f"{names}: one judging is of grades, or of the top k with one k for all measures")
-    return depths.pop() if depths else None

@@ -5,7 +5,7 @@ from activeeval.planning.goals import Goal
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot, Ratio
 from activeeval.planning.planner import Planner
-from activeeval.planning.plans import MeasurePlan, PlannedRow, needed_for, plan_of
+from activeeval.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best_method, needed_for, planned_rows
 from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
 from activeeval.planning.scales import Scale, learned_scale
@@ -19,18 +19,20 @@ __all__ = [
     "Goal",
     "HeldOut",
     "Lesson",
-    "MeasurePlan",
     "Noise",
     "Pilot",
     "PlannedRow",
     "Planner",
     "Prospect",
+    "QuestionPlan",
     "Ratio",
     "Rehearsal",
+    "SamplePlan",
     "Scale",
     "Values",
+    "best_method",
     "learned_scale",
     "needed_for",
-    "plan_of",
+    "planned_rows",
     "rehearse",
 ]

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from activeeval.design import Plan
+from activeeval.design.planned import Planned
 from activeeval.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.errors import InputError
 from activeeval.planning.pilots import Lesson
@@ -26,6 +27,8 @@ from activeeval.types import Floats
 
 _CLOSE = 1e-9
 _SURE = 1 - 1e-12
+_NOTHING = 1e-12
+"""A share of all that varies which is rounding: all that a question needs is judged for sure."""
 
 
 class Way(Protocol):
@@ -41,16 +44,36 @@ class Way(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ByLevels:
-    """A method that judges upward by level."""
+    """A method that judges upward by level.
+
+    Attributes
+    ----------
+    plan : Plan
+    is_fitted, is_predicted : bool
+    curve : Planned or None
+        The variance by level, where a design has it at hand; the plan then says no more than what is judged.
+    """
 
     plan: Plan
     is_fitted: bool
     is_predicted: bool = True
+    curve: Planned | None = None
+
+    @property
+    def _all(self) -> float:
+        """What varies at all."""
+        if self.curve is not None:
+            return float(np.abs(self.curve.whole).sum())
+        return float(np.abs(self.plan.of_query).sum() + np.abs(self.plan.of_open).sum())
 
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
         chances, judged = self.plan.chances(budget)
         variance, turned_to = self.plan.variance(chances, judged), self.plan.turned_to(chances, judged)
+        if self.curve is not None:
+            variance = float(self.curve.at(np.array([self.plan.order.level_for(budget)]))[0])
+        if abs(variance) < _NOTHING * self._all:
+            variance = 0.0
         queries, items = float(turned_to.sum()), float(judged.sum())
         n = float(turned_to[~self.plan.is_certain(judged)].sum())
         if self.is_fitted and variance > 0:

@@ -5,20 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from activeeval.design import Design, DesignInput, GradeProbs, Order, Plan, Replacement, Scheme, Selection
+from activeeval.design import (
+    Design,
+    DesignInput,
+    GradeProbs,
+    Order,
+    Places,
+    Plan,
+    Reading,
+    Replacement,
+    Scheme,
+    Selection,
+)
 from activeeval.design.methods import METHODS, Method
 from activeeval.measures import LabelsLike, Target
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Way
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.pilots import Lesson, Pilot
+from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, rehearse
-from activeeval.planning.scales import UNTRAINED, Scale, learned_scale
+from activeeval.planning.scales import UNTRAINED, Scale, learned_scale, usual_scale
 from activeeval.planning.values import Values
 from activeeval.types import Ints
+
+_FEW_SETS, _MOST_TRIED = 2, 6
+"""Of labels that a drawn design is tried out on, and the targets of one that is."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,6 +50,8 @@ class Planner:
     known : ndarray of int64, shape (n_items,), optional
         Grades that are known already, −1 where none is; draws with replacement take no notice of them.
     defensive_share : float, optional
+    weights : sequence of float or "minimax", optional
+        How a sample balances several targets, as of `Method.design`.
     scale : Scale
         How many times what the model expects variances should turn out to be, and how uncertain that is.
     held_out : HeldOut, optional
@@ -56,6 +73,7 @@ class Planner:
     max_grade: int
     known: Ints | None = None
     defensive_share: float | None = None
+    weights: Sequence[float] | Literal["minimax"] | None = None
     scale: Scale = UNTRAINED
     held_out: HeldOut | None = None
     _design_inputs: dict[tuple[object, ...], DesignInput] = field(default_factory=dict, init=False, repr=False)
@@ -66,7 +84,7 @@ class Planner:
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
-            order, scheme = method.ordered(design_input, None, self.defensive_share)
+            order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 way = _way(scheme, method, design_input, order, which, values)
                 cost, least = scheme.cost(order), scheme.least(order)
@@ -83,8 +101,32 @@ class Planner:
             self._rehearsed(*arguments) for arguments in zip(forecasts, self.designs(method), targets, strict=True)
         )
 
-    def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
-        arguments: dict[str, Any] = {"target": target, "held_out": self.held_out}
+    def drawn(self, design: Design) -> tuple[Prospect, ...]:
+        """Return what to expect of a design of the targets, at its budget: of the variance that it plans itself.
+
+        Much sooner than `rehearsed`, as it is tried out at the one budget, on few labels, and not at all for many
+        targets.
+        """
+        budget = design.cost if design.budget is None else design.budget
+        method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
+        is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS and len(self.targets) <= _MOST_TRIED
+        prospects = []
+        for reading, values in zip(design.readings, self.values, strict=True):
+            way = _drawn_way(design.scheme, method, design.order, reading, values)
+            common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
+            forecast = Forecast(method=method.name, way=way, values=values, **common)
+            if is_tried:
+                forecast = self._rehearsed(forecast, design, reading.target, budgets=(budget,), most_sets=_FEW_SETS)
+            prospects.append(forecast.at(budget))
+        return tuple(prospects)
+
+    @property
+    def _scale(self) -> Scale:
+        """What to think of the factor where nothing is tried out."""
+        return self.scale if self.held_out is None else usual_scale(self.held_out.n_queries)
+
+    def _rehearsed(self, forecast: Forecast, design: Design, target: Target, **few: Any) -> Forecast:
+        arguments: dict[str, Any] = {"target": target, "held_out": self.held_out, **few}
         rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **arguments)
         if self.held_out is None:
             return replace(forecast, rehearsal=rehearsal)
@@ -96,7 +138,7 @@ class Planner:
         designs: list[Design] = []
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
-            order, scheme = method.ordered(design_input, None, self.defensive_share)
+            order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             restaged = replace(design_input, stage=method.stage)
             designs += [method.design_of(restaged, order, scheme, self.max_grade)] * len(group)
         return tuple(designs)
@@ -143,28 +185,45 @@ class Planner:
 @singledispatch
 def _way(scheme: Scheme, method: Method, design_input: DesignInput, order: Order, which: int, values: Values) -> Way:
     """Return how a method spends a budget on one of the targets of a part: by levels, where nothing else is known."""
-    plan = _plan(design_input, order, which, values)
-    return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=design_input.beliefs is not None)
+    if design_input.beliefs is None:
+        return ByLevels(
+            plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
+        )
+    return ByLevels(plan=Plan.of_input(design_input, order, which), is_fitted=method.is_fitted)
 
 
 @_way.register
 def _by_draws(
     scheme: Replacement, method: Method, design_input: DesignInput, order: Order, which: int, values: Values
 ) -> Way:
+    return _draws(scheme, order, values)
+
+
+@singledispatch
+def _drawn_way(scheme: Scheme, method: Method, order: Order, reading: Reading, values: Values) -> Way:
+    """Return how a design spends a budget on the target of one of its readings."""
+    plan = _unmodelled(Places.of_order(order), order, values)
+    return ByLevels(plan=plan, is_fitted=method.is_fitted, is_predicted=reading.beliefs is not None, curve=reading.plan)
+
+
+@_drawn_way.register
+def _drawn_by_draws(scheme: Replacement, method: Method, order: Order, reading: Reading, values: Values) -> Way:
+    return _draws(scheme, order, values)
+
+
+def _draws(scheme: Replacement, order: Order, values: Values) -> ByDraws:
     sizes = np.bincount(order.place_queries, minlength=order.n_queries).astype(np.float64)
     return ByDraws(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 
-def _plan(design_input: DesignInput, order: Order, which: int, values: Values) -> Plan:
-    """Return the plan of a target; a method without a model predicts one value for all queries."""
-    if design_input.beliefs is not None:
-        return Plan.of_input(design_input, order, which)
+def _unmodelled(places: Places, order: Order, values: Values) -> Plan:
+    """Return the plan of a target without a model: one value is predicted for all queries."""
     return Plan(
         order=order,
-        places=np.flatnonzero(design_input.places.matters),
-        offsets=design_input.places.open_offsets,
+        places=np.flatnonzero(places.matters),
+        offsets=places.open_offsets,
         of_query=np.where(order.is_open, order.query_probs**2 * values.squares, 0.0),
-        of_open=np.zeros(design_input.places.open_costs.size),
+        of_open=np.zeros(places.open_costs.size),
         query_rates=order.query_rates,
-        place_rates=order.place_rates[design_input.places.matters],
+        place_rates=order.place_rates[places.matters],
     )

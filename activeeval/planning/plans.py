@@ -1,4 +1,4 @@
-"""Plans: what methods should reach for a measure at some budgets, which one to take, and what that means."""
+"""Plans: what methods should reach for the questions of one sample, which one to take, and what that means."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from activeeval.results import Note, Told, t_quantile
 
 _HARDLY = 1.02
 _FEW = 30
+_MUCH = 1.5
+"""How many times as wide as for the pool an interval for all queries is, where both are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +44,12 @@ class PlannedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasurePlan:
-    """A measure with the forecasts of methods for it.
+class QuestionPlan:
+    """A question with the forecasts of methods for it.
 
     Attributes
     ----------
+    question : {"difference", "run", "versus"}
     target : Target
     forecasts : mapping of str to Forecast
         By method, passive first.
@@ -60,8 +63,13 @@ class MeasurePlan:
         What pilots have taught.
     systems : tuple of str
         Of several the one that is asked of, and the one it is compared with; else empty.
+    name : str
+        What messages call it.
+    names : tuple of str
+        The ranking that is asked of, and the one it is compared with, as messages call them.
     """
 
+    question: str
     target: Target
     forecasts: Mapping[str, Forecast]
     rows: tuple[PlannedRow, ...]
@@ -69,11 +77,8 @@ class MeasurePlan:
     best: str
     lesson: Lesson | None = None
     systems: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"{self.target.name}, {' - '.join(self.systems)}" if self.systems else self.target.name
+    name: str = ""
+    names: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> tuple[PlannedRow, ...]:
@@ -85,12 +90,12 @@ class MeasurePlan:
         """Return the rows of some methods."""
         return tuple(row for row in self.rows if row.prospect.method in methods)
 
-    def passive_budget(self, row: PlannedRow, confidence: float) -> float | None:
-        """Return what passive should need for the pool's half-width of a row; None where that is everything."""
-        passive, wanted = self.forecasts["passive"], row.prospect.half_width("pool", confidence)
+    def passive_budget(self, row: PlannedRow, confidence: float, scope: str = "pool") -> float | None:
+        """Return what passive should need for the half-width of a row; None where that is everything."""
+        passive, wanted = self.forecasts["passive"], row.prospect.half_width(scope, confidence)
         if wanted == 0 or not math.isfinite(wanted):
             return None
-        needed = Goal(half_width=wanted, confidence=confidence).budget(passive)
+        needed = Goal(half_width=wanted, confidence=confidence, scope=scope).budget(passive)
         return None if needed is None or needed >= passive.cost else needed
 
     def power(self, prospect: Prospect) -> tuple[float, float, float] | None:
@@ -101,38 +106,14 @@ class MeasurePlan:
                 return prospect.power(*asked), *prospect.powers(*asked)
         return None
 
-    def notes(self, confidence: float = 0.95, seconds: float | None = None) -> list[Note]:
-        """Return what the rows mean: what to do, what limits it, what the queries themselves leave.
+    def floor(self, confidence: float) -> float:
+        """Return the half-width for the population that remains once everything is judged."""
+        return self.forecasts[self.best].all_judged.half_width("population", confidence)
 
-        Parameters
-        ----------
-        seconds : float, optional
-            What judging a mean item takes.
-        """
+    def notes(self, confidence: float = 0.95) -> list[Note]:
+        """Return what limits it: what pilots have taught, and the best that any choice of items would come to."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
-        advice = [self._advice(row, confidence, seconds) for row in self.chosen]
-        return [*taught, *advice, self._limits(self.chosen[0], confidence), self._floor(confidence)]
-
-    def _advice(self, row: PlannedRow, confidence: float, seconds: float | None) -> Note:
-        prospect, forecast = row.prospect, self.forecasts[self.best]
-        numbers: dict[str, Told] = {
-            "budget": math.ceil(prospect.budget - 1e-6),
-            "unit": self.target.pool.cost_unit,
-            "everything": int(prospect.budget >= forecast.cost * (1 - 1e-9)),
-            "hours": None if seconds is None else prospect.budget * seconds / 3600,
-            "method": self.best,
-            "n_items": prospect.items,
-            "n_queries": prospect.queries,
-        }
-        if not math.isfinite(prospect.half_width("pool", confidence)):
-            return Note("no interval to expect", numbers)
-        numbers["low"], numbers["high"] = prospect.half_widths("pool", confidence)
-        numbers["goal"] = None if row.goal is None else str(row.goal)
-        numbers["least"], numbers["most"] = (None, None) if row.goal is None else row.goal.budgets(forecast)
-        numbers["few"] = min(_FEW, self.target.pool.n_queries)
-        passive = self.passive_budget(row, confidence)
-        numbers["passive"], numbers["times"] = passive, None if passive is None else passive / prospect.budget
-        return Note("budget to take", numbers)
+        return [*taught, self._limits(self.chosen[0], confidence)]
 
     def _limits(self, row: PlannedRow, confidence: float) -> Note:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
@@ -151,9 +132,95 @@ class MeasurePlan:
                 numbers["free"] = replace(row, least_variance=free).limit(confidence)
         return Note("limits", numbers)
 
-    def _floor(self, confidence: float) -> Note:
-        floor = self.forecasts[self.best].all_judged.half_width("population", confidence)
-        return Note("population floor", {"half_width": floor}) if math.isfinite(floor) else Note("population unknown")
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SamplePlan:
+    """What one sample should come to for each of its questions; draws with replacement are of their own.
+
+    Attributes
+    ----------
+    questions : tuple of QuestionPlan
+        All of one method to take, at the same budgets.
+    """
+
+    questions: tuple[QuestionPlan, ...]
+
+    @property
+    def best(self) -> str:
+        """The method to take."""
+        return self.questions[0].best
+
+    @property
+    def hardest(self) -> tuple[QuestionPlan, ...]:
+        """Of each measure and kind of question the one whose interval is to be the widest."""
+        kinds: dict[tuple[str, str], list[QuestionPlan]] = {}
+        for plan in self.questions:
+            kinds.setdefault((plan.target.name, plan.question), []).append(plan)
+        return tuple(max(alike, key=lambda plan: plan.chosen[0].prospect.half_width()) for alike in kinds.values())
+
+    def headlines(self, confidence: float = 0.95, seconds: float | None = None, scope: str = "pool") -> list[Note]:
+        """Return what to do, and how much wider intervals for all queries are where that differs much.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            What judging a mean item takes.
+        scope : {"pool", "population"}
+            What the intervals are about.
+        """
+        notes = [self._advice(which, confidence, seconds, scope) for which in range(len(self.questions[0].chosen))]
+        return [*notes, *self._scopes(confidence, scope)]
+
+    def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
+        plans, rows = self.questions, [plan.chosen[which] for plan in self.questions]
+        prospect, goal, pool = rows[0].prospect, rows[0].goal, plans[0].target.pool
+        forecasts = [plan.forecasts[self.best] for plan in plans]
+        halves = [row.prospect.half_widths(scope, confidence) for row in rows]
+        passive = [plan.passive_budget(row, confidence, scope) for plan, row in zip(plans, rows, strict=True)]
+        needed = None if None in passive else max(budget for budget in passive if budget is not None)
+        bounds = [] if goal is None else [goal.budgets(forecast) for forecast in forecasts]
+        numbers: dict[str, Told] = {
+            "names": tuple(plan.name for plan in plans),
+            "budget": math.ceil(prospect.budget - 1e-6),
+            "unit": pool.cost_unit,
+            "everything": int(prospect.budget >= forecasts[0].cost * (1 - 1e-9)),
+            "hours": None if seconds is None else prospect.budget * seconds / 3600,
+            "method": self.best,
+            "n_queries": prospect.queries,
+            "few": min(_FEW, pool.n_queries),
+            "of": pool.n_queries,
+            "half_widths": tuple(row.prospect.half_width(scope, confidence) for row in rows),
+            "lows": tuple(low for low, _ in halves),
+            "highs": tuple(high for _, high in halves),
+            "goal": None if goal is None else str(goal),
+            "least": max((least for least, _ in bounds), default=None),
+            "most": max((most for _, most in bounds), default=None),
+            "passive": needed,
+            "times": None if needed is None else needed / prospect.budget,
+        }
+        if not all(math.isfinite(row.prospect.half_width(scope, confidence)) for row in rows):
+            return Note("no interval to expect", numbers)
+        return Note("budget to take", numbers)
+
+    def _scopes(self, confidence: float, scope: str) -> list[Note]:
+        """Return what the choice of the queries leaves, where that is much more than the sample does."""
+        floors = [plan.floor(confidence) for plan in self.questions]
+        if not all(map(math.isfinite, floors)):
+            return [Note("population unknown")]
+        prospects = [plan.chosen[0].prospect for plan in self.questions]
+        wider = [p.half_width("population", confidence) > _MUCH * p.half_width("pool", confidence) for p in prospects]
+        if scope == "pool" and not any(wider):
+            return []
+        numbers: dict[str, Told] = {
+            "names": tuple(plan.name for plan in self.questions),
+            "half_widths": tuple(floors),
+            "n_queries": self.questions[0].target.pool.n_queries,
+        }
+        return [Note("population floor", numbers)]
+
+    def notes(self, confidence: float = 0.95) -> list[tuple[str, Note]]:
+        """Return what else the rows of the hardest questions mean, with the name of each."""
+        return [(plan.name, note) for plan in self.hardest for note in plan.notes(confidence)]
 
 
 def _taught(lesson: Lesson, forecast: Forecast) -> Note:
@@ -170,18 +237,12 @@ def _taught(lesson: Lesson, forecast: Forecast) -> Note:
     return Note("pilots", numbers)
 
 
-def plan_of(
-    target: Target,
+def planned_rows(
     forecasts: Mapping[str, Forecast],
     budgets: Mapping[str, Sequence[float]],
     needed: Mapping[Goal, Mapping[str, float | None]],
-    default: str,
-    *,
-    goals: Sequence[Goal] = (),
-    lesson: Lesson | None = None,
-    systems: tuple[str, ...] = (),
-) -> MeasurePlan:
-    """Return the plan of a measure.
+) -> tuple[PlannedRow, ...]:
+    """Return what to expect of methods for a question, by method and budget.
 
     Parameters
     ----------
@@ -191,10 +252,6 @@ def plan_of(
         Where each method is shown, in mean items.
     needed : mapping of Goal to mapping of str to float or None
         What reaches each goal, by method, where that is to be shown too.
-    default : str
-        The method to take where another is hardly better.
-    goals, lesson, systems
-        As in `MeasurePlan`.
     """
     rows = []
     for name, forecast in forecasts.items():
@@ -204,19 +261,15 @@ def plan_of(
             prospect = forecast.at(amount)
             least = min(prospect.of_pool, *(rival.least_variance(amount) for rival in forecasts.values()))
             rows.append(PlannedRow(prospect=prospect, least_variance=least, goal=goal))
-    return MeasurePlan(
-        target=target,
-        forecasts=forecasts,
-        rows=tuple(rows),
-        goals=tuple(goals),
-        best=_best(rows, target.measure, default),
-        lesson=lesson,
-        systems=systems,
-    )
+    return tuple(rows)
 
 
-def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default: str) -> dict[str, float | None]:
+def needed_for(
+    goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default: str, names: Sequence[str]
+) -> dict[str, float | None]:
     """Return the budget of each method at which all of several questions reach a goal; None where none does.
+
+    ``names`` are what messages call the questions.
 
     Raises
     ------
@@ -224,28 +277,37 @@ def needed_for(goal: Goal, forecasts: Sequence[Mapping[str, Forecast]], default:
         Where no method gets there.
     """
     needed: dict[str, float | None] = {}
-    for name in forecasts[0]:
-        budgets = [goal.budget(forecast_of[name]) for forecast_of in forecasts]
-        needed[name] = None if None in budgets else max(budget for budget in budgets if budget is not None)
+    for method in forecasts[0]:
+        budgets = [goal.budget(forecast_of[method]) for forecast_of in forecasts]
+        needed[method] = None if None in budgets else max(budget for budget in budgets if budget is not None)
     if all(budget is None for budget in needed.values()):
-        lost = next(forecast_of[default] for forecast_of in forecasts if goal.budget(forecast_of[default]) is None)
-        raise InputError(_out_of_reach(goal, lost))
+        lost = [goal.budget(forecast_of[default]) is None for forecast_of in forecasts].index(True)
+        raise InputError(f"{names[lost]}: {_out_of_reach(goal, forecasts[lost][default])}")
     return needed
 
 
-def _best(rows: Sequence[PlannedRow], measure: SampledMeasure, default: str) -> str:
-    """Return the method that needs least for the first goal, or errs least at the largest budget.
+def best_method(rows: Sequence[Sequence[PlannedRow]], measures: Sequence[SampledMeasure], default: str) -> str:
+    """Return the method that needs least for the first goal, or errs least at the largest budget, over all questions.
 
-    The default where it is hardly worse.
+    The default where it is hardly worse. Errors of several questions are compared by their geometric mean.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of PlannedRow
+        Of each question.
     """
-    robust = robust_methods(measure)
-    candidates = [row for row in rows if row.prospect.method in robust]
+    robust = robust_methods(*measures)
+    of_questions = [[row for row in each if row.prospect.method in robust] for each in rows]
+    candidates = of_questions[0]
     first = next((row.goal for row in candidates if row.goal is not None), None)
     if first is not None:
         merit = {row.prospect.method: row.prospect.budget for row in candidates if row.goal == first}
     else:
         last = max(row.prospect.budget for row in candidates)
-        merit = {row.prospect.method: row.prospect.half_width() for row in candidates if row.prospect.budget == last}
+        halves: dict[str, list[float]] = {}
+        for row in (row for each in of_questions for row in each if row.prospect.budget == last):
+            halves.setdefault(row.prospect.method, []).append(row.prospect.half_width())
+        merit = {name: math.prod(each) ** (1 / len(each)) for name, each in halves.items()}
     return min(merit, key=lambda name: (merit[name] * (1.0 if name == default else _HARDLY), name))
 
 

@@ -9,7 +9,7 @@ too by which factor its variance is off.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -116,8 +116,10 @@ def rehearse(
     *,
     target: Target | None = None,
     held_out: HeldOut | None = None,
+    budgets: Sequence[float] = (),
+    most_sets: int = _SETS,
 ) -> Rehearsal:
-    """Return what campaigns show on labels that are drawn, at `SHARES` of the cost of everything.
+    """Return what campaigns show on labels that are drawn.
 
     Parameters
     ----------
@@ -130,12 +132,16 @@ def rehearse(
         The first that the design was made for by default.
     held_out : HeldOut, optional
         By whose errors labels are drawn; from the model itself without.
+    budgets : sequence of float
+        In mean items, ascending; none: `SHARES` of the cost of everything.
+    most_sets : int
+        Of labels; the fewer, the sooner and the rougher.
     """
     least = design.scheme.least(design.order)
-    budgets = [share * design.cost for share in SHARES if share * design.cost >= least]
+    budgets = [budget for budget in budgets or [share * design.cost for share in SHARES] if budget >= least]
     if not budgets:
         return Rehearsal(budgets=np.empty(0), noises=())
-    n_sets = _SETS if design.pool.n_items <= _MANY_ITEMS else 1
+    n_sets = most_sets if design.pool.n_items <= _MANY_ITEMS else 1
     runs = []
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
         labels = drawn_labels(beliefs, seed) if held_out is None else held_out.drawn_labels(beliefs, seed)

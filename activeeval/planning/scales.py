@@ -87,7 +87,11 @@ def learned_scale(ratio: float, n_queries: int) -> Scale:
     >>> [(round(s.value, 2), round(s.spread, 2)) for s in (learned_scale(1.4, 50), learned_scale(1.4, 5000))]
     [(1.19, 0.34), (1.38, 0.27)]
     """
-    share = n_queries / (n_queries + _DOUBT)
-    usual = _USUAL * (1 + _FITTED / n_queries)
-    value = math.exp(share * math.log(ratio) + (1 - share) * math.log(usual))
-    return Scale(value=value, spread=math.sqrt(_ALWAYS**2 + _OF_ONE**2 / n_queries))
+    share, usual = n_queries / (n_queries + _DOUBT), usual_scale(n_queries)
+    value = math.exp(share * math.log(ratio) + (1 - share) * math.log(usual.value))
+    return Scale(value=value, spread=usual.spread)
+
+
+def usual_scale(n_queries: int) -> Scale:
+    """Return what to think of the factor of a model that has learned from so many queries, before any has shown it."""
+    return Scale(value=_USUAL * (1 + _FITTED / n_queries), spread=math.sqrt(_ALWAYS**2 + _OF_ONE**2 / n_queries))

@@ -128,7 +128,7 @@ def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, mea
     return Choice(best[0], best[1].params, tuple(table))
 
 
-def _fits(ranker: Ranker, grid: Grid, train: Judged) -> Iterator[tuple[dict[str, Any], Ranker]]:
+def _fits(ranker: Ranker, grid: Grid, train: Judged) -> Iterator[tuple[Mapping[str, object], Ranker]]:
     """Yield parameters and the ranker fitted with them; numbers of steps come together, from one fit."""
     for part in [grid] if isinstance(grid, Mapping) else grid:
         for name, values in part.items():

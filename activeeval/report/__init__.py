@@ -1,5 +1,6 @@
 """Results as tables and pictures."""
 
+from activeeval.report.learned_words import click_lines
 from activeeval.report.pictures import (
     PICTURES,
     line_style,
@@ -14,15 +15,14 @@ from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, re
 from activeeval.report.rows import (
     GainsBand,
     amount,
-    at_once_rows,
-    compact_rows,
     design_columns,
     gains_band,
+    gains_record,
     gains_rows,
     plain_plan_rows,
-    plain_rows,
     plan_rows,
 )
+from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows
 
 __all__ = [
     "FORMATS",
@@ -31,10 +31,12 @@ __all__ = [
     "Row",
     "amount",
     "at_once_rows",
+    "click_lines",
     "compact_rows",
     "design_columns",
     "format_cell",
     "gains_band",
+    "gains_record",
     "gains_rows",
     "line_style",
     "note_text",

@@ -12,11 +12,18 @@ from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 _KINDS = {"later": "put off", "cannot": "cannot be judged"}
 
 
+def gist_of_cost(summary: Summary) -> str:
+    """Return what was spent, in a few words."""
+    head, n = summary.head, len(summary.cost.judges)
+    hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
+    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit}, by {plural(n, 'judge')}{hours}"
+
+
 def cost(summary: Summary) -> list[Block]:
     """Return what was spent and how long it took."""
-    costs, blocks = summary.cost, list[Block]([Heading("Cost")])
+    costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
-        return [*blocks, Paragraph("Nobody has judged anything yet.")]
+        return [Paragraph("Nobody has judged anything yet.")]
     rows = [[str(block.block), amount_of(block.cost), amount_of(block.spent)] for block in summary.design.blocks]
     blocks += [Table(["block", f"cost in {summary.head.unit}", "spent"], rows)]
     header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
@@ -63,9 +70,17 @@ def _model(costs: Cost) -> list[Block]:
     return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
 
 
+def gist_of_agreement(summary: Summary) -> str:
+    """Return how far judges agree, in a few words."""
+    figures = summary.agreement
+    if not isinstance(figures, SharedAgreement):
+        return "no item was graded by two judges"
+    return f"alpha {number(figures.alpha.value, 2)} of {plural(figures.n_items, 'item')} that several judged"
+
+
 def agreement(summary: Summary) -> list[Block]:
     """Return how far judges agree."""
-    figures, blocks = summary.agreement, list[Block]([Heading("Agreement")])
+    figures, blocks = summary.agreement, list[Block]()
     if not figures.histogram:
         return []
     rows = [[row.judge, *map(count, row.counts), count(sum(row.counts))] for row in figures.histogram]
@@ -88,7 +103,7 @@ def agreement(summary: Summary) -> list[Block]:
     ]
     for pair in figures.pairs:
         first, second = pair.judges
-        blocks += [Heading(f"{first} (rows) and {second} (columns)", is_part=True), _confusion(pair, figures.grades)]
+        blocks += [Heading(f"{first} (rows) and {second} (columns)"), _confusion(pair, figures.grades)]
     return blocks
 
 
@@ -103,14 +118,21 @@ def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
     return Table(["", *map(str, grades)], rows)
 
 
+def gist_of_skipped(summary: Summary) -> str:
+    """Return how much was put off or could not be judged, in a few words."""
+    judges = summary.skipped.judges
+    later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
+    return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"
+
+
 def skipped(summary: Summary) -> list[Block]:
     """Return what judges put off or could not judge, and who does so with relevant items."""
-    figures, blocks = summary.skipped, list[Block]([Heading("Put off, or cannot be judged")])
+    figures, blocks = summary.skipped, list[Block]()
     if not any(row.later or row.cannot for row in figures.judges):
-        return [*blocks, Paragraph("Nobody has put an item off or could not judge one.")]
+        return [Paragraph("Nobody has put an item off or could not judge one.")]
     for row in figures.judges:
         if row.is_named:
-            blocks += [Paragraph(_warning(row), is_warning=True)]
+            blocks += [Paragraph(warning(row), is_warning=True)]
     header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
     rows = [
         [
@@ -141,14 +163,14 @@ def skipped(summary: Summary) -> list[Block]:
     ]
 
 
-def _warning(warning: SkippedByJudge) -> str:
+def warning(skips: SkippedByJudge) -> str:
     """Return what a judge skips, and what that does."""
     relevant, other = (
-        _share(warning.skipped_relevant, warning.n_relevant),
-        _share(warning.skipped_other, warning.n_other),
+        _share(skips.skipped_relevant, skips.n_relevant),
+        _share(skips.skipped_other, skips.n_other),
     )
     return (
-        f"{warning.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
+        f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
         f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
         "often than it says: see what waits, and what cannot be judged."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from activeeval.report.campaign_work import Agreement, Calibration, Cost, Skipped
+from activeeval.report.campaign_work import Agreement, Calibration, Cost, Skipped, Step
 from activeeval.report.words import Worded
 
 
@@ -85,12 +85,13 @@ class Head(Progress):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of which rankings, by their names where they have some."""
+    """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
 
     measure: str
     question: str
     system: str
     versus: str
+    definition: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,8 @@ class Estimate(Question):
     cautions : list of Worded
     low_at_once, high_at_once : float or None
         Ends that hold for all differences of a measure together.
+    sentence : str
+        All this as a reader wants it.
     """
 
     value: float | None
@@ -130,6 +133,7 @@ class Estimate(Question):
     cautions: list[Worded]
     low_at_once: float | None
     high_at_once: float | None
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +255,8 @@ class DesignSummary:
     ----------
     method : str
     with_replacement, has_model : bool
+    model : str
+        What the grade model is, as far as that is known.
     questions : list of Question
     max_grade, seed : int or None
     sample : str
@@ -271,6 +277,7 @@ class DesignSummary:
     method: str
     with_replacement: bool
     has_model: bool
+    model: str
     questions: list[Question]
     max_grade: int | None
     seed: int | None
@@ -321,9 +328,20 @@ class Summary:
     """All that the report of a campaign says, as of an event; `asdict` is its JSON.
 
     What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
+
+    Attributes
+    ----------
+    headline : list of str
+        The sentences that tell it, three at most; none where nothing can be read.
+    footnotes : list of str
+        What measures and intervals are.
+    next : Step
     """
 
     format: str
+    headline: list[str]
+    footnotes: list[str]
+    next: Step
     head: Head
     scope: str
     confidence: float

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from activeeval.report.campaign_summary import Question
 
-_QUESTIONS = {"difference": "first ranking minus second", "run": "first ranking", "versus": "second ranking"}
-
 
 def number(value: float | None, places: int = 4) -> str:
     """Return a number with so many decimal places.
@@ -87,8 +85,13 @@ def judged_by(judges_per_item: int) -> str:
 
 
 def name_of(question: Question) -> str:
-    """Return what a question is called: its measure and whom it is about."""
-    about = _QUESTIONS.get(question.question, question.question)
-    if question.system:
-        about = f"{question.system} minus {question.versus}" if question.versus else question.system
-    return f"{question.measure}, {about}"
+    """Return what a question is called: its measure and whom it is about.
+
+    Examples
+    --------
+    >>> asked = Question(measure="DCG@10", question="difference", system="new.run", versus="old.run", definition="")
+    >>> name_of(asked)
+    'DCG@10, new.run − old.run'
+    """
+    versus = f" − {question.versus}" if question.versus else ""
+    return f"{question.measure}, {question.system}{versus}"

@@ -1,10 +1,13 @@
-"""What judges did in a campaign, as values: the parts of its report on cost, the grade model, agreement, skipping."""
+"""What judges did in a campaign, as values: parts of its report on cost, the grade model, agreement; what is next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from activeeval.judgments import Coefficient
+
+StepKind = Literal["judge", "wait", "top up", "draw", "stop", "done"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,3 +241,20 @@ class Skipped:
 
     judges: list[SkippedByJudge]
     reasons: list[SkippingReason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is to be done next.
+
+    Attributes
+    ----------
+    kind : {"judge", "wait", "top up", "draw", "stop", "done"}
+        Judge what waits; wait for those who have it in hand; add to the sample; draw a new one, where this cannot grow;
+        stop, as the half-width that was asked for is reached; or nothing, as all is judged.
+    budget : float or None
+        How much more should decide what is open.
+    """
+
+    kind: StepKind
+    budget: float | None = None

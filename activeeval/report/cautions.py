@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from activeeval.report.words import in_backticks, line_of
+from activeeval.report.words import Worded, in_backticks, worded
 from activeeval.results import LEVELS, Caution
 
 _MOST_NAMED = 3
@@ -35,15 +35,22 @@ def caution_lines(
     >>> caution_lines([("DCG@10", [alike]), ("P@5", [alike, early])])
     ['do not use: the judged queries show no spread: they bound nothing, judge more']
     """
-    told: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    return worded_lines(
+        [(name, [worded(caution, written) for caution in cautions]) for name, cautions in named], least=least
+    )
+
+
+def worded_lines(named: Sequence[tuple[str, Sequence[Worded]]], *, least: str = "careful") -> list[str]:
+    """Return the same of cautions that have their words already."""
+    alike: dict[tuple[int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
             grave = LEVELS.index(caution.level)
             if grave >= LEVELS.index(least):
-                text = line_of(caution, written)
-                told.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
-    ordered = sorted(told.items(), key=lambda item: item[0][0])
-    return [_line(alike, len(named)) for _, alike in ordered]
+                text = f"{caution.level}: {caution.text}"
+                alike.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
+    ordered = sorted(alike.items(), key=lambda item: item[0][0])
+    return [_line(lines, len(named)) for _, lines in ordered]
 
 
 def _line(alike: Sequence[tuple[str, str]], n_named: int) -> str:

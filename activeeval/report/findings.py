@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from activeeval.results import Needed
@@ -22,11 +22,14 @@ ABOUT = {
 """What an interval is about, by its scope."""
 _MOST_SENTENCES = 3
 _FINE = 1000
-"""A value that is exactly known is shown to a thousandth of itself."""
+"""A value that is exactly known is shown to a thousandth of itself; one that nothing bounds to itself."""
 _COUNTED = {"better": "better", "worse": "worse", "equal": "equal", "equivalent": "alike", "open": "open",
             "unbounded": "of which nothing can be said yet"}  # fmt: skip
 _LONGEST_NAME = 28
-"""Two of them, a measure and numbers stay within a hundred columns."""
+_NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
+"""Names are cut to the first of these at which a table is no wider than it may be."""
+WIDTH = 100
+"""Columns of a table for reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +103,7 @@ def sentence(finding: Finding) -> str:
     new.run is better than old.run: DCG@10 +0.14 (0.05 to 0.23), 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    numbers = f"{finding.measure}{where} {figures(finding)}, {_extent(finding)}"
+    numbers = f"{finding.measure}{where} {figures(finding)}{_extent(finding)}"
     says = {
         "value": f"{finding.system}: {numbers}.",
         "equal": f"{finding.system} and {finding.versus} are exactly equal: {numbers}.",
@@ -125,7 +128,7 @@ def figures(finding: Finding, places: int | None = None) -> str:
     return f"{value} (exactly known)" if finding.low == finding.high else f"{value} ({between})"
 
 
-def table_of(findings: Sequence[Finding], places: int | None = None) -> list[dict[str, str]]:
+def table_of(findings: Sequence[Finding], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Return findings as rows of text; a column that is empty, or says of all the same, is left out.
 
     What the findings are of, their values and intervals always stand there.
@@ -134,11 +137,34 @@ def table_of(findings: Sequence[Finding], places: int | None = None) -> list[dic
     ----------
     places : int, optional
         Decimals; by default as many as each interval is worth.
+    width : int
+        Columns that it has; names are cut to them.
     """
-    rows = [_row(finding, places) for finding in findings]
-    always = ("measure", "of", "value", "interval")
-    kept = [name for name in rows[0] if name in always or _tells([row[name] for row in rows])]
-    return [{name: row[name] for name in kept} for row in rows]
+
+    def rows_of(longest: int) -> list[dict[str, str]]:
+        rows = [_row(finding, places, longest) for finding in findings]
+        always = ("measure", "of", "value", "interval")
+        kept = [name for name in rows[0] if name in always or _tells([row[name] for row in rows])]
+        return [{name: row[name] for name in kept} for row in rows]
+
+    return fitting(rows_of, width)
+
+
+def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
+    """Return rows of text with names as long as a table of some width has room for.
+
+    Parameters
+    ----------
+    rows_of : callable
+        Returns the rows with names of at most so many characters.
+    """
+    rows: list[dict[str, str]] = []
+    for longest in _NAME_LENGTHS:
+        rows = rows_of(longest)
+        columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
+        if sum(columns) + 2 * (len(columns) - 1) <= width:
+            break
+    return rows
 
 
 def headline(findings: Sequence[Finding]) -> list[str]:
@@ -163,8 +189,8 @@ def _of_segments(findings: Sequence[Finding]) -> str:
         between = f"{figures(low)} for {low.segment} and {figures(high)} for {high.segment}"
         return f"{first.system}, {n} segments: {first.measure} lies between {between}."
     counted = Counter(finding.verdict for finding in findings)
-    told = ", ".join(f"{counted[verdict]} {words}" for verdict, words in _COUNTED.items() if counted[verdict])
-    return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {told}; all intervals hold at once."
+    counts = ", ".join(f"{counted[verdict]} {words}" for verdict, words in _COUNTED.items() if counted[verdict])
+    return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
 
 
 def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: int, n_pairs: int) -> str:
@@ -188,7 +214,7 @@ def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: 
     return f"Which of {n_systems} is the best by {measure} is open between {some_names(best)}; {pairs}."
 
 
-def some_names(names: Sequence[str], most: int = 3) -> str:
+def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME) -> str:
     """Return names with commas between, the last of many as their number.
 
     Examples
@@ -196,7 +222,7 @@ def some_names(names: Sequence[str], most: int = 3) -> str:
     >>> some_names(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
-    shown = ", ".join(map(short_name, names[:most]))
+    shown = ", ".join(short_name(name, longest) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
@@ -209,7 +235,7 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     'bm25-k1=0.9-b…fb=10-docs.run'
     """
     half = longest // 2
-    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"
+    return name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
 
 
 def short_p(p_value: float) -> str:
@@ -246,20 +272,20 @@ def _systems(finding: Finding) -> str:
     return f"{finding.system} and {finding.versus}" if finding.versus else finding.system
 
 
-def _row(finding: Finding, places: int | None) -> dict[str, str]:
+def _row(finding: Finding, places: int | None, longest: int) -> dict[str, str]:
     value, between = _parts(finding, places)
-    versus = f" − {short_name(finding.versus)}" if finding.versus else ""
+    versus = f" − {short_name(finding.versus, longest)}" if finding.versus else ""
     end = finding.half_width_at_end
     return {
-        "measure": short_name(finding.measure),
-        "of": short_name(finding.system) + versus,
-        "segment": "" if finding.segment is None else short_name(finding.segment),
+        "measure": short_name(finding.measure, longest),
+        "of": short_name(finding.system, longest) + versus,
+        "segment": "" if finding.segment is None else short_name(finding.segment, longest),
         "value": value,
         "interval": "exactly known" if finding.low == finding.high else between,
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
-        "queries": f"{finding.n_queries:,}",
-        "judgments": "" if finding.n_items is None else f"{finding.n_items:,}",
+        "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
+        "judgments": f"{finding.n_items:,}" if finding.n_items else "",
     }
 
 
@@ -267,7 +293,8 @@ def _parts(finding: Finding, exact: int | None) -> tuple[str, str]:
     """Return the value, with its sign where it is a difference, and the ends of its interval."""
     half = (finding.high - finding.low) / 2
     is_told = math.isfinite(half) and half > 0
-    places = exact if exact is not None else _places(half if is_told else abs(finding.value) / _FINE)
+    worth = half if is_told else abs(finding.value) / (_FINE if half == 0 else 1)
+    places = exact if exact is not None else _places(worth)
     if places < 0:  # all digits
         ends = "not bounded" if not math.isfinite(half) else f"{finding.low!r} to {finding.high!r}"
         return f"{finding.value!r}", ends
@@ -292,8 +319,11 @@ def _minus(text: str) -> str:
 
 
 def _extent(finding: Finding) -> str:
+    """Return how much was judged; nothing where everything was known before."""
     judged = "" if finding.n_items is None else f", {finding.n_items:,} judgments"
-    return f"{finding.n_queries:,} {'query' if finding.n_queries == 1 else 'queries'}{judged}"
+    return f", {finding.n_queries:,} {'query' if finding.n_queries == 1 else 'queries'}{judged}" * bool(
+        finding.n_queries
+    )
 
 
 def _next(finding: Finding) -> str:

@@ -1,4 +1,4 @@
-"""Pages: headings, paragraphs, tables and charts, written as one HTML file or as markdown. All text is escaped.
+"""Pages: paragraphs, tables and charts in sections that fold, as one HTML file or as markdown. All text is escaped.
 
 HTML is made by the templates beside this file alone, one for each kind of block.
 """
@@ -19,27 +19,36 @@ if TYPE_CHECKING:
 _MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
 
 
+MOST_ROWS = 10
+"""Of a table before the reader asks for all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a section, or of a part of one."""
+    """The heading of a part of a section."""
 
     kind: ClassVar[str] = "heading"
     text: str
-    is_part: bool = False
-
-    @property
-    def anchor(self) -> str:
-        """What links to a section end with."""
-        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences; a warning stands out."""
+    """Some sentences; a warning and a headline stand out."""
 
     kind: ClassVar[str] = "paragraph"
     text: str
     is_warning: bool = False
+    is_headline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What to do next: a word before, a command where there is one, and what it does."""
+
+    kind: ClassVar[str] = "following"
+    before: str
+    command: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,11 @@ class Table:
         return any(self.header)
 
     @property
+    def first(self) -> Sequence[Sequence[str]]:
+        """The rows that are shown at once; of columns without names, which are facts and not a list, all."""
+        return self.rows[:MOST_ROWS] if self.is_headed else self.rows
+
+    @property
     def are_numbers(self) -> list[bool]:
         """Which columns are set to the right."""
         return [self.is_headed and all(_is_number(row[k]) for row in self.rows) for k in range(len(self.header))]
@@ -85,7 +99,31 @@ class Charts:
     charts: Sequence[Chart]
 
 
-Block = Heading | Paragraph | Lines | Table | Charts
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Blocks beside a picture."""
+
+    kind: ClassVar[str] = "columns"
+    blocks: Sequence[Block]
+    charts: Charts
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Blocks that are folded below their heading and what they say in a few words; markdown does not fold."""
+
+    kind: ClassVar[str] = "section"
+    text: str
+    gist: str
+    blocks: Sequence[Block]
+
+    @property
+    def anchor(self) -> str:
+        """What links to it end with."""
+        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
+
+
+Block = Heading | Paragraph | Following | Lines | Table | Charts | Columns | Section
 
 
 def html_page(title: str, blocks: Sequence[Block]) -> str:
@@ -145,10 +183,17 @@ def _is_number(cell: str) -> bool:
 
 
 def _markdown(block: Block) -> str:
+    if isinstance(block, Section | Columns):
+        before = [f"## {_plain(block.text)}", _plain(block.gist)] if isinstance(block, Section) else []
+        return "\n\n".join(filter(None, [*before, *map(_markdown, block.blocks)]))
     if isinstance(block, Heading):
-        return f"{'###' if block.is_part else '##'} {_plain(block.text)}"
+        return f"### {_plain(block.text)}"
     if isinstance(block, Paragraph):
-        return f"**{_plain(block.text)}**" if block.is_warning else _plain(block.text)
+        return f"**{_plain(block.text)}**" if block.is_warning or block.is_headline else _plain(block.text)
+    if isinstance(block, Following):
+        command = _on_one_line(block.command)
+        code = f"`{command}` " if command and "`" not in command else _plain(f"{command} ") if command else ""
+        return f"{_plain(block.before)} {code}{_plain(block.text)}"
     if isinstance(block, Lines):
         return "\n".join(f"- {_plain(text)}" for text in block.texts)
     if isinstance(block, Table):

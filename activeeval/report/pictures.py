@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.gains import CoherenceReport
     from activeeval.io.writing import Together
-    from activeeval.planning import MeasurePlan
+    from activeeval.planning import QuestionPlan
     from activeeval.simulation import Summary
 
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -97,8 +97,8 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     _save(figure, path)
 
 
-def plot_plans(plans: Sequence[MeasurePlan], confidence: float, path: str | Path) -> None:
-    """Draw the half-width to expect for the pool over budget, a panel for each measure, a line for each method.
+def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Path) -> None:
+    """Draw the half-width to expect for the pool over budget, a panel for each question, a line for each method.
 
     Dotted is the smallest that any choice of items reaches; a star is a budget that should reach a goal. Colours
     and what is left out are as in `plot_errors`.
@@ -125,7 +125,11 @@ def plot_plans(plans: Sequence[MeasurePlan], confidence: float, path: str | Path
         for goal in plan.goals:
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
-        _over_budget(axis, plan.target.name, sorted({prospect.budget for prospect, _, row in planned if not row.goal}))
+        _over_budget(
+            axis,
+            plan.name if len(plans) > 1 else plan.target.name,
+            sorted({prospect.budget for prospect, _, row in planned if not row.goal}),
+        )
         axis.set(xlabel=f"budget, {plan.target.pool.cost_unit}", ylabel=f"half-width of the {confidence:.0%} interval")
     if "limit" in shown:
         shown["limit"] = shown.pop("limit")  # the last of all panels

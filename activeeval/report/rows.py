@@ -1,91 +1,26 @@
-"""Results as rows: simulations, designs, learned gains and discounts."""
+"""Results as rows: designs, plans, learned gains and discounts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.report.rendering import Cell, Row
-from activeeval.results import Figure
+from activeeval.report.words import text_of
 
 if TYPE_CHECKING:
     from activeeval.design import Design
-    from activeeval.planning import MeasurePlan
-    from activeeval.simulation import AtOnce, Summary
+    from activeeval.gains import LearnedGains
+    from activeeval.planning import PlannedRow, QuestionPlan, SamplePlan
 
 
 def amount(budget: float) -> str:
     """Return a budget as a reader wants it: whole numbers from 100 on."""
     return f"{budget:,.0f}" if budget >= 100 else f"{budget:.4g}"
-
-
-def at_once_rows(together: Sequence[AtOnce]) -> list[dict[str, str]]:
-    """Return rows for reading of what holds of several differences at once."""
-    return [
-        {
-            "method": each.method,
-            "budget": amount(each.budget),
-            "all hold at once": _with_error(each.coverage, 3),
-            "mean efficiency": _with_error(each.efficiency, 2),
-        }
-        for each in together
-    ]
-
-
-def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return rows for reading: each figure with its Monte-Carlo standard error in brackets."""
-    named = (
-        ("rmse", 4),
-        ("bias", 4),
-        ("coverage", 3),
-        ("width", 3),
-        ("queries", 1),
-        ("items", 0),
-        ("spent", 1),
-        ("spent_max", 1),
-    )
-    rows = []
-    for summary in summaries:
-        row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
-        row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
-        if summary.undetermined.value > 0:
-            row["coverage"] += f" ({summary.undetermined.value:.1%} no spread)"
-        if summary.interval == "group-sequential":
-            row["at every look"] = f"{summary.coverage_so_far.value:.3f}"
-        row["efficiency"] = _with_error(summary.efficiency, 2)
-        if any(s.limit is not None for s in summaries):
-            row["limit"] = "" if summary.limit is None else f"{summary.limit.value:.2f}"
-        row["labels saved"] = _saved(summary)
-        if summary.selection_error is not None:
-            row["wrong winner"] = _with_error(summary.selection_error, 3)
-        rows.append(row)
-    return rows
-
-
-def _saved(summary: Summary) -> str:
-    if summary.labels_saved is not None:
-        return f"{summary.labels_saved.value:.0%}"
-    return "" if summary.labels_saved_above is None else f"> {summary.labels_saved_above:.0%}"
-
-
-def _with_error(figure: Figure, places: int) -> str:
-    return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
-
-
-def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
-    rows = []
-    for method in dict.fromkeys(s.method for s in summaries):
-        of_method = [s for s in summaries if s.method == method]
-        row = {"method": method}
-        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in of_method}
-        row["labels saved"] = _saved(of_method[-1])
-        row["coverage"] = f"{of_method[-1].coverage.value:.1%}"
-        rows.append(row)
-    return rows
 
 
 def design_columns(design: Design) -> dict[str, NDArray[Any]]:
@@ -122,6 +57,16 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         none = np.exp(np.bincount(owners, np.log1p(-inside), minlength=n))
     return np.asarray(np.bincount(owners, a * order.costs, minlength=n) + pi * (1 - none) * order.overheads)
+
+
+def gains_record(learned: LearnedGains) -> Mapping[str, object]:
+    """Return the fields of a gains file: counts of pairs beside the rest, cautions as sentences, no empty band."""
+    record: dict[str, object] = {}
+    for name, value in asdict(learned).items():
+        record |= value if name == "pairs" else {name: value}
+    record["cautions"] = [text_of(caution) for caution in learned.cautions]
+    bands = {"intervals": learned.intervals, "stability": learned.stability}
+    return {name: value for name, value in record.items() if bands.get(name, value) is not None or name not in bands}
 
 
 class GainsBand(NamedTuple):
@@ -171,7 +116,7 @@ def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Cell]]:
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) -> list[dict[str, Cell]]:
+def plan_rows(plan: QuestionPlan, *, confidence: float, seconds: float | None) -> list[dict[str, Cell]]:
     """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
@@ -185,6 +130,7 @@ def plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) ->
         goal, forecast = planned.goal, plan.forecasts[planned.prospect.method]
         row: dict[str, Cell] = {
             "measure": plan.target.name,
+            "question": plan.question,
             **dict(zip(("system", "versus"), plan.systems, strict=False)),
             "method": prospect.method,
             "budget": prospect.budget,
@@ -210,22 +156,62 @@ def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def plain_plan_rows(plan: MeasurePlan, *, confidence: float, seconds: float | None) -> list[dict[str, str]]:
-    """Return rows of a plan for reading; what should reach a goal has a mark."""
-    rows = []
-    for row, planned in zip(plan_rows(plan, confidence=confidence, seconds=seconds), plan.rows, strict=True):
-        prospect = planned.prospect
-        shown = {"method": prospect.method, "budget": amount(prospect.budget) + (" *" if planned.goal else "")}
-        shown |= {"hours": f"{row['hours']:.1f}"} if seconds is not None else {}
-        shown |= {"half-width": f"{row['half_width']:.3g}"}
-        shown |= {"of four in five": f"{row['half_width_low']:.3g} to {row['half_width_high']:.3g}"}
-        shown |= {"for the population": f"{row['half_width_population']:.3g}"}
-        if row["power"] is not None:
-            shown |= {"power": f"{row['power']:.2f} ({row['power_low']:.2f} to {row['power_high']:.2f})"}
-        shown |= {
-            "queries": f"{prospect.queries:,.0f}",
-            "items": f"{prospect.items:,.0f}",
-            "limit": f"{row['limit']:.3g}",
-        }
-        rows.append(shown)
+WIDTH = 100
+"""Columns of a terminal that a table is to fit in."""
+_MOST_ROWS = 12
+_SPARED = ("limit", "items", "hours", "queries", "random queries")
+"""Columns that go, one after the other, where a table is too wide."""
+
+
+def plain_plan_rows(plan: SamplePlan, *, confidence: float, seconds: float | None) -> list[dict[str, str]]:
+    """Return rows of a plan for reading: of each question, of several contrasts the hardest; passive is a column.
+
+    What should reach a goal has a mark. Where there are many, those of the budgets to take alone.
+    """
+    plans = plan.hardest
+    shown = [(each, row) for each in plans for row in each.rows if row.prospect.method != "passive"]
+    if len(shown) > _MOST_ROWS and len(plans) > 1:
+        shown = [(each, row) for each in plans for row in each.chosen]
+    rows = [_plain_row(each, row, confidence, seconds, of_several=len(plans) > 1) for each, row in shown]
+    if len({row["method"] for row in rows}) == 1:
+        rows = [_without(row, "method") for row in rows]
+    for name in ("measure", "question"):
+        if len(rows) > 1 and len({row.get(name) for row in rows}) == 1:
+            rows = [_without(row, name) for row in rows]
+    for name in _SPARED:
+        if _width(rows) > WIDTH:
+            rows = [_without(row, name) for row in rows]
     return rows
+
+
+def _plain_row(
+    plan: QuestionPlan, planned: PlannedRow, confidence: float, seconds: float | None, *, of_several: bool
+) -> dict[str, str]:
+    prospect, power = planned.prospect, plan.power(planned.prospect)
+    low, high = prospect.half_widths("pool", confidence)
+    passive = plan.forecasts["passive"].at(prospect.budget)
+    shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
+    shown |= {"method": prospect.method, "budget": amount(prospect.budget) + (" *" if planned.goal else "")}
+    shown |= {"hours": f"{prospect.budget * seconds / 3600:.1f}"} if seconds is not None else {}
+    shown |= {
+        "half-width": f"{prospect.half_width('pool', confidence):.3g}",
+        "four in five": f"{low:.3g} to {high:.3g}",
+        "all queries": f"{prospect.half_width('population', confidence):.3g}",
+        "random queries": f"{passive.half_width('pool', confidence):.3g}",
+    }
+    if power is not None:
+        shown |= {"power": "{:.2f} ({:.2f} to {:.2f})".format(*power)}
+    return shown | {
+        "queries": f"{prospect.queries:,.0f}",
+        "items": f"{prospect.items:,.0f}",
+        "limit": f"{planned.limit(confidence):.3g}",
+    }
+
+
+def _without(row: Mapping[str, str], name: str) -> dict[str, str]:
+    return {column: cell for column, cell in row.items() if column != name}
+
+
+def _width(rows: Sequence[Mapping[str, str]]) -> int:
+    """Return how wide rows are as aligned text."""
+    return sum(max(len(name), *(len(row[name]) for row in rows)) + 2 for name in rows[0]) - 2

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.report import learned_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -42,7 +43,7 @@ def in_backticks(parameter: str) -> str:
     return f"`{parameter}`"
 
 
-def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
+def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> str:
     """Return the sentence of a note, or of a caution without its level; a code without words as it is.
 
     Parameters
@@ -55,14 +56,14 @@ def text_of(said: Note | Caution, written: Callable[[str], str] = in_backticks) 
     >>> text_of(Caution("note", "early", {"share": 0.5}))
     'an early reading, of 50% of the planned budget'
     """
-    if said.code == "input":
-        rest = dict(said.numbers)
+    if note.code == "input":
+        rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    words = _CAUTIONS.get(said.code) or _NOTES.get(said.code)
+    words = _CAUTIONS.get(note.code) or _NOTES.get(note.code) or learned_words.CAUTIONS.get(note.code)
     if words is None:
-        return str(Note(said.code, said.numbers))
-    template = words if isinstance(words, str) else words(said.numbers)
-    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in said.numbers.items()}
+        return str(Note(note.code, note.numbers))
+    template = words if isinstance(words, str) else words(note.numbers)
+    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in note.numbers.items()}
     return template.format(**numbers, option=_Named(written))
 
 
@@ -77,11 +78,11 @@ def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> s
     return f"{caution.level}: {text_of(caution, written)}"
 
 
-def worded(said: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
+def worded(note: Note | Caution, written: Callable[[str], str] = in_backticks) -> Worded:
     """Return a caution, or a note as one of the lowest level, with its sentence."""
-    level = said.level if isinstance(said, Caution) else "note"
-    numbers = {name: _plain(value) for name, value in said.numbers.items()}
-    return Worded(level=level, code=said.code, text=text_of(said, written), numbers=numbers)
+    level = note.level if isinstance(note, Caution) else "note"
+    numbers = {name: _plain(value) for name, value in note.numbers.items()}
+    return Worded(level=level, code=note.code, text=text_of(note, written), numbers=numbers)
 
 
 def _plain(value: Told) -> Plain:
@@ -158,6 +159,15 @@ def _rounds(numbers: Mapping[str, Any]) -> str:
     return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
 
 
+def _policies(numbers: Mapping[str, Any]) -> str:
+    named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
+    return f"the fourth column is the policy: {', '.join(named)}"
+
+
+_LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
+_MEAN_GAIN = "lower median (estimates take the mean gain)"
+
+
 def _pilots(numbers: Mapping[str, Any]) -> str:
     text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
     text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
@@ -168,25 +178,54 @@ def _pilots(numbers: Mapping[str, Any]) -> str:
 
 
 def _paid(numbers: Mapping[str, Any]) -> str:
-    everything = ", all there are," if numbers["everything"] else ""
+    everything = ", all there are" if numbers["everything"] else ""
     hours = "" if numbers["hours"] is None else " ({hours:.3g} hours)"
-    return f"{{budget:,}} {{unit}}{everything}{hours} by {{method}}"
+    return f"{{budget:,}} {{unit}}{everything}{hours}"
 
 
-_TAKEN = "about {n_items:,.0f} items of {n_queries:,.0f} queries"
+def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
+    """Return the half-width of each of some questions; of many the first ones."""
+    n = len(numbers["names"])
+    shown = [
+        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})" if with_range else "")
+        for k in range(min(n, _MOST_NAMED))
+    ]
+    return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
-    between, first = "± {low:.3g} to {high:.3g}", _paid(numbers)
-    if numbers["goal"] is None:
-        first += f": {between}"
+    n, paid = len(numbers["names"]), _paid(numbers)
+    if numbers["goal"] is not None:
+        what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
+        first = f"{what} takes about {paid} ({{least:,.0f}} to {{most:,.0f}}) by {{method}}"
+    elif n == 1:
+        first = (
+            f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}} ({{lows[0]:.3g}} to {{highs[0]:.3g}})"
+        )
     else:
-        first = f"{{goal}} takes {first} ({{least:,.0f}} to {{most:,.0f}}), which give {between}"
-    few = " (fewer than {few} make a rough interval)" if numbers["n_queries"] < numbers["few"] else ""
-    random = "random queries judged whole are not as precise before all are judged"
+        first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
+    few = ", of {n_queries:,.0f} queries: fewer than {few} make a rough interval" if _is_few(numbers) else ""
+    random = "random queries judged whole are not as precise before all {of:,} queries are judged"
     if numbers["passive"] is not None:
         random = "random queries judged whole would need {passive:,.0f}, {times:.1f} times that"
-    return f"{first}: {_TAKEN}{few}; {random}"
+    return f"{first}{few}; {random}"
+
+
+def _is_few(numbers: Mapping[str, Any]) -> bool:
+    return bool(numbers["n_queries"] < numbers["few"])
+
+
+_MOST_NAMED = 4
+_MUCH = 1.5
+"""How many times as wide as for the pool an interval for all queries is, where both are said."""
+
+
+def _planned(numbers: Mapping[str, Any]) -> str:
+    scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
+    text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
+    if any(wide > _MUCH * half for wide, half in scopes):
+        text += f"; about all queries that these are a sample of: {_each(numbers, 'of_all')}"
+    return text
 
 
 def _limits(numbers: Mapping[str, Any]) -> str:
@@ -217,6 +256,8 @@ _CAUTIONS: dict[str, Words] = {
     "that lower or raise it most",
     "size": _size,
     "two units": _TWO_UNITS,
+    "dear": "{measure} with {budget:,.0f} {unit}: {n_queries:,.0f} queries, ± {half_width:.2g}; {instead} instead: "
+    "{instead_queries:,.0f} queries, ± {instead_half_width:.2g}",
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
 }
 _NOTES: dict[str, Words] = {
@@ -240,6 +281,7 @@ _NOTES: dict[str, Words] = {
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
     "foreign grades": "{n} of {of} grades of {source} are of items that are not in the pool",
     "several grades": "{n} known items have several grades, {n_alike} of them alike (policy: {policy})",
+    "queries that train": "{n} of {of} queries train the model and are not measured; {option[judged]} keeps them",
     "left out of training": "{n} ranked items of the training queries are not judged: left out of training",
     "learned from known": "the grade model learns from {n_grades} known grades of {n_queries} queries, each query's "
     "from those of the others",
@@ -259,21 +301,47 @@ _NOTES: dict[str, Words] = {
     "of a collection",
     "comparisons": "the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
     "{per_hundred:.0f} of them, {minutes:.0f} minutes at {seconds:g} s each",
+    "planned": _planned,
     # of a plan
     "pilots": _pilots,
     "budget to take": _advice,
     "no interval to expect": lambda numbers: (
-        f"{_paid(numbers)} give no interval: {_TAKEN}, fewer than an estimate with a fit takes"
+        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f}} queries are fewer than an estimate "
+        "with a fit takes"
     ),
     "limits": _limits,
-    "population floor": "for all queries that these are a sample of, ± {half_width:.3g} remains however much is judged "
-    "of these",
+    "population floor": lambda numbers: (
+        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:,}} queries, whatever is judged of "
+        "them"
+    ),
     "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
     # of answers
     "small segments": _small_segments,
     "rounds": _rounds,
     "corrected grades": "{n} grades were corrected since a later round was drawn, and count as now",
     "first round alone": "read from the first round alone: {n} more wait for judgments",
+    # of a campaign
+    "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
+    "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
+    # of a campaign written out
+    "judgments written": "{n} judgments",
+    "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
+    "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
+    "later blocks left out": "{n} judgments of blocks that are not complete are left out",
+    "policies by number": _policies,
+    "events written": "{n} events",
+    "judgments by judge": "{n} judgments, one row each judge",
+    "truths written": "the truths of {n} queries",
+    "weights written": "{n} items of the sample, with the probabilities of all of it",
+    "known grades left out": "{n} grades known before are not in it, prels has them",
+    "queries of one text": "{n} queries have the text of another: Quepid takes them for one",
+    "ratings written": "{n} ratings",
+    "request written": "{n} queries; set INDEX and the query for your index",
+    "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
+    "are, without weights: for relative looks, no estimate",
+    "grade of judges": lambda numbers: (
+        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n}} judges"
+    ),
     # why a comparison stays undecided
     "open by cannot": "the items that could not be judged leave it open",
     "nothing bounded": "these judgments bound nothing: more queries have to be judged",

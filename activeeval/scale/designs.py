@@ -1,7 +1,7 @@
 """The design of a pool that comes in chunks.
 
 Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
-the mean and largest root (`activeeval.design.RateSums`); of draws with replacement Σ p m and the normaliser of
+the mean and largest rate (`activeeval.design.RateSums`); of draws with replacement Σ p m and the normaliser of
 q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the chunks go by takes these sums and
 forgets the rest, but for q and λ where queries are drawn with replacement. The second time gathers what one sample
 needs: the queries below the level that its budget reaches. They make a design, and a campaign, like any other.

@@ -40,27 +40,29 @@ ANSWERED = "the item had been answered already"
 class Answer(NamedTuple):
     """What was said, with which key it can be said again."""
 
-    said: Said
+    judgment: Said
     key: str
 
 
-def check_said(said: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")) -> None:
+def check_judgment(
+    judgment: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")
+) -> None:
     """Raise InputError where nobody can say that."""
-    if said.kind not in tuple(kinds):
-        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(said.kind))}")
-    if said.kind == "later" and campaign.strict_order:
+    if judgment.kind not in tuple(kinds):
+        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
+    if judgment.kind == "later" and campaign.strict_order:
         raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
-    check_text("reason", said.reason, most=MOST_OF_A_REASON)
-    canonical([dict(said.body), dict(said.settles)])
-    if said.kind == "preferred" and not said.body:
+    check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
+    canonical([dict(judgment.body), dict(judgment.settles)])
+    if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred says what was compared, got nothing")
-    if said.kind == "judged" and not said.body:
-        check_whole("grade", said.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
-    elif said.grade is not None:
-        raise InputError(f"{said.kind} goes without a grade, got {said.grade!r}")
+    if judgment.kind == "judged" and not judgment.body:
+        check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
+    elif judgment.grade is not None:
+        raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")
     for name in ("active_ms", "idle_ms"):
-        if getattr(said, name) is not None:
-            check_whole(name, getattr(said, name), 2**62)
+        if getattr(judgment, name) is not None:
+            check_whole(name, getattr(judgment, name), 2**62)
 
 
 def check_key(key: str | None) -> None:
@@ -88,9 +90,11 @@ def submit(
         return _repeated(stored, claimed, answer)
     if held is None:
         return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
-    said = answer.said
-    happened = [said_event(claimed, said, at, answer.key)]
-    happened += [said_event(claimed, Said(kind="judged", body=said.settles), at, None)] if said.settles else []
+    judgment = answer.judgment
+    happened = [judgment_event(claimed, judgment, at, answer.key)]
+    happened += (
+        [judgment_event(claimed, Said(kind="judged", body=judgment.settles), at, None)] if judgment.settles else []
+    )
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
@@ -98,46 +102,47 @@ def submit(
     return _acknowledged(connection, campaign_id, *happened)
 
 
-def said_event(item: Event, said: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+def judgment_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
     """Return what was said of the item of another event as an event."""
     return Event(
         seq=0,
-        kind=said.kind,
+        kind=judgment.kind,
         at=at,
         judge=item.judge,
         query_id=item.query_id,
         doc_id=item.doc_id,
         unit=item.unit,
         k=item.k,
-        grade=None if said.grade is None else int(said.grade),
-        reason=said.reason,
-        body=said.body,
+        grade=None if judgment.grade is None else int(judgment.grade),
+        reason=judgment.reason,
+        body=judgment.body,
         shown_at=item.shown_at,
-        active_ms=said.active_ms,
-        idle_ms=said.idle_ms,
+        active_ms=judgment.active_ms,
+        idle_ms=judgment.idle_ms,
         supersedes=supersedes,
         key=key,
     )
 
 
-def late_event(item: Event, said: Said, at: int, key: str | None, why: str) -> Event:
+def late_event(item: Event, judgment: Said, at: int, key: str | None, why: str) -> Event:
     """Return an answer that does not count as an event; its body keeps what was said."""
-    event = said_event(item, said, at, key)
+    event = judgment_event(item, judgment, at, key)
     return Event(
         **{name: getattr(event, name) for name in Event.__slots__ if name not in ("kind", "reason", "body")},
         kind="late",
         reason=why,
-        body={"said": said.kind, "reason": said.reason} | ({"body": dict(said.body)} if said.body else {}),
+        body={"said": judgment.kind, "reason": judgment.reason}
+        | ({"body": dict(judgment.body)} if judgment.body else {}),
     )
 
 
-def says_the_same(stored: Event, said: Said) -> bool:
+def says_the_same(stored: Event, judgment: Said) -> bool:
     """Whether an event is what somebody says."""
     body = stored.body
     then = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
         then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
-    return (*then, stored.grade) == (said.kind, said.reason, dict(said.body), said.grade)
+    return (*then, stored.grade) == (judgment.kind, judgment.reason, dict(judgment.body), judgment.grade)
 
 
 def retract(
@@ -182,7 +187,7 @@ def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
 
 def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
-    if not is_of_item or not says_the_same(stored, answer.said):
+    if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
         what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
         raise StateError(f"{what} event {stored.seq}, which says something else")
@@ -190,7 +195,7 @@ def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
 
 
 def _late(connection: Connection, campaign_id: int, item: Event, answer: Answer, at: int, why: str) -> Acknowledged:
-    return _acknowledged(connection, campaign_id, late_event(item, answer.said, at, answer.key, why))
+    return _acknowledged(connection, campaign_id, late_event(item, answer.judgment, at, answer.key, why))
 
 
 def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:

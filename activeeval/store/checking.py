@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, exists, select, text
+from sqlalchemy import Connection, delete, exists, select, text
 
 from activeeval.errors import StateError
 from activeeval.judgments.log import ANSWERS, Event
@@ -47,9 +47,7 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
 
 
 def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
-    state = State(judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
-    state.apply_all(log)
-    return state
+    return State.of(log, judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
@@ -76,23 +74,19 @@ def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
 
 def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
     place, unit, assignment = tables.place, tables.unit, tables.assignment
-    in_unit = _matches(place, unit, ("campaign_id", "campaign_id"), ("unit", "number"))
+    in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
     for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
         yield f"document {row.doc_id!r} is in unit {row.unit}, which is not there"
-    at_place = _matches(assignment, place, *((name, name) for name in ("campaign_id", "unit", "position")))
+    at_place = exists().where(tables.matches(assignment, place, "campaign_id", "unit", "position"))
     for row in connection.execute(select(assignment.c.unit, assignment.c.position).where(~at_place)):
         yield f"an assignment is of place {row.position} of unit {row.unit}, which is not there"
-    of_query = _matches(unit, tables.query, *((name, name) for name in ("campaign_id", "query_id")))
+    of_query = exists().where(tables.matches(unit, tables.query, "campaign_id", "query_id"))
     for row in connection.execute(select(unit.c.number, unit.c.query_id).where(~of_query)):
         yield f"query {row.query_id!r} of unit {row.number} is not there"
-    for table, column in ((tables.event, "campaign_id"), (tables.sample, "campaign_id"), (unit, "campaign_id")):
-        of_campaign = _matches(table, tables.campaign, (column, "id"))
+    for table in (tables.event, tables.sample, unit):
+        of_campaign = exists().where(tables.matches(table, tables.campaign, ("campaign_id", "id")))
         for lost in connection.execute(select(table.c.campaign_id).where(~of_campaign).distinct()).scalars():
             yield f"{table.name} has rows of campaign {lost}, which is not there"
-
-
-def _matches(left: Any, right: Any, *columns: tuple[str, str]) -> Any:
-    return exists().where(and_(*(left.c[mine] == right.c[theirs] for mine, theirs in columns)))
 
 
 def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:

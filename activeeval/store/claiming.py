@@ -227,9 +227,9 @@ def _is_in_no_hands() -> ColumnElement[bool]:
 def _item() -> Select[Any]:
     """Return the statement that reads what a judge is shown of an assignment."""
     unit, query, document = tables.unit, tables.query, tables.document
-    of_assignment = assignment.join(place, _same(assignment, place, ("unit", "unit"), ("position", "position")))
-    of_assignment = of_assignment.join(unit, _same(assignment, unit, ("unit", "number")))
-    of_assignment = of_assignment.join(query, _same(unit, query, ("query_id", "query_id")))
+    of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
+    of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
+    of_assignment = of_assignment.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
     of_assignment = of_assignment.join(document, place.c.document == document.c.digest)
     columns = (
         assignment.c.unit,
@@ -247,11 +247,6 @@ def _item() -> Select[Any]:
 def _laters_of_item() -> Select[Any]:
     of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
     return _laters().where(*of_item).limit(1)
-
-
-def _same(left: Any, right: Any, *columns: tuple[str, str]) -> ColumnElement[bool]:
-    pairs = [left.c[mine] == right.c[theirs] for mine, theirs in columns]
-    return and_(left.c.campaign_id == right.c.campaign_id, *pairs)
 
 
 def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:

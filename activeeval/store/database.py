@@ -26,7 +26,7 @@ from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 from activeeval.errors import ActiveEvalError, InputError, StateError, shown
 from activeeval.store.address import address_of
-from activeeval.store.faults import Broken, is_disconnect, said_of, was_rolled_back
+from activeeval.store.faults import Broken, is_disconnect, refusal_of, was_rolled_back
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Database:
             except self._errors as error:
                 # SQLite itself does not wait here while somebody else has the file open
                 if "locked" not in str(error) or time.monotonic() > until:
-                    raise self._said(error) from error
+                    raise self._refusal(error) from error
                 time.sleep(0.02)
 
     def close(self) -> None:
@@ -133,19 +133,19 @@ class Database:
                     broken.note(error, in_commit=writes and commit.has_begun)
                 is_safe = was_rolled_back(error) or (is_disconnect(error) and (is_repeatable or not commit.has_begun))
                 if attempt == TRIES - 1 or not is_safe:
-                    raise self._without_secrets(broken.unknown() or self._said(broken.cause_of(error))) from error
+                    raise self._without_secrets(broken.unknown() or self._refusal(broken.cause_of(error))) from error
         raise AssertionError("the last try returns or raises")
 
-    def _said(self, error: BaseException) -> ActiveEvalError:
-        said = said_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
-        if self.path is not None and "could not be read or written" in str(said) and _is_full(self.path):
+    def _refusal(self, error: BaseException) -> ActiveEvalError:
+        refusal = refusal_of(error, self.place, self._wait_s, is_sqlite=self.is_sqlite)
+        if self.path is not None and "could not be read or written" in str(refusal) and _is_full(self.path):
             says = "the disk is full, and SQLite keeps a file beside it: nothing of this was stored"
             return StateError(f"{self.place}: {says}")
         if self.path is None or self.is_archive or os.access(os.path.dirname(self.path), os.W_OK):
-            return said
-        if "may only be read" in str(said) or "cannot be opened" in str(said):
+            return refusal
+        if "may only be read" in str(refusal) or "cannot be opened" in str(refusal):
             return InputError(f"{self.place}: its folder may not be written, and SQLite keeps a file beside it")
-        return said
+        return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
         return type(error)(self._address.without_secrets(str(error)))

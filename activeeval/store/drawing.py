@@ -118,8 +118,7 @@ def _add(
     end = Event(seq=0, kind="ended", at=at, reason=ended, body={"sample": sample.digest, "version": sample.version})
     new += [end] if ended else []
     stored = append(connection, campaign_id, new)
-    state = State(judges_per_item=campaign.judges_per_item)
-    state.apply_all(stored)
+    state = State.of(stored, judges_per_item=campaign.judges_per_item)
     insert_assignments(connection, campaign_id, state.assigned)
     if connection.dialect.name == "postgresql":
         connection.execute(

@@ -91,7 +91,7 @@ class Broken:
         )
 
 
-def said_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
+def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
     """Return an error of SQLAlchemy or of a driver as one of ours.
 
     Parameters

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, text, update
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.store import tables
-from activeeval.store.answering import check_key, check_said, late_event, said_event, says_the_same
+from activeeval.store.answering import check_judgment, check_key, judgment_event, late_event, says_the_same
 from activeeval.store.claiming import FREED
 from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Said
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
     query_id: str
     doc_id: str
-    said: Said
+    judgment: Said
     key: str | None = None
     unit: int | None = None
 
@@ -45,12 +45,12 @@ def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
     """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
     if campaign.strict_order:
         raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
-    for query_id, doc_id, said, key, _ in lines:
+    for query_id, doc_id, judgment, key, _ in lines:
         check_text("query_id", query_id, may_be_empty=False)
         check_text("doc_id", doc_id, may_be_empty=False)
         check_key(key)
         try:
-            check_said(said, campaign, ANSWERS)
+            check_judgment(judgment, campaign, ANSWERS)
         except InputError as error:
             raise InputError(f"{error} (query {shown(query_id)}, document {shown(doc_id)})") from None
 
@@ -128,48 +128,48 @@ class _Desk:
     done: list[int] = field(default_factory=list)
 
     def take(self, line: Line) -> Acknowledged:
-        query_id, doc_id, said, key, unit_number = line
+        query_id, doc_id, judgment, key, unit_number = line
         if key is not None and key in self.before.keyed:
             return self._repeated(self.before.keyed[key], line)
         item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
         drawn = self.assignments.get((query_id, doc_id), [])
         if unit_number is None:
             stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
-            if (same := next((answer for answer in stands if says_the_same(answer, said)), None)) is not None:
+            if (same := next((answer for answer in stands if says_the_same(answer, judgment)), None)) is not None:
                 return Acknowledged(event=same, is_repeated=True)
             unit_number = drawn[-1].unit if drawn else None
         places = [p for p in drawn if p.unit == unit_number]
         held = next((p for p in places if p.judge == self.judge), None)
         if held is not None and self._is_answered(held):
-            return self._again(self.before.answers[held.unit, doc_id, held.k], said, key)
+            return self._again(self.before.answers[held.unit, doc_id, held.k], judgment, key)
         # nobody loses the item that he is looking at while another assignment is free
         chosen = held or next((p for state in ("free", "leased") for p in places if p.state == state), None)
         if chosen is None:
-            return self._late(item, said, key, ALL_DONE if places else NEVER_DRAWN)
+            return self._late(item, judgment, key, ALL_DONE if places else NEVER_DRAWN)
         chosen.state, chosen.judge = "done", self.judge
         self.done.append(chosen.id)
-        return self._add(said_event(replace(item, unit=chosen.unit, k=chosen.k), said, self.at, key))
+        return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
 
     def _is_answered(self, at: _Place) -> bool:
         return at.judge == self.judge and at.state == "done"
 
     def _repeated(self, stored: Event, line: Line) -> Acknowledged:
-        query_id, doc_id, said, key, _ = line
+        query_id, doc_id, judgment, key, _ = line
         is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
-        if not is_of_item or not says_the_same(stored, said):
+        if not is_of_item or not says_the_same(stored, judgment):
             raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
         return Acknowledged(event=stored, is_repeated=True)
 
-    def _again(self, stands: Event, said: Said, key: str | None) -> Acknowledged:
-        if says_the_same(stands, said):
+    def _again(self, stands: Event, judgment: Said, key: str | None) -> Acknowledged:
+        if says_the_same(stands, judgment):
             return Acknowledged(event=stands, is_repeated=True)
-        return self._add(said_event(replace(stands, shown_at=None), said, self.at, key, supersedes=stands.seq))
+        return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
 
-    def _late(self, item: Event, said: Said, key: str | None, why: str) -> Acknowledged:
+    def _late(self, item: Event, judgment: Said, key: str | None, why: str) -> Acknowledged:
         stored = self.before.late.get((item.query_id, item.doc_id))
-        if stored is not None and says_the_same(stored, said):
+        if stored is not None and says_the_same(stored, judgment):
             return Acknowledged(event=stored, is_repeated=True)
-        return self._add(late_event(item, said, self.at, key, why))
+        return self._add(late_event(item, judgment, self.at, key, why))
 
     def _add(self, happened: Event) -> Acknowledged:
         new = replace(happened, seq=self.next_seq + len(self.new))

@@ -153,8 +153,8 @@ def genesis(connection: Connection, campaign_id: int) -> str:
     """Return what the chain starts with: the digest of the campaign as it was set up."""
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign_id)).one()
     # a column that is added later counts where it is set, so that the digests of before stay what they are
-    said = {name: getattr(row, name) for name in _SETUP} | ({"strict_order": True} if row.strict_order else {})
-    return digest_of(canonical(said))
+    setup = {name: getattr(row, name) for name in _SETUP} | ({"strict_order": True} if row.strict_order else {})
+    return digest_of(canonical(setup))
 
 
 def events(connection: Connection, campaign_id: int, *conditions: Any) -> list[Event]:
@@ -189,7 +189,8 @@ def _event(row: Row[Any]) -> Event:
     return Event(**values)
 
 
-def _record(campaign_id: int, event: Event) -> dict[str, Any]:
+def _record(campaign_id: int, event: Event) -> dict[str, int | str | None]:
+    """Return an event as a row of its table."""
     values = {name: getattr(event, name) for name in _FIELDS}
     return {**values, "campaign_id": campaign_id, "body": canonical(dict(event.body))}
 

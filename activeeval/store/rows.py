@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from activeeval.judgments.judging import Judging, judging_in
 from activeeval.judgments.log import Event
 
 
@@ -17,7 +18,7 @@ class CampaignRow:
     ----------
     name : str
     config : mapping
-        What whoever made it wants to know of it again; nothing in the store reads it.
+        What whoever made it wants to know of it again; nothing in the store goes by it.
     judges_per_item : int
         How many judges judge each item.
     lease_s : int
@@ -38,6 +39,11 @@ class CampaignRow:
     max_grade: int | None = None
     strict_order: bool = False
     created_at: int = 0
+
+    @property
+    def judging(self) -> Judging:
+        """How it is judged: by grades, or by comparisons."""
+        return judging_in(self.config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,7 +221,7 @@ class Store:
         """Return the event in which an item was shown under a token; InputError where there is none."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
-    def submit(self, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item that was given to him.
 
         Parameters
@@ -243,20 +243,20 @@ class Store:
         StateError
             Where something else was said under the same key.
         """
-        return self._answer(name, token, said, key, goes_on=False)[0]
+        return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
-        self, name: str, token: str, said: Said, key: str | None = None
+        self, name: str, token: str, judgment: Said, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
-        return self._answer(name, token, said, key, goes_on=True)
+        return self._answer(name, token, judgment, key, goes_on=True)
 
-    def record(self, name: str, judge: str, said: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
+    def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
         """Store judgments that a judge made elsewhere, all or none of them.
 
         Parameters
         ----------
-        said : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
+        judgments : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
             See `activeeval.store.importing.Line`.
 
         Returns
@@ -265,16 +265,16 @@ class Store:
             One for each. What this judge has said before is repeated, or superseded where he says something else now;
             ``late`` where the item was never drawn or all the judges asked for have judged it.
         """
-        return self.record_all(name, [(judge, said)])[0]
+        return self.record_all(name, [(judge, judgments)])[0]
 
     def record_all(self, name: str, parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]]) -> list[list[Acknowledged]]:
         """Store what several judges, or several files, say as `record` does: all of it or nothing.
 
         Parameters
         ----------
-        parts : sequence of (judge, said)
+        parts : sequence of (judge, judgments)
         """
-        by_judge = [(checked_judge(judge), [importing.Line(*line) for line in said]) for judge, said in parts]
+        by_judge = [(checked_judge(judge), [importing.Line(*line) for line in lines]) for judge, lines in parts]
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> list[list[Acknowledged]]:
             for _, lines in by_judge:
@@ -333,13 +333,13 @@ class Store:
         return self._read(name, checking.problems_of)
 
     def _answer(
-        self, name: str, token: str, said: Said, key: str | None, *, goes_on: bool
+        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
-        answer = answering.Answer(said, f"token:{hashed(token)}" if key is None else key)
+        answer = answering.Answer(judgment, f"token:{hashed(token)}" if key is None else key)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
-            answering.check_said(said, campaign)
+            answering.check_judgment(judgment, campaign)
             shown, now = answering.claim_of(connection, number, token), self._now(connection)
             if goes_on:
                 lock_judge(connection, number, shown.judge, now)

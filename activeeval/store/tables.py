@@ -7,6 +7,7 @@ so that both databases give the same bytes back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
@@ -24,6 +26,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     literal_column,
 )
 
@@ -166,29 +169,25 @@ judge = Table(
 )
 
 
-def _only(table: Table, column: str, comparison: str) -> dict[str, Any]:
-    condition: Any = literal_column(f"{table.c[column].name} {comparison}")
-    return {"sqlite_where": condition, "postgresql_where": condition}
+def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> Index:
+    """Return an index of the rows of a table for which a condition holds."""
+    condition: Any = literal_column(where)
+    held = [table.c[column] for column in columns]
+    return Index(name, *held, unique=is_unique, sqlite_where=condition, postgresql_where=condition)
 
 
 # a claim looks at open assignments alone, in the order in which they are given out
-Index(
-    "ix_assignment_open",
-    *(assignment.c[name] for name in ("campaign_id", "block", "unit", "position", "k")),
-    **_only(assignment, "state", "<> 'done'"),
+_index_of_some(
+    "ix_assignment_open", assignment, ("campaign_id", "block", "unit", "position", "k"), where="state <> 'done'"
 )
 # nobody has two items at a time, whatever races
-Index(
-    "uq_assignment_lease",
-    assignment.c.campaign_id,
-    assignment.c.judge,
-    unique=True,
-    **_only(assignment, "state", "= 'leased'"),
-)
-Index(
-    "ix_event_later",
-    *(event.c[name] for name in ("campaign_id", "judge", "unit", "doc_id", "seq")),
-    **_only(event, "kind", "= 'later'"),
-)
+_index_of_some("uq_assignment_lease", assignment, ("campaign_id", "judge"), where="state = 'leased'", is_unique=True)
+_index_of_some("ix_event_later", event, ("campaign_id", "judge", "unit", "doc_id", "seq"), where="kind = 'later'")
 
 APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge)
+
+
+def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnElement[bool]:
+    """Return the condition that two tables have the same in columns: by one name, or by that of each."""
+    pairs = [(column, column) if isinstance(column, str) else column for column in columns]
+    return and_(*(left.c[mine] == right.c[theirs] for mine, theirs in pairs))

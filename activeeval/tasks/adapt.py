@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.adaptation import item_pairs, preferences_from_clicks
+from activeeval.adaptation import ClickReport, item_pairs, preferences_from_clicks
 from activeeval.adaptation.choice import REGULARIZATIONS, RegularizationChoice, choose_regularization
 from activeeval.adaptation.ensembles import boosted_trees
 from activeeval.adaptation.files import read_ranker
@@ -21,7 +21,7 @@ from activeeval.io.tables.clicks import ClickLog, clicks_of, pooled_clicks, refu
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.letor import LetorData, feature_counts, read_letor, row_place
 from activeeval.judgments import read
-from activeeval.judgments.reading import of_table
+from activeeval.judgments.forms import of_table
 from activeeval.pool import QueryPool
 from activeeval.report.rendering import Cell
 from activeeval.types import Floats
@@ -38,15 +38,19 @@ class Preferences:
     comparisons : tuple of Comparison
     places : tuple of str
         Where each stands, for messages.
-    notes : tuple of str
-        What was made of the clicks.
     source : str
+        The files, as messages call them.
+    clicks : ClickReport or None
+        What was made of the click logs, where there are any.
+    logs : str
+        The files of the logs.
     """
 
     comparisons: tuple[Comparison, ...]
     places: tuple[str, ...]
-    notes: tuple[str, ...]
     source: str
+    clicks: ClickReport | None = None
+    logs: str = ""
 
 
 def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
@@ -69,7 +73,6 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
     """
     comparisons: list[Comparison] = []
     places: list[str] = []
-    notes: list[str] = []
     logs: list[ClickLog] = []
     for path in paths:
         if bare_suffix(path) in TABLES:
@@ -86,14 +89,19 @@ def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
         for place, comparison in judgments.placed_comparisons():
             comparisons.append(comparison)
             places.append(place)
-    if logs:
-        log = pooled_clicks(logs)
-        kept = preferences_from_clicks(log, level)
-        comparisons += kept.comparisons()
-        places += [f"{log.source}: the clicks"] * kept.n_pairs
-        notes += [f"{log.source}: {line}" for line in kept.report.lines]
-    return Preferences(
-        comparisons=tuple(comparisons), places=tuple(places), notes=tuple(notes), source=", ".join(paths)
+    held = Preferences(comparisons=tuple(comparisons), places=tuple(places), source=", ".join(paths))
+    return _with_clicks(held, pooled_clicks(logs), level) if logs else held
+
+
+def _with_clicks(held: Preferences, log: ClickLog, level: float) -> Preferences:
+    """Return preferences with those that a log of clicks tells."""
+    kept = preferences_from_clicks(log, level)
+    return replace(
+        held,
+        comparisons=(*held.comparisons, *kept.comparisons()),
+        places=(*held.places, *(f"{log.source}: the clicks",) * kept.n_pairs),
+        clicks=kept.report,
+        logs=log.source,
     )
 
 
@@ -143,8 +151,8 @@ def adapted(
     compared = [read_letor(list(pairs_letor))] if pairs_letor else []
     files = ", ".join((*letor, *pairs_letor))
     pool, kept = _joined([*compared, judged], files)
-    said = {"places": preferences.places, "documents": files, "advice": advice}
-    pairs = item_pairs(pool, preferences.comparisons, preferences.source, **said)  # type: ignore[arg-type]
+    compare, places = preferences.comparisons, preferences.places
+    pairs = item_pairs(pool, compare, preferences.source, places=places, documents=files, advice=advice)
     ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
     for data in (judged, *compared):
         _check_features(data, ranker, base)

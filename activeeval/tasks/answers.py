@@ -104,7 +104,7 @@ class Answer:
             high=high,
             n_queries=self.estimate.n_queries,
             n_items=None if self.target.measure.is_judged_whole else self.estimate.n_items,
-            p_value=p_value if self.versus else None,
+            p_value=p_value if self.versus and low < high else None,
             segment=self.segment,
             half_width_at_end=end if end < (1 - _ALIKE) * now else None,
             needed=self.needed,

@@ -10,12 +10,14 @@ from functools import partial
 from activeeval.cases.budgets import Budget
 from activeeval.cases.case import Case, check_fits, prepare
 from activeeval.cases.choices import Choices
+from activeeval.cases.judging import chosen_judging
 from activeeval.cases.texts import SheetTexts, texts_of
-from activeeval.cases.truths import asked_k
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
 from activeeval.planning import Goal
 from activeeval.results import Caution, Note
+from activeeval.tasks.expected import expected_notes
+from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
 
 _SEED_BITS = 31
@@ -55,8 +57,8 @@ class SampleRequest:
     difference: float | None = None
     power: float = 0.8
 
-    def checked_goal(self) -> Goal | None:
-        """Return what is to be reached, None for a budget.
+    def checked_price(self) -> Budget | Goal:
+        """Return what the sample may cost, or in its place what is to be reached.
 
         Raises
         ------
@@ -67,13 +69,12 @@ class SampleRequest:
         """
         if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
             raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
-        is_goal = self.budget is None
-        goal = Goal(half_width=self.half_width, difference=self.difference, power=self.power) if is_goal else None
-        if self.expected and not (self.method and find_method(self.method).with_replacement):
+        price = self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
+        if self.expected and not (self.method and find_method(self.method).scheme.on_average(True)):
             problem = "`expected` is for draws with replacement: passive, active, active_uniC, active_uniD"
             raise ChoiceError(problem, field="expected")
         check_fits(self.measures, [self.method] if self.method else [])
-        return goal
+        return price
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +111,12 @@ def draw_for(
     Parameters
     ----------
     choices : Choices
-        Its ``top_k`` follows from the request.
+        Its ``judging`` follows from the request.
     progress : callable
         Told what is next.
     say : callable
-        Told what to know of the case and of the budget, as soon as it is known; ``list.append`` keeps it.
+        Told what to know of the case, of the budget and of what the sample should come to, as soon as it is known;
+        ``list.append`` keeps it.
 
     Raises
     ------
@@ -125,21 +127,24 @@ def draw_for(
     BudgetError
         Where the budget does not pay for what must be possible.
     """
-    goal = request.checked_goal()
-    top_k = asked_k(request.judging, request.measures)
-    case = prepare(replace(choices, top_k=top_k), use_labels=False, progress=progress)
+    price = request.checked_price()
+    judging = chosen_judging(request.judging, request.measures)
+    case = prepare(replace(choices, judging=judging), use_labels=False, progress=progress)
     for note in case.notes:
         say(note)
     progress("choosing what to judge")
-    budget, method, share = request.budget, request.method, choices.defensive_share
-    if goal is not None:
-        from activeeval.tasks.plan import budget_for  # whoever has a budget waits for no planner
-
-        budget = budget_for(case, list(dict.fromkeys(request.measures)), goal, method, share)
-        say(GoalBudget(goal, budget))
-    assert budget is not None
+    method, share = request.method, choices.defensive_share
+    if isinstance(price, Goal):
+        measures, asked = list(dict.fromkeys(request.measures)), request.questions
+        budget = budget_for(case, measures, price, method, share, questions=asked, weights=request.weights)
+        say(GoalBudget(price, budget))
+    else:
+        budget = price
     made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
-    return Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    for expected in expected_notes(case, drawn.sample, share):
+        say(expected)
+    return drawn
 
 
 def texts_for(

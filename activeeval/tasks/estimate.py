@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from activeeval.campaign.labels import Progress
 from activeeval.cases.systems import direction
@@ -80,6 +80,34 @@ class Estimates:
         notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
         return notes + ([f"Grade model: {self.model}."] if self.model else [])
 
+    @classmethod
+    def of(
+        cls,
+        read: Sequence[Sample],
+        answered: tuple[list[Answer], list[Note]],
+        *,
+        progress: Progress,
+        agreement: Agreement,
+        policy: str,
+        scope: str,
+        kind: str,
+        confidence: float,
+    ) -> Self:
+        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        answers, notes = answered
+        return cls(
+            answers=answers,
+            notes=notes,
+            places=places(read[0].systems, answers) if len(read) == 1 else [],
+            progress=progress,
+            agreement=agreement,
+            policy=policy,
+            scope=scope,
+            kind=kind,
+            confidence=confidence,
+            model=read[0].model,
+        )
+
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
         rows = [
@@ -123,21 +151,19 @@ def estimate_judged(
 ) -> Estimates:
     """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
     if len(samples) > 1:
-        answered, notes = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
     else:
         asked = samples[0].asked(measures, questions, contrasts)
-        answered, notes = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    return Estimates(
-        answers=answered,
-        notes=notes,
-        places=places(samples[0].systems, answered) if len(samples) == 1 else [],
+        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates.of(
+        samples,
+        answered,
         progress=progress,
         agreement=agreement,
         policy=policy,
         scope=scope,
         kind=kind,
         confidence=confidence,
-        model=samples[0].model,
     )
 
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
-from activeeval.cases.inputs import Workload, from_tables, sampled_measure
-from activeeval.cases.modelling import uniform_beliefs
+from activeeval.cases.inputs import Inputs, from_tables, sampled_measure
+from activeeval.cases.modelling import MethodModel, uniform_beliefs
 from activeeval.cases.systems import loaded_run
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
@@ -135,38 +135,38 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
-    workload, max_grade = _workload(runs, judgments, options)
-    target = Target(_bound(measure, max_grade), workload.ranking, workload.versus)
+    inputs, max_grade = _inputs(runs, judgments, options)
+    target = Target(_bound(measure, max_grade), inputs.ranking, inputs.versus)
     model, method = options.get("grade_probs"), options.get("method")
-    probs = model(workload.pool) if callable(model) else model
+    probs = model(inputs.pool) if callable(model) else model
     chosen = find_method(method) if method else _default(target, probs, max_grade)
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
-        return _scored(target, workload, chosen.name)
+        return _scored(target, inputs, chosen.name)
     check_open(target)
     is_scored = budget is None and not callable(judgments)
     if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
         design = _with_budget(design, target, budget)
     if is_scored:
-        return _scored(target, workload, chosen.name)
-    oracle = _Oracle(judgments if callable(judgments) else _lookup(workload))
+        return _scored(target, inputs, chosen.name)
+    judge = _RememberingJudge(judgments if callable(judgments) else _lookup(inputs))
     campaign = Campaign(design, rng=options.get("rng", 0))
     while (drawn := campaign.ask()) is not None:
-        campaign.tell(drawn, oracle(drawn.query_id, list(drawn.item_ids)))
+        campaign.tell(drawn, judge(drawn.query_id, list(drawn.item_ids)))
     if options.get("unjudged", "error") == "error":
-        check_judged(oracle.missing, oracle.n_asked, "asked for")
+        check_judged(judge.missing, judge.n_asked, "asked for")
     pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
-    notes = (*workload.notes, *pool.notes)
+    notes = (*inputs.notes, *pool.notes)
     estimates = replace(pool, notes=notes), replace(population, notes=notes)
-    return _both(target, workload.names, *estimates)
+    return _both(target, inputs.names, *estimates)
 
 
-def _workload(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[Workload, int | None]:
+def _inputs(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[Inputs, int | None]:
     """Return the pool of runs and judgments, and the largest grade as far as it is known."""
     qrels = None if callable(judgments) else labels_of(judgments)
-    workload = from_tables(
+    inputs = from_tables(
         qrels,
         [loaded_run(run, stand_in) for stand_in, run in runs.items()],
         evaluated=len(runs),
@@ -175,7 +175,7 @@ def _workload(runs: Mapping[str, Any], judgments: Any, options: Options) -> tupl
         names=options.get("names", ()),
     ).with_costs(None, options.get("overhead", 0.0))
     max_grade = options.get("max_grade")
-    return workload, max_grade if qrels is None else max(workload.max_grade, max_grade or 0)
+    return inputs, max_grade if qrels is None else max(inputs.max_grade, max_grade or 0)
 
 
 def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
@@ -197,13 +197,13 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
         raise problem if budget is None else budget.refused(problem, target) from None
 
 
-def _scored(target: Target, workload: Workload, method: str) -> Evaluation:
+def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
     matters, n_items = target.matters, int(np.count_nonzero(target.matters))
-    missing = np.flatnonzero(matters & (workload.grades < 0))
-    check_judged(workload.pool.pairs_of(missing), n_items, "asked for")
-    summary = mean_interval(target.values(np.maximum(workload.grades, 0)))
-    n_judged = np.unique(workload.pool.item_queries[matters]).size
+    missing = np.flatnonzero(matters & (inputs.grades < 0))
+    check_judged(inputs.pool.pairs_of(missing), n_items, "asked for")
+    summary = mean_interval(target.values(np.maximum(inputs.grades, 0)))
+    n_judged = np.unique(inputs.pool.item_queries[matters]).size
     pool = Estimate(
         value=summary.mean,
         std_error=0.0,
@@ -214,14 +214,14 @@ def _scored(target: Target, workload: Workload, method: str) -> Evaluation:
         n_items=n_items,
         cost=whole_cost(target) if n_items else 0.0,
         method=method,
-        notes=workload.notes,
+        notes=inputs.notes,
     )
     if n_items == 0:
-        return _both(target, workload.names, pool, replace(pool, scope="population"))
+        return _both(target, inputs.names, pool, replace(pool, scope="population"))
     # values that are all the same, but not 0, tell of no spread
     error = summary.std_error if summary.std_error > 0 or summary.mean == 0 else math.inf
     wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=summary.n - 1.0)
-    return _both(target, workload.names, pool, wide)
+    return _both(target, inputs.names, pool, wide)
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:
@@ -230,7 +230,7 @@ def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> 
     return default_method(target.measure)
 
 
-def _uniform(target: Target, max_grade: int | None, method: Method) -> dict[str, Any]:
+def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
     """Return what a method takes where nothing was trained."""
     top = max_grade if target.measure.max_grade is None else target.measure.max_grade
     if top is None:
@@ -248,7 +248,7 @@ def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
 
 
 @dataclass(slots=True, eq=False)
-class _Oracle:
+class _RememberingJudge:
     """A judge whose −1, an item without a judgment, is remembered and handed on as grade 0.
 
     So the campaign goes on to its end and all that is missing is counted before an estimate is given.
@@ -268,11 +268,11 @@ class _Oracle:
         return [0 if lacks else grade for grade, lacks in zip(grades, is_missing, strict=True)]
 
 
-def _lookup(workload: Workload) -> Judge:
-    pool, places = workload.pool, workload.pool.item_positions()
+def _lookup(inputs: Inputs) -> Judge:
+    pool, places = inputs.pool, inputs.pool.item_positions()
     index = {name: q for q, name in enumerate(pool.query_texts)}
 
     def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
-        return [int(workload.grades[places[index[query_id], item]]) for item in item_ids]
+        return [int(inputs.grades[places[index[query_id], item]]) for item in item_ids]
 
     return judge

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from activeeval.errors import InputError
 from activeeval.gains import (
     GainDiscountLearner,
+    LearnedGains,
     ListSource,
     PreferenceData,
     SimpleMargin,
     UndeterminedWarning,
     bootstrap_gains,
     gain_intervals,
-    gains_fields,
     load_pairs,
     random_judged_pairs,
 )
 from activeeval.io.loading import load_tables, pool_from_tables
 from activeeval.judgments import labels_of
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.types import Ints
 
 
@@ -36,8 +35,8 @@ def learn_gains(
     seed: int = 0,
     confidence: float = 0.95,
     best_gain: float | None = None,
-) -> Mapping[str, Any]:
-    """Fit a learner and return the fields of a gains file, with what the preferences cannot tell among its cautions.
+) -> LearnedGains:
+    """Fit a learner and return what it has learned, with what the preferences cannot tell among its cautions.
 
     Parameters
     ----------
@@ -51,16 +50,39 @@ def learn_gains(
         See `GainDiscountLearner.measure`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndeterminedWarning)  # said in words of its own
+        warnings.simplefilter("ignore", UndeterminedWarning)  # the cautions are returned
         learner.fit(data, validation=validation)
     stability = bootstrap_gains(learner, data, resamples, seed) if resamples else None
-    intervals, refusal = None, []
+    intervals, refused = None, []
     try:
         intervals = gain_intervals(learner, data, confidence)
     except InputError as problem:
-        refusal = [str(problem)]
-    fields = gains_fields(learner, data, stability, confidence, best_gain, intervals)
-    return fields | {"cautions": fields["cautions"] + refusal}
+        refused = [Caution("careful", "no intervals", {"why": str(problem)})]
+    learned = LearnedGains.of(learner, data, stability, confidence, best_gain, intervals)
+    return replace(learned, cautions=(*learned.cautions, *refused))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairToAsk:
+    """A pair that is worth asking about.
+
+    Attributes
+    ----------
+    place : str
+        Where it stands.
+    query : str or None
+        None where the pairs name none.
+    first, second : tuple of int
+        The lists, as grades.
+    difference : float or None
+        How far apart the weights so far put them; None where too few are answered for weights.
+    """
+
+    place: str
+    query: str | None
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    difference: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +91,13 @@ class NextPairs:
 
     Attributes
     ----------
-    rows : tuple of dict
-        Where each stands, its query, both lists, and how far apart the weights so far put them.
+    pairs : tuple of PairToAsk
     n_answered, n_unanswered : int
     is_by_chance : bool
         Whether too few are answered to choose by weights.
     """
 
-    rows: tuple[dict[str, Any], ...]
+    pairs: tuple[PairToAsk, ...]
     n_answered: int
     n_unanswered: int
     is_by_chance: bool
@@ -109,17 +130,21 @@ def next_pairs(
             "the same order: there is none worth asking about"
         )
     return NextPairs(
-        rows=tuple(_question(unanswered, row, margin) for row, margin in closest),
+        pairs=tuple(_question(unanswered, row, margin) for row, margin in closest),
         n_answered=0 if answered is None else answered.n_pairs,
         n_unanswered=unanswered.n_pairs,
         is_by_chance=closest[0][1] is None,
     )
 
 
-def _question(pairs: PreferenceData, row: int, margin: float | None) -> dict[str, Any]:
-    query = {} if pairs.queries is None else {"query": str(pairs.queries[row])}
-    lists = {"first": pairs.preferred[row].tolist(), "second": pairs.other[row].tolist()}
-    return {"place": pairs.place(row), **query, **lists, "difference": margin}
+def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAsk:
+    return PairToAsk(
+        place=pairs.place(row),
+        query=None if pairs.queries is None else str(pairs.queries[row]),
+        first=tuple(pairs.preferred[row].tolist()),
+        second=tuple(pairs.other[row].tolist()),
+        difference=margin,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

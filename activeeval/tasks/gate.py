@@ -13,7 +13,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
-from activeeval.measures import Measure, Target, judged_k, shown_name
+from activeeval.measures import Measure, Target, shown_name
 from activeeval.pool import Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
@@ -74,7 +74,7 @@ class Decision:
             low=low,
             high=high,
             n_queries=self.estimate.n_queries,
-            n_items=None if judged_k([self.measure]) else self.estimate.n_items,
+            n_items=None if getattr(self.measure, "is_judged_whole", False) else self.estimate.n_items,
             p_value=self.p_holm,
             needed=self.needed,
             is_supported=all(caution.level != "do not use" for caution in self.estimate.cautions),

@@ -19,12 +19,12 @@ from activeeval.io.loading import load_qrels
 from activeeval.io.tables.draws import CANNOT, EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import Sheet, frame_sheet
 from activeeval.judgments import Judgments
+from activeeval.judgments.forms import is_truths, of_table
 from activeeval.judgments.policies import Agreement
-from activeeval.judgments.reading import is_truths, of_table
 from activeeval.measures import Target
 from activeeval.pool.texts import Texts
 from activeeval.report.result_pictures import Moment
-from activeeval.tasks.ranked_sheets import Judged, check_one_truth, read_judged, sheet_in
+from activeeval.tasks.ranked_sheets import Judged, check_one_truth, read_all_judged, sheet_in
 from activeeval.tasks.samples import Sample
 
 _OF_A_SHEET = {"sample", "block"}
@@ -76,7 +76,7 @@ def moments_of(sample: Sample, target: Target, scope: str, confidence: float) ->
 def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
     """Return what a source says, as a sheet or as ranks."""
     if isinstance(source, (str, os.PathLike)):
-        return read_judged(name)
+        return read_all_judged([name], sample.campaign.design.max_grade)[name]
     if isinstance(source, Judgments):
         return _looked_up(source, name, sample, sample_id)
     if isinstance(source, dict):

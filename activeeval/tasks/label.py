@@ -11,12 +11,12 @@ from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import TEXTS, draws_of
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.judgments import read
+from activeeval.judgments.judging import ByComparisons, Judging, Shown
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name, file_url, open_store
 from activeeval.tasks.campaigns.comparing import Compared, Comparing
-from activeeval.tasks.campaigns.making import whole_place
 
 _SQLITE = b"SQLite format 3\0"
-Documents = dict[str, list[PlaceRow]]
+Documents = dict[str, list[Shown]]
 
 
 @contextmanager
@@ -32,6 +32,7 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
     """
     _check_log(path)
     documents, texts = _read(sheet)
+    judging = ByComparisons(k)
     units = [
         UnitRow(
             number=number,
@@ -39,18 +40,18 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
             query_id=query,
             level=None,
             cost=1.0,
-            places=(whole_place(query, places),),
+            places=tuple(PlaceRow(**shown._asdict()) for shown in judging.shown(query, items)),
             query_text=texts[query],
         )
-        for number, (query, places) in enumerate(documents.items(), start=1)
+        for number, (query, items) in enumerate(documents.items(), start=1)
     ]
     with open_store(file_url(path), create=True) as store:
         names = store.campaigns()
         if not names:
             names = [checked_name(judge_name(os.path.splitext(os.path.basename(path))[0]))]
             sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
-            store.create(CampaignRow(name=names[0], config={"top_k": k}), sample, units)
-        elif not _is_of(store, names, units, k):
+            store.create(CampaignRow(name=names[0], config=judging.config), sample, units)
+        elif not _is_of(store, names, units, judging):
             raise InputError(f"{path}: is not the log of these documents: is it that of {sheet}, for the top {k}?")
         yield Comparing(store, names[0], names[0])
 
@@ -80,9 +81,9 @@ def _check_log(path: str) -> None:
     raise InputError(f"{path}: is no log of comparisons, expected a new file or one that `activeeval label` made")
 
 
-def _is_of(store: Store, names: list[str], units: list[UnitRow], k: int) -> bool:
+def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:
     """Return whether a store holds the comparisons of these queries alone, in whatever order."""
-    if len(names) > 1 or store.campaign(names[0]).config.get("top_k") != k:
+    if len(names) > 1 or store.campaign(names[0]).judging != judging:
         return False
     asked, held = ({unit.query_id: unit.places[0].members for unit in some} for some in (units, store.units(names[0])))
     return asked == held
@@ -96,9 +97,9 @@ def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
     documents: Documents = {}
     texts: dict[str, str] = {}
     for row, (query, doc) in enumerate(zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)):
-        if any(place.doc_id == doc for place in documents.setdefault(query, [])):
+        if any(item.doc_id == doc for item in documents.setdefault(query, [])):
             raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
         words = {name: cells[row] for name, cells in columns.items() if cells[row]}
         texts[query] = words.pop("query", "") or texts.get(query, "")
-        documents[query].append(PlaceRow(doc_id=doc, probability=1.0, text=words))
+        documents[query].append(Shown(doc, 1.0, words))
     return documents, texts

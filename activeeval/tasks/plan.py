@@ -1,19 +1,27 @@
-"""Planning for a case: what a budget should reach for a measure, what a goal should take; no label is looked at."""
+"""Planning for a case: what a budget should reach for its questions, what a goal should take; no label is looked at."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from activeeval.cases.budgets import Budget, whole_cost
-from activeeval.cases.case import Case
-from activeeval.cases.systems import check_differ
+from activeeval.cases.case import Case, target_weights
+from activeeval.cases.systems import Asked, check_differ
 from activeeval.design.methods import default_method, find_method, robust_methods
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
-from activeeval.planning import Forecast, Goal, Lesson, MeasurePlan, Planner, needed_for, plan_of
+from activeeval.planning import (
+    Forecast,
+    Goal,
+    Lesson,
+    Planner,
+    QuestionPlan,
+    SamplePlan,
+    best_method,
+    needed_for,
+    planned_rows,
+)
 from activeeval.tasks.samples import Sample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -30,22 +38,43 @@ def goals_of(
     return goals
 
 
-def plan_measure(
+def planner_of(
+    case: Case, targets: Sequence[Target], *, defensive_share: float | None = None, weights: str = "equal"
+) -> Planner:
+    """Return what plans one sample of a case for several targets; ``weights`` balance them as in `Case.design`."""
+    n_grades = case.n_grades(targets[0])
+    return Planner(
+        targets=targets,
+        believed=lambda method: case.beliefs.for_method(method, n_grades),
+        max_grade=n_grades - 1,
+        known=case.known,
+        defensive_share=defensive_share,
+        weights=target_weights(weights, len(targets)),
+        held_out=case.beliefs.held_out,
+    )
+
+
+def plan_sample(
     case: Case,
-    measure: str,
+    measures: Sequence[str],
+    questions: Sequence[str] = (),
     methods: Sequence[str] = (),
     budgets: Sequence[Budget] = (),
     goals: Sequence[Goal] = (),
     *,
     pilots: Mapping[str, Sample] | None = None,
     defensive_share: float | None = None,
-) -> list[MeasurePlan]:
-    """Return what methods should reach for a measure, for each contrast of several systems; no label is looked at.
+    weights: str = "equal",
+) -> SamplePlan:
+    """Return what methods should reach for every measure and question by one sample; no label is looked at.
 
-    One sample answers all contrasts, passive's are of their own; a goal is reached where all of them reach it.
+    The sample is the one that `activeeval.tasks.samples.draw` draws with the same choices; passive's are of their own.
+    A goal is reached where all questions reach it.
 
     Parameters
     ----------
+    questions : sequence of {"difference", "run", "versus"}
+        None: the differences of several rankings, or the one there is.
     methods : sequence of str
         To show beside passive and the default one; none: a better one, where there is one that a bad model cannot
         spoil.
@@ -55,6 +84,8 @@ def plan_measure(
         What to reach, one or several.
     pilots : mapping of str to Sample, optional
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
+    weights : {"equal", "sum", "minimax"}
+        How the questions are balanced; see `Case.design`.
 
     Raises
     ------
@@ -64,60 +95,88 @@ def plan_measure(
     BudgetError
         Where a budget is too small for a method.
     """
-    asked = case.asked([measure])
+    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
     check_differ(asked)
     targets = [question.target for question in asked]
     whole_cost(*targets, known=case.known)  # refuses where nothing is left to judge
-    n_grades, default = case.n_grades(targets[0]), default_method(targets[0].measure).name
-    planner = Planner(
-        targets=targets,
-        believed=lambda method: case.beliefs.for_method(method, n_grades),
-        max_grade=n_grades - 1,
-        known=case.known,
-        defensive_share=defensive_share,
-        held_out=case.beliefs.held_out,
-    )
-    lessons = _lessons(planner, pilots or {})
+    planner = planner_of(case, targets, defensive_share=defensive_share, weights=weights)
+    lessons, measured = _lessons(planner, pilots or {}), [target.measure for target in targets]
+    default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
-    names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(targets[0].measure)))))
+    names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
     rehearsed = [planner.rehearsed(find_method(name)) for name in names]
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
     ]
-    needed = {} if budgets else {goal: needed_for(goal, forecasts, default) for goal in goals}
-    plans = []
-    for question, of_target, lesson in zip(asked, forecasts, lessons, strict=True):
-        shown = {
+    titles = [name_of(case, question) for question in asked]
+    needed = {} if budgets else {goal: needed_for(goal, forecasts, default, titles) for goal in goals}
+    shown = [
+        {
             name: _shown(case, targets, forecast, budgets, must_work=name in asked_for)
             for name, forecast in of_target.items()
         }
-        systems = tuple(filter(None, (question.system, question.versus)))
-        beside: dict[str, Any] = {"goals": goals, "lesson": lesson, "systems": systems}
-        plan = plan_of(question.target, of_target, shown, needed, default, **beside)
-        plans.append(replace(plan, rows=plan.rows_of({*asked_for, plan.best})))
-    return plans
+        for of_target in forecasts
+    ]
+    rows = [planned_rows(of_target, budgets_of, needed) for of_target, budgets_of in zip(forecasts, shown, strict=True)]
+    best = best_method(rows, measured, default)
+    plans = [
+        QuestionPlan(
+            question=question.question,
+            target=question.target,
+            forecasts=of_target,
+            rows=tuple(row for row in all_rows if row.prospect.method in {*asked_for, best}),
+            goals=tuple(goals),
+            best=best,
+            lesson=lesson,
+            systems=tuple(filter(None, (question.system, question.versus))),
+            name=title,
+            names=names_of(case, question),
+        )
+        for question, title, of_target, all_rows, lesson in zip(asked, titles, forecasts, rows, lessons, strict=True)
+    ]
+    return SamplePlan(questions=tuple(plans))
+
+
+def name_of(case: Case, asked: Asked) -> str:
+    """Return what messages call a question: its measure, and the rankings that it is of."""
+    return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
+
+
+def names_of(case: Case, asked: Asked) -> tuple[str, ...]:
+    """Return what the ranking that a question is of is called, and of a difference the one it is compared with."""
+    names = case.inputs.names or tuple(f"run {k + 1}" for k in range(len(case.inputs.rankings)))
+    if asked.system:
+        return tuple(filter(None, (asked.system, asked.versus)))
+    return {"difference": names[:2], "versus": names[1:2]}.get(asked.question, names[:1])
 
 
 def budget_for(
-    case: Case, measures: Sequence[str], goal: Goal, method: str | None = None, defensive_share: float | None = None
+    case: Case,
+    measures: Sequence[str],
+    goal: Goal,
+    method: str | None = None,
+    defensive_share: float | None = None,
+    *,
+    questions: Sequence[str] = (),
+    weights: str = "equal",
 ) -> Budget:
-    """Return the budget with which every measure of a case should reach a goal, each by its default method or one.
+    """Return the budget with which one sample should reach a goal for every question, by the default method or another.
 
     Raises
     ------
     InputError
         Where no budget in the pool does.
     """
-    budgets = []
-    for measure in measures:
-        name = method or default_method(case.target(measure).measure).name
-        for plan in plan_measure(case, measure, [name], goals=[goal], defensive_share=defensive_share):
-            enough = [row.prospect.budget for row in plan.rows_of({name}) if row.goal is not None]
-            if not enough:
-                raise InputError(f"{plan.name}: no budget in this pool reaches {goal} by {name}")
-            budgets += enough
-    return Budget(float(math.ceil(max(budgets) - 1e-6)))
+    name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
+    plan = plan_sample(
+        case, measures, questions, [name], goals=[goal], defensive_share=defensive_share, weights=weights
+    )
+    first = plan.questions[0]
+    enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]
+    if not enough:
+        raise InputError(f"{first.target.name}: no budget in this pool reaches {goal} by {name}")
+    return Budget(float(math.ceil(max(enough) - 1e-6)))
 
 
 def _shown(

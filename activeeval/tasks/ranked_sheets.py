@@ -8,23 +8,44 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sheet import nearest_id
-from activeeval.cases.truths import check_depth
-from activeeval.errors import InputError, shown
+from activeeval.errors import CellsError, FormatError, InputError, raise_all, shown
 from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
-from activeeval.judgments.reading import is_truths
-from activeeval.measures import judged_k
+from activeeval.judgments.forms import is_truths
+from activeeval.judgments.truths import check_depth
 from activeeval.pool.texts import Texts
 
 Judged = Draws | dict[str, Truth]
 """A sheet with its grades, or the truth of each query."""
 
 
-def read_judged(path: str) -> Judged:
-    """Read a judged sheet, or a table of ranks in its place; raises as `draws_of` and `truths_of` do."""
+def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[str, Judged]:
+    """Read judged sheets, or tables of ranks in their place; raises as `draws_of` and `truths_of` do.
+
+    What is wrong with the cells of several sheets is raised as one error.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        The largest of the scale.
+    """
+    judged: dict[str, Judged] = {}
+    wrong: list[FormatError] = []
+    for path in paths:
+        try:
+            judged[path] = _read_judged(path, max_grade)
+        except CellsError as problems:
+            wrong += problems.all
+        except FormatError as problem:
+            wrong.append(problem)
+    raise_all(wrong)
+    return judged
+
+
+def _read_judged(path: str, max_grade: int | None) -> Judged:
     sheet = read_sheet(path).plainly_named()
-    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path)
+    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path, max_grade)
 
 
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
@@ -36,16 +57,11 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
         Where ranks are of a sample of grades or grades of one of ranks, and where a truth names a query or a document
         that the sample does not hold, leaves one of the sample's out, or does not go far enough.
     """
-    k = judged_k([target.measure for target in campaign.design.targets])
     if isinstance(judged, Draws):
-        if k is not None and (judged.grade != EMPTY).any():
-            where = judged.place(path, int(np.argmax(judged.grade != EMPTY)))
-            raise InputError(
-                f"{where}: a grade, where the {k} best are asked for: expected a table of query, rank, doc_id"
-            )
+        if (graded := np.flatnonzero(judged.grade != EMPTY)).size:
+            campaign.judging.check_grade(judged.place(path, int(graded[0])))
         return judged
-    if k is None:
-        raise InputError(f"{path}: holds ranks, the sample is judged by grades: expected its sheet")
+    k = campaign.judging.of_ranks(f"{path}: holds ranks, the sample is judged by grades: expected its sheet").k
     units = {unit.query_id: unit.item_ids for unit in campaign.planned if unit.items}
     for query, truth in judged.items():
         check_held(path, query, truth, units, k)

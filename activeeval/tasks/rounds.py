@@ -1,4 +1,4 @@
-"""Rounds of one campaign: what a workload's labels teach the next, and samples on file that are read together."""
+"""Rounds of one campaign: what labels of the inputs teach the next, and samples on file that are read together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.rounds import Believe, read_together, round_weights
-from activeeval.cases.inputs import Workload
+from activeeval.campaign.rounds import Believe
+from activeeval.campaign.together import read_together, round_weights
+from activeeval.cases.inputs import Inputs
 from activeeval.cases.modelling import believe
 from activeeval.design.methods import Method
 from activeeval.errors import InputError
@@ -24,7 +25,7 @@ from activeeval.types import Ints
 
 
 def teaching(
-    workload: Workload,
+    inputs: Inputs,
     kinds: str | Sequence[str],
     max_grade: int,
     method: Method,
@@ -39,7 +40,7 @@ def teaching(
     kinds : str or sequence of str
         As of `activeeval.cases.modelling.believe`; the uniform model stands in while known grades are too few.
     """
-    untaught = replace(workload, training=None)
+    untaught = replace(inputs, training=None)
 
     def beliefs(known: Ints) -> Mapping[str, Any]:
         taught = untaught.taught_by(known)
@@ -96,12 +97,12 @@ def round_answers(
     Parameters
     ----------
     is_campaign : bool
-        See `activeeval.campaign.rounds.read_together`.
+        See `activeeval.campaign.together.read_together`.
 
     Raises
     ------
     InputError, StateError
-        As `activeeval.campaign.rounds.read_together`, and where a round does not reach a question.
+        As `activeeval.campaign.together.read_together`, and where a round does not reach a question.
     """
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest

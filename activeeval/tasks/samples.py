@@ -22,13 +22,15 @@ from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError
 from activeeval.io.arrays import pack, write_arrays
-from activeeval.io.tables.draws import Draws, write_draws
+from activeeval.io.tables.draws import Draws
 from activeeval.io.writing import Together
+from activeeval.judgments.judging import judging_of
 from activeeval.judgments.policies import Agreement
-from activeeval.measures import SampledMeasure, Target, judged_k
+from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Note, Told
-from activeeval.tasks.ranked_sheets import check_one_truth, read_judged, sheet_in
+from activeeval.tasks.ranked_sheets import check_one_truth, read_all_judged, sheet_in
+from activeeval.tasks.sheets import SheetPlan, write_sheets
 
 _FEW = 30
 """Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
@@ -81,27 +83,38 @@ class Sample:
         """The query and the document of each row of the sheet of what is new."""
         return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
 
-    def write(self, path: str, sheet: str, texts: Mapping[str, Sequence[str]] | None = None) -> str:
-        """Write the sample and the sheet of what is new, both or neither; return the id of the sample.
+    def write(self, path: str, sheet: str | SheetPlan, texts: Mapping[str, Sequence[str]] | None = None) -> str:
+        """Write the sample and the sheet of what is new, or one for each of several judges; return its id.
 
-        Both are whole on the disk before the sample takes its name, and then the sheet.
+        All files or none: all are whole on the disk before the sample takes its name, and then the sheets.
 
         Parameters
         ----------
+        sheet : str or SheetPlan
+            Where it goes, and who judges it.
         texts : mapping of str to sequence of str, optional
             What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
         arrays = self._arrays()
         with Together() as files:
             write_arrays(path, arrays, files)
-            self.write_sheet(sheet, id_of(arrays), texts, files)
+            self._write_sheet(sheet, id_of(arrays), texts, files)
         return id_of(arrays)
 
     def write_sheet(
-        self, path: str, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None, files: Together | None = None
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
         """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
-        write_draws(sheet_of(self.campaign, sample_id, self.n_before), path, files, texts)
+        with Together() as files:
+            self._write_sheet(sheet, sample_id, texts, files)
+
+    def _write_sheet(
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: Together
+    ) -> None:
+        plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
+        is_graded = self.campaign.judging.has_grades
+        plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
+        write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
 
     def packed(self) -> tuple[str, bytes]:
         """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
@@ -155,7 +168,7 @@ class Sample:
         if not measures and not questions and contrasts is None:
             return self.made_for
         chosen = [sampled_measure(text) for text in measures]
-        judged_k([*(target.measure for target in design.targets), *chosen])
+        judging_of([*(target.measure for target in design.targets), *chosen])  # raises where one is of the other
         if top is not None:
             chosen = [on_scale(measure, top) for measure in chosen]
         chosen = [ending_at(measure, self.depth) for measure in chosen]
@@ -198,14 +211,8 @@ class Sample:
         design = self.campaign.design
         notes: list[Note | Caution] = [*self._extent()]
         names = tuple(dict.fromkeys(target.name for target in design.targets))
-        k = judged_k([target.measure for target in design.targets])
-        if k is not None:
-            notes.append(Note("judges compare", {"measures": names, "k": k}))
-        elif design.max_grade is not None:
-            notes.append(Note("judges grade", {"measures": names, "max_grade": design.max_grade}))
-        if k is None and any(target.measure.needs_all_items for target in design.targets):
-            notes.append(Note("ideal of the pool", {"n_items": design.pool.n_items}))
-        return [*notes, *design.cautions]
+        n_ideal = design.pool.n_items if any(target.measure.needs_all_items for target in design.targets) else 0
+        return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
 
     def _extent(self) -> list[Note]:
         """Return how much is to be judged, and how far that goes."""
@@ -271,14 +278,13 @@ def draw(
         raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
     check_differ(asked)
     check_open(*targets)
-    names = {default_method(target.measure).name for target in targets}
-    chosen = method or (names.pop() if len(names) == 1 else "depth")
+    chosen = method or default_method(*(target.measure for target in targets)).name
     try:
         paid = budget.of(*targets, known=case.known)
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
-    called = dict(zip(map(id, case.workload.rankings), case.systems, strict=True))
+    called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
         campaign=Campaign(design, rng=case.seed),
         questions=tuple(question.question for question in asked),
@@ -344,9 +350,14 @@ def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sa
     policy : {"refuse", "majority", "median", "mean-gain"}
         What becomes of an item that several judges grade differently.
     """
-    judgments = {sheet: read_judged(sheet) for sheet in sheets}
-    check_one_truth(judgments, policy)
     sample, sample_id = read_sample(path)
+    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
+        return sample, sample.campaign.progress, sample.campaign.agreement
+    if not sheets:
+        n_items = sum(len(unit.items) for unit in sample.campaign.planned)
+        raise InputError(f"{path}: {n_items} items are to be judged: give the judged sheet beside it")
+    judgments = read_all_judged(sheets, sample.campaign.design.max_grade)
+    check_one_truth(judgments, policy)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
     return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
@@ -360,7 +371,7 @@ def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Samp
     InputError
         Where a sheet is of none of them, or a sample has no sheet.
     """
-    judgments = {sheet: read_judged(sheet) for sheet in sheets}
+    judgments = read_all_judged(sheets)
     check_one_truth(judgments, "refuse")
     drawn = {path: read_sample(path) for path in paths}
     draws: dict[str, Draws] = {}

@@ -12,8 +12,8 @@ import numpy as np
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
-from activeeval.judgments import labels_of
-from activeeval.measures import Judged, Measure, judged_k, shown_name
+from activeeval.judgments.judging import judging_of
+from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
@@ -72,15 +72,10 @@ class RunScores:
 
 def read_tables(qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id") -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
-    if (k := judged_k(list(measures))) is None:
-        judgments, read = load_tables(partial(labels_of, qrels), runs)
-        return pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    # their tables take polars, which a start without them does not wait for
-    from activeeval.cases.truths import check_truths, load_truths
-
-    judgments, read = load_tables(partial(load_truths, qrels, k), runs)
+    judging = judging_of(measures)
+    judgments, read = load_tables(partial(judging.labels, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
-    check_truths(tables.pool, tables.grades, k, getattr(qrels, "source", qrels))
+    judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
     return tables
 
 
@@ -136,8 +131,8 @@ class RunRow:
     def mean(self) -> Finding:
         """What is told of the run alone."""
         summary = self.scores.summary
-        told: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
-        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **told)
+        names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
+        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
 
     def finding(self, baseline: str) -> Finding:
         """Return what is told of it: of its difference to the baseline, else of its mean."""
@@ -147,8 +142,8 @@ class RunRow:
         needed, half = None, (pair.high - pair.low) / 2
         if pair.low < 0 < pair.high and pair.difference != 0 and math.isfinite(half):
             needed = Needed(queries=math.ceil(self.scores.summary.n * (half / abs(pair.difference)) ** 2))
-        told = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
-        return replace(told, value=pair.difference, low=pair.low, high=pair.high)
+        difference = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
+        return replace(difference, value=pair.difference, low=pair.low, high=pair.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,7 +24,10 @@ class Panel:
 
     Attributes
     ----------
-    measure : str
+    measure, definition : str
+        As it is shown, and in full.
+    system, versus : str
+        Which system the one question is of, and the one that is taken off.
     summaries : tuple of Summary
         Of one question.
     contrasts : tuple of (Asked, list of Summary)
@@ -34,6 +37,9 @@ class Panel:
     """
 
     measure: str
+    definition: str
+    system: str = ""
+    versus: str = ""
     summaries: tuple[Summary, ...] = ()
     contrasts: tuple[tuple[Asked, list[Summary]], ...] = ()
     at_once: tuple[AtOnce, ...] = ()
@@ -41,9 +47,16 @@ class Panel:
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each method and budget, of each contrast, and of all at once."""
         named: dict[str, Cell] = {"measure": self.measure}
-        rows = [named | summary.row() for summary in self.summaries]
+        of_one: dict[str, Cell] = {"definition": self.definition, "system": self.system}
+        of_one |= {"versus": self.versus} if self.versus else {}
+        rows = [named | summary.row() | of_one for summary in self.summaries]
         for asked, summaries in self.contrasts:
-            of = named | {"question": asked.question, "system": asked.system, "versus": asked.versus}
+            of = named | {
+                "definition": self.definition,
+                "question": asked.question,
+                "system": asked.system,
+                "versus": asked.versus,
+            }
             rows += [of | summary.row() for summary in summaries]
         return rows + [{**named, "question": "at once", **together.row()} for together in self.at_once]
 
@@ -92,15 +105,21 @@ class Trial:
     def run(self, advance: Callable[[str], object], *, repetitions: int, interval: str) -> Panel:
         """Replay all methods; ``advance`` is told of each that is done."""
         how: dict[str, Any] = {"rng": self.case.seed, "expected": self.expected}
+        definition = str(self.targets[0].measure)
         if self.contest is not None:
             contrasts, at_once = self.contest.simulate(
                 self.budgets, repetitions, interval=interval, progress=advance, **how
             )
-            return Panel(measure=self.measure, contrasts=tuple(contrasts), at_once=tuple(at_once))
+            return Panel(
+                measure=self.measure, definition=definition, contrasts=tuple(contrasts), at_once=tuple(at_once)
+            )
         kinds = {name: design.scheme.interval(interval) for name, design in self.designs.items()}
         how |= {"interval": kinds, "progress": lambda name: advance(f"{self.measure}, {name}")}
-        summaries = simulate(self.designs, self.case.workload.grades, self.budgets, repetitions, **how)
-        return Panel(measure=self.measure, summaries=tuple(summaries))
+        summaries = simulate(self.designs, self.case.inputs.grades, self.budgets, repetitions, **how)
+        system, versus = (*self.case.systems, "")[:2]
+        return Panel(
+            measure=self.measure, definition=definition, system=system, versus=versus, summaries=tuple(summaries)
+        )
 
 
 def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[str]:
@@ -121,7 +140,7 @@ def methods_of(case: Case, measure: str, methods: Sequence[str] = ()) -> list[st
     names = list(dict.fromkeys(["passive", *chosen]))
     if not case.is_contest:
         return names
-    shared = [name for name in names if not METHODS[name].with_replacement]
+    shared = [name for name in names if METHODS[name].scheme.answers_several]
     if not shared:
         raise InputError(f"method {names[-1]!r} draws with replacement for one question, not one sample for several")
     return shared

@@ -14,7 +14,7 @@ from activeeval.errors import CautionWarning, InputError
 from activeeval.io.tables.sheets import frame_sheet
 from activeeval.io.text.trec import Qrels
 from activeeval.judgments import Judgments
-from activeeval.judgments.reading import of_table
+from activeeval.judgments.forms import of_table
 from activeeval.report.cautions import caution_lines
 from activeeval.results import Caution
 

@@ -20,6 +20,7 @@ from activeeval.report.campaign_page import SUFFIXES, campaign_text
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment
 from activeeval.report.shown import Shown
+from activeeval.report.words import text_of
 from activeeval.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, masked, open_store
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns import judging
@@ -140,7 +141,8 @@ class StoredCampaign:
     def status(self, as_of: int | None = None) -> CampaignStatus:
         """Return how far the campaign is: spent and left, judged and waiting."""
         state = self._at(as_of)
-        return CampaignStatus(status=status(state, self.store), goal=reached(state))
+        goal = reached(state)
+        return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
 
     def estimate(
         self,

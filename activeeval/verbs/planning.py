@@ -8,29 +8,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from activeeval.cases.case import check_fits, prepare
-from activeeval.cases.truths import asked_k
+from activeeval.cases.judging import chosen_judging
 from activeeval.errors import InputError
-from activeeval.planning import MeasurePlan
+from activeeval.planning import SamplePlan
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
-from activeeval.report.rows import amount, plan_rows
+from activeeval.report.rows import plain_plan_rows, plan_rows
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
-from activeeval.tasks.plan import goals_of, plan_measure
+from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.verbs.arguments import budget_of, check_scope, measures_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
-
-_AS_MANY = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Plan(Shown):
-    """What methods should reach for measures; `plan` makes it.
+    """What methods should reach for every measure and question by one sample; `plan` makes it.
 
     Attributes
     ----------
-    plans : tuple of MeasurePlan
-        For each measure and question.
+    sample : SamplePlan
     confidence : float
         Of the intervals to expect.
     scope : str
@@ -43,7 +40,7 @@ class Plan(Shown):
         The library whose frames came in, "" where none did.
     """
 
-    plans: tuple[MeasurePlan, ...]
+    sample: SamplePlan
     confidence: float
     scope: str = "pool"
     goal: float | None = None
@@ -53,7 +50,9 @@ class Plan(Shown):
     @property
     def budget(self) -> float:
         """The budget to take, in mean items: the largest that a goal takes, or that was asked for."""
-        return float(math.ceil(max(row.prospect.budget for plan in self.plans for row in plan.chosen) - 1e-6))
+        return float(
+            math.ceil(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen) - 1e-6)
+        )
 
     @property
     def half_width(self) -> float:
@@ -72,7 +71,7 @@ class Plan(Shown):
 
     @property
     def _widest(self) -> tuple[float, float, float]:
-        rows = [row.prospect for plan in self.plans for row in plan.chosen]
+        rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
         widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
         return (
             widest.half_width(self.scope, self.confidence),
@@ -81,37 +80,13 @@ class Plan(Shown):
 
     @property
     def sentences(self) -> list[str]:
-        """What to take and what it should reach, in a sentence for each of the first questions."""
-        return [self._sentence(plan) for plan in self.plans[:_AS_MANY]]
-
-    def _sentence(self, plan: MeasurePlan) -> str:
-        row = plan.chosen[0]
-        prospect, unit = row.prospect, plan.target.pool.cost_unit
-        low, high = prospect.half_widths(self.scope, self.confidence)
-        paid = f"{math.ceil(prospect.budget - 1e-6):,} {unit} by {prospect.method}"
-        what = f"about {prospect.items:,.0f} items of {prospect.queries:,.0f} queries"
-        reach = f"± {low:.2g} to {high:.2g}" if math.isfinite(high) else "no interval yet"
-        if row.goal is None:
-            return f"{plan.name}: {paid} should reach {reach}, {what}."
-        return f"{plan.name}: {row.goal} takes {paid}, {what}; they should reach {reach}."
+        """What to take and what it should reach."""
+        return [text_of(note) for note in self.sample.headlines(self.confidence, None, self.scope)]
 
     @property
     def table(self) -> list[dict[str, str]]:
-        """The budgets of the methods to take, with the half-widths to expect; ``*`` reaches a goal."""
-        shown = []
-        for plan in self.plans:
-            for row in plan.rows_of({plan.best}):
-                low, high = row.prospect.half_widths(self.scope, self.confidence)
-                shown.append(
-                    {
-                        "question": plan.name,
-                        "budget": amount(row.prospect.budget) + ("*" if row.goal else ""),
-                        "half-width": f"{row.prospect.half_width(self.scope, self.confidence):.2g}",
-                        "four of five": f"{low:.2g} to {high:.2g}",
-                        "queries": f"{row.prospect.queries:,.0f}",
-                    }
-                )
-        return shown
+        """Budgets with the half-widths to expect; ``*`` reaches a goal."""
+        return plain_plan_rows(self.sample, confidence=self.confidence, seconds=None)
 
     @property
     def footnotes(self) -> list[str]:
@@ -122,11 +97,14 @@ class Plan(Shown):
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each question, method and budget, as the command line has it."""
-        return [row for plan in self.plans for row in plan_rows(plan, confidence=self.confidence, seconds=None)]
+        questions = self.sample.questions
+        return [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, seconds=None)]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the half-width to expect over budgets, of the question with the widest; return the axes."""
-        plan = max(self.plans, key=lambda each: each.chosen[0].prospect.half_width(self.scope, self.confidence))
+        plan = max(
+            self.sample.questions, key=lambda each: each.chosen[0].prospect.half_width(self.scope, self.confidence)
+        )
         prospects = [row.prospect for row in plan.rows_of({plan.best})]
         points = [
             (each.budget, each.half_width(self.scope, self.confidence), *each.half_widths(self.scope, self.confidence))
@@ -140,6 +118,8 @@ def plan(
     runs: Any,
     *,
     measure: Any = "DCG",
+    questions: Sequence[str] = (),
+    weights: str = "equal",
     half_width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
@@ -158,8 +138,8 @@ def plan(
 
     Parameters
     ----------
-    runs, measure, max_grade, judged, names, judging, options
-        As of `sample`.
+    runs, measure, questions, weights, max_grade, judged, names, judging, options
+        As of `sample`: one sample answers all measures and questions.
     half_width : float, optional
         What intervals should come to: the budget for that is planned.
     difference, power : float
@@ -192,16 +172,12 @@ def plan(
     measures, _ = measures_of(measure)
     check_fits(measures, methods)
     choices = choices_of(runs, names, judged, max_grade, seed, {**options})
-    case = prepare(replace(choices, top_k=asked_k(judging, measures)), use_labels=False)
+    case = prepare(replace(choices, judging=chosen_judging(judging, measures)), use_labels=False)
     share = options.get("defensive_share")
-    plans = [
-        made
-        for each in dict.fromkeys(measures)
-        for made in plan_measure(case, each, methods, budgets, goals, defensive_share=share)
-    ]
+    made = plan_sample(case, measures, questions, methods, budgets, goals, defensive_share=share, weights=weights)
     notes = tuple(dict.fromkeys(text_of(note) for note in case.notes))
     return Plan(
-        plans=tuple(plans),
+        sample=made,
         confidence=confidence,
         scope=scope,
         goal=half_width,

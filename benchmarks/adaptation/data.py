@@ -28,6 +28,7 @@ from activeeval.io.text.letor import read_letor
 from activeeval.io.text.scores import read_scores
 from activeeval.pool import hashed_uniforms, pool_hashes
 from activeeval.rankers.pairs import PreferencePairs
+from activeeval.report import click_lines
 
 SEED = 2008
 SHOWN = 10
@@ -125,7 +126,7 @@ def clicked_pairs(
     found = preferences_from_clicks(log)
     taste = PreferencePairs.of(np.unique(attractions, return_inverse=True)[1], pool.item_queries)
     every = np.stack(taste.draw(taste.n_pairs, np.random.default_rng(0)), axis=1)
-    return item_pairs(pool, found.comparisons()), every, found.report.lines
+    return item_pairs(pool, found.comparisons()), every, click_lines(found.report)
 
 
 def _folds(pool: QueryPool) -> np.ndarray:

@@ -17,7 +17,7 @@ from benchmarks.pools import generated
 from tests import naive, naive_baselines
 
 POOL = generated(n_queries=66)
-GRADES = POOL.workload.grades
+GRADES = POOL.inputs.grades
 
 
 # Estimators
@@ -125,7 +125,7 @@ def test_figures_are_those_that_sample_eval_prints(ranking, query, ap, ndcg):
 def test_of_what_is_judged_whole_estimates_are_the_measures():
     everything = np.ones(GRADES.size, dtype=bool)
     for text, tolerance in (("AP", 1e-4), ("nDCG@10", 1e-9), ("DCG@10", 1e-9)):
-        target = Target(parse_measure(text), POOL.workload.ranking, POOL.second)
+        target = Target(parse_measure(text), POOL.inputs.ranking, POOL.second)
         values = target.values(GRADES)
         ways = list(document_samples.ways(target, GRADES, POOL.max_grade))
         case = document_samples.Case.of(target, GRADES, POOL.max_grade)
@@ -323,9 +323,9 @@ def test_pooling_errs_by_its_bias_however_many_queries_are_judged():
     drawn = {row[1]: row for row in baselines.drawn_documents(target, POOL, 1, 0) if row[0] == "fixed-depth pooling"}
     truth = target.values(GRADES)
     _, _, costs, values = drawn["depth 3"]
-    first = Target(parse_measure("DCG@3"), POOL.workload.ranking).values(GRADES)
+    first = Target(parse_measure("DCG@3"), POOL.inputs.ranking).values(GRADES)
     assert values[0] == pytest.approx(first)
-    ranking, prices = POOL.workload.ranking, target.pool.item_costs / target.pool.item_costs.mean()
+    ranking, prices = POOL.inputs.ranking, target.pool.item_costs / target.pool.item_costs.mean()
     paid = [sum(prices[own]) for own in np.split(ranking.items, ranking.offsets[1:-1])]
     assert (costs < paid).all()
     assert costs == pytest.approx([sum(prices[own[:3]]) for own in np.split(ranking.items, ranking.offsets[1:-1])])

@@ -236,8 +236,8 @@ def test_every_collection_can_be_loaded():
 
 def test_rare_relevance_is_rare():
     pool = SPECIAL_POOLS["rare relevance"]()
-    queries = pool.workload.pool
-    relevant = np.unique(queries.item_queries[pool.workload.grades > 0])
+    queries = pool.inputs.pool
+    relevant = np.unique(queries.item_queries[pool.inputs.grades > 0])
     assert queries.n_queries == 800
     assert 0.03 < relevant.size / 800 < 0.05
 
@@ -252,11 +252,11 @@ def test_pools_of_few_topics(name):
     if not (data_folder() / folder).is_dir():
         pytest.skip("needs the data kit beside the checkout")
     pool = POOLS_OF_FEW[name]()
-    queries = pool.workload.pool
+    queries = pool.inputs.pool
     assert queries.n_queries == n_queries
     assert pool.beliefs.probs.shape == (queries.n_items, pool.max_grade + 1)
-    assert set(np.unique(pool.workload.grades)) == set(range(pool.max_grade + 1))
-    assert (pool.workload.ranking.lengths > 0).all()
+    assert set(np.unique(pool.inputs.grades)) == set(range(pool.max_grade + 1))
+    assert (pool.inputs.ranking.lengths > 0).all()
     assert (pool.second.lengths > 0).all()
 
 
@@ -264,18 +264,18 @@ def test_thirty_topics_of_robust_are_of_the_fifty():
     if not (data_folder() / "trec-robust03").is_dir():
         pytest.skip("needs the data kit beside the checkout")
     thirty, fifty = (POOLS_OF_FEW[f"Robust03, {n}"]() for n in (30, 50))
-    few, many = (set(pool.workload.pool.query_ids.tolist()) for pool in (thirty, fifty))
+    few, many = (set(pool.inputs.pool.query_ids.tolist()) for pool in (thirty, fifty))
     assert many == {str(topic) for topic in range(601, 651)}
     assert few < many
     for pool in (thirty, fifty):
-        assert pool.workload.ranking.lengths.max() <= DEPTH
-    at = np.isin(fifty.workload.pool.query_ids[fifty.workload.pool.item_queries], sorted(few))
+        assert pool.inputs.ranking.lengths.max() <= DEPTH
+    at = np.isin(fifty.inputs.pool.query_ids[fifty.inputs.pool.item_queries], sorted(few))
     np.testing.assert_allclose(thirty.beliefs.probs, fifty.beliefs.probs[at], rtol=1e-9)
 
 
 def test_a_quarter_of_the_lists_is_empty():
     pool = SPECIAL_POOLS["empty lists"]()
-    first, second = pool.workload.ranking.lengths == 0, pool.second.lengths == 0
+    first, second = pool.inputs.ranking.lengths == 0, pool.second.lengths == 0
     np.testing.assert_array_equal(first, second)
     assert 0.2 < first.mean() < 0.3
 

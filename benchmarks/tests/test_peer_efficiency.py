@@ -13,7 +13,7 @@ from benchmarks import peer_efficiency, peer_environment, peer_worker
 from benchmarks.pools import generated
 
 POOL = generated(n_queries=110)
-GRADES = POOL.workload.grades
+GRADES = POOL.inputs.grades
 QUESTIONS = [
     ("DCG@10", "one ranking", 5.0),
     ("P@10", "two rankers", 0.0),

@@ -17,6 +17,7 @@ from activeeval.errors import InputError
 from activeeval.io.comparisons import write_comparisons
 from activeeval.io.tables.clicks import ClickLog
 from activeeval.judgments import read as read_judgments
+from activeeval.report import click_lines
 
 NAMES = {
     PairFate.KEPT: "kept",
@@ -214,7 +215,7 @@ def test_the_report_says_it_in_lines():
     rows = [("q", "a", 1, 500, 50), ("q", "b", 2, 500, 100), ("q", "c", 3, 19, 1), ("q", "d", 4, 2000, 1950)]
     rows += [("r", doc, at, 30, 29) for at, doc in enumerate("abc", start=1)]
     found = preferences_from_clicks(log_of(rows))
-    assert found.report.lines == (
+    assert click_lines(found.report) == (
         "7 rows of 2 queries",
         "  2 kept",
         "  1 fewer than 20 impressions",

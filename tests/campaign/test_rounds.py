@@ -10,7 +10,8 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
-from activeeval.campaign.rounds import N_FOLDS, Rounds, combined, planned_weights, read_together
+from activeeval.campaign.rounds import N_FOLDS, Rounds
+from activeeval.campaign.together import combined, planned_weights, read_together
 from activeeval.grade_models import QueryFactor
 from activeeval.pool import pool_hashes
 from activeeval.results import Note

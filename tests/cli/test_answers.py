@@ -104,9 +104,10 @@ def test_an_early_reading_says_what_the_interval_should_be_at_the_end(call, fold
     now = (early["high"] - early["low"]) / 2
     assert 0 < early["half_width_at_end"] < now
     assert f"{waiting} of {len(rows)} items wait for a grade" in done.err
-    assert re.search(r"once all are judged the interval should be about ± \d\.\d+ \(now ± \d\.\d+\)", done.err), (
-        done.err
-    )
+    told = call("estimate", *both("d.csv")).out.replace("\n", " ")
+    assert f"This is early: {waiting} of {len(rows)} items wait for a grade; " in told
+    assert re.search(r"once all are judged it should be about ± \d\.\d+ \(now ± \d\.\d+\)", told), told
+    assert "Next: judge what waits." in told
     judge_file("d.csv")
     last = call("estimate", *both("d.csv"), "-o", "jsonl").rows[0]
     assert last["half_width_at_end"] == pytest.approx((last["high"] - last["low"]) / 2)
@@ -124,8 +125,8 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert case.model == "forest"
     assert case.beliefs.factor is not None
     assert "learned from known" in [note.code for note in case.notes]
-    held = case.workload.pool.item_queries == 4
-    name = str(case.workload.pool.query_ids[4])
+    held = case.inputs.pool.item_queries == 4
+    name = str(case.inputs.pool.query_ids[4])
     write_lines(folder / "new.qrels", [f"{q} 0 {d} {3 if q == name else grade_of(q, d)}" for q, d in graded])
     other = case_of(judged=("new.qrels",), **given)
     assert np.array_equal(case.beliefs.probs[held], other.beliefs.probs[held])

@@ -16,7 +16,7 @@ import pytest
 from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
-from activeeval.campaign.rounds import planned_weights, round_weights
+from activeeval.campaign.together import planned_weights, round_weights
 from activeeval.errors import InputError
 from activeeval.io.text.trec import read_prels, read_qrels
 from activeeval.judgments import read
@@ -106,7 +106,7 @@ def test_a_reading_is_of_complete_blocks_as_of_any_event(campaign, oracle):
 
 def test_another_question_of_the_same_sample(campaign, oracle):
     campaign("judge", "--judge", "ann", "--oracle", oracle)
-    assert estimate_row(campaign, "--measure", "P@3")["measure"] == "P(rel=1)@3"
+    assert estimate_row(campaign, "--measure", "P@3")["measure"] == "P@3"
     assert "out of this sample's reach" in campaign("estimate", "--measure", "DCG@12").err
 
 
@@ -310,7 +310,7 @@ def test_the_gate_reads_a_campaign(call, oracle):
     assert done.code == 11
     row = json.loads(done.out)
     assert (row["campaign"], row["as_of"]) == ("g", call("campaign", "status", "g", "-o", "jsonl").rows[0]["as_of"])
-    assert "queries like these, all judged, should decide it" in done.err
+    assert row["sentence"].endswith(" queries like these, all judged, should decide.")
 
 
 def test_labels_of_the_pool_are_not_used_unless_asked_for(call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import pytest
@@ -70,3 +71,34 @@ def test_a_campaign_without_a_judgment_has_a_report(call, folder):
     assert call(*CREATE).code == 0
     assert call("campaign", "report", "week").code == 0
     assert "there is nothing that may be read yet" in (folder / "week.html").read_text(encoding="utf-8")
+
+
+def test_the_page_begins_with_the_answer_and_what_to_do_next(judged, folder):
+    assert judged("campaign", "report", "week").code == 0
+    page = (folder / "week.html").read_text(encoding="utf-8")
+    (row,) = judged("campaign", "estimate", "week", "-o", "jsonl").rows
+    at_once, _, folded = page.partition("<details")
+    assert row["sentence"] in at_once
+    assert "40 of 40 judgments, by ann; all 4 blocks are complete." in at_once
+    assert "<svg" in at_once
+    assert "<table" not in at_once
+    assert "activeeval campaign " in at_once
+    assert row["definition"] in html.unescape(folded)
+
+
+def test_status_says_the_answer_how_far_and_what_is_next(call):
+    assert call(*CREATE).code == 0
+    at_start = call("campaign", "status", "week")
+    assert "0 of 40 judgments; nothing can be read yet: 10 complete block 1 of 4." in at_start.out
+    assert "Next: `activeeval campaign next week --out batch.csv`" in at_start.out
+    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
+    assert call("campaign", "judge", "week", "--judge", "ann", *oracle, "--limit", 13).code == 0
+    early = call("campaign", "status", "week")
+    assert early.err == ""
+    assert "13 of 40 judgments, by ann; block 1 of 4 is complete, 7 more complete the next." in early.out
+    assert max(map(len, early.out.splitlines())) <= 100
+    (row,) = call("campaign", "status", "week", "-o", "jsonl").rows
+    assert early.out.replace("\n", " ").startswith(row["sentence"])
+    assert (row["direction"], row["definition"]) == ("a.run − b.run", "DCG(dcg='exp-log2')@5")
+    assert call("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
+    assert " waits" not in call("campaign", "status", "week").out

@@ -189,14 +189,14 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
     assert figures["mean of L, observed"] is None
     answer = call("calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP")
     assert answer.err.splitlines()[-1] == (
-        "activeeval: no query is judged in full for AP(rel=1): its mean and variance are not known (nan)"
+        "activeeval: no query is judged in full for AP: its mean and variance are not known (nan)"
     )
 
 
 def test_calibration_reads_as_two_tables(call):
     lines = call("--quiet", "calibration", *TRAINED, "--measure", "DCG@3").out.splitlines()
     end = lines.index("")
-    assert lines[0] == "The model and the labels, L is DCG(dcg='exp-log2')@3"
+    assert lines[0] == "The model and the labels, L is DCG@3"
     assert re.split(" {2,}", lines[1]) == ["what", "with factor", "without factor"]
     assert [re.split(" {2,}", line)[0] for line in lines[2:end]] == FIGURES
     assert lines[end + 1].startswith("Reliability: ")

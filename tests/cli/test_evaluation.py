@@ -173,12 +173,12 @@ def test_one_seed_one_answer(folder):
 def test_it_is_the_campaign(folder):
     qrels, first, second = dicts(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
-    target = Target(DCG(cutoff=5), workload.ranking, workload.versus)
+    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
+    target = Target(DCG(cutoff=5), inputs.ranking, inputs.versus)
     design = find_method("passive").design(target)
     campaign = Campaign(design, 80.0, rng=6)
-    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
     options = {"measure": "DCG@5", "method": "passive", "budget": 80, "overhead": 1.5}
     assert compare(qrels, first, second, **options, rng=6) == expected
     assert expected.cost <= 80.0
@@ -209,14 +209,14 @@ def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
 def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, measure, method):
     qrels, first, second = dicts(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 5)
-    target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
+    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 5)
+    target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
     factor = QueryFactor(sigma=1.2)
-    probs = np.full((workload.pool.n_items, 4), 0.25)
+    probs = np.full((inputs.pool.n_items, 4), 0.25)
     model = {"factor": factor, "budget": 80.0, "defensive_share": 0.1}
     campaign = Campaign(find_method(method).design(target, probs, **model), rng=6)
-    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
     options = {"measure": measure, "budget": 80, "overhead": 5, "rng": 6}
     assert compare(qrels, first, second, **options) == expected
     given = compare(qrels, first, second, **options, grade_probs=lambda pool: np.full((pool.n_items, 4), 0.25))
@@ -300,14 +300,14 @@ def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
 def test_every_method_is_its_campaign(folder, measure, method):
     qrels, first, second = dicts(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
-    workload = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
-    target = Target(parse_measure(measure).bound_to(3), workload.ranking, workload.versus)
-    probs = np.random.default_rng(0).dirichlet(np.ones(4), workload.pool.n_items)
+    inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
+    target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), inputs.pool.n_items)
     budget = 80.0
     design = find_method(method).design(target, probs, budget=budget, defensive_share=0.1)
     campaign = Campaign(design, rng=6)
-    places, index = workload.pool.item_positions(), {q: i for i, q in enumerate(workload.pool.query_ids.tolist())}
-    expected = campaign.run(lambda q, items: [int(workload.grades[places[index[q], d]]) for d in items])
+    places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}
+    expected = campaign.run(lambda q, items: [int(inputs.grades[places[index[q], d]]) for d in items])
     options = {"measure": measure, "method": method, "budget": 80, "overhead": 0.5, "grade_probs": probs}
     assert compare(qrels, first, second, **options, rng=6) == expected
     assert expected.method == method
@@ -410,7 +410,7 @@ def test_queries_that_were_left_out_are_told_of():
     alone = evaluate(qrels, run, measure="DCG", unjudged="error")
     assert [(note.code, note.numbers["n"]) for note in alone.notes] == [("missing queries", 1), ("unjudged queries", 1)]
     both = compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG", unjudged="error")
-    assert ("unjudged queries", 2) in [(note.code, note.numbers.get("place")) for note in both.notes]
+    assert ("unjudged queries", ("run 1", "run 2")) in [(note.code, note.numbers.get("names")) for note in both.notes]
     equal = compare(qrels, run, run, measure="DCG", unjudged="error")
     assert (equal.value, equal.notes) == (0, both.notes)
 

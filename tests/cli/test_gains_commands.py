@@ -15,6 +15,7 @@ from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, l
 from activeeval.campaign.sample import digest_of
 from activeeval.cases.arguments import asked_measure
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
+from activeeval.report.words import text_of
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])
 LEARN = ["gains", "learn", "prefs.jsonl", "--out", "gains.json"]
@@ -65,7 +66,7 @@ def test_what_is_learned_is_what_the_library_learns(call, folder, prefs):
     assert found["intervals"]["discounts"] == intervals.discounts.tolist()
     assert found["intervals"]["gains"] == intervals.gains.tolist()
     assert found["intervals"]["confidence"] == 0.95
-    assert found["cautions"] == [*learner.cautions_, *intervals.cautions]
+    assert found["cautions"] == [text_of(caution) for caution in (*learner.cautions_, *intervals.cautions)]
     assert "low … high: 95% confidence interval" in answer.err
     assert "wrote gains.json: use it as --measure @gains.json" in answer.err
 
@@ -324,6 +325,6 @@ def test_the_library_warns_where_the_command_line_speaks():
         warnings.simplefilter("always")
         learner = GainDiscountLearner(C=1.0).fit(PreferenceData(*lists))
     assert {one.category for one in caught} == {UndeterminedWarning}
-    assert tuple(str(one.message) for one in caught) == learner.cautions_
-    assert any("same grades" in caution for caution in learner.cautions_)
-    assert any("every DCG prefers" in caution for caution in learner.cautions_)
+    assert tuple(one.message.caution for one in caught) == learner.cautions_
+    assert any("same grades" in text_of(caution) for caution in learner.cautions_)
+    assert any("every DCG prefers" in text_of(caution) for caution in learner.cautions_)

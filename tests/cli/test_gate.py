@@ -14,8 +14,10 @@ from cli_files import json_rows
 from scipy import stats
 
 from activeeval.estimation.significance import holm, holm_confidences
+from activeeval.measures import DCG
+from activeeval.report.findings import about
 from activeeval.report.words import text_of
-from activeeval.results import Cannot, Estimate, Interval
+from activeeval.results import Cannot, Estimate, Interval, Needed
 from activeeval.tasks.gate import Decision, _with_queries, exit_code
 from activeeval.tasks.samples import judged
 
@@ -28,7 +30,8 @@ def decision(low, high, margin=0.0):
     numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0, "method": "items"}
     estimate = Estimate(value=value, std_error=1.0, degrees_of_freedom=8.0, **numbers)
     interval = Interval(low, high, 0.95)
-    return Decision(measure="DCG", estimate=estimate, interval=interval, p_value=0.5, p_holm=0.5, margin=margin)
+    named = {"measure": DCG(), "system": "new.run", "versus": "old.run"}
+    return Decision(**named, estimate=estimate, interval=interval, p_value=0.5, p_holm=0.5, margin=margin)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +73,9 @@ def test_the_half_width_wanted_is_the_widest_that_decides(center, margin):
 
 def test_so_many_queries_make_the_interval_so_narrow():
     """Nine queries with a half-width of 3, of which one of 1 decides: nine times as many."""
-    assert _with_queries(decision(-2.0, 4.0)).more_queries == 81
-    assert _with_queries(decision(-2.0, 4.0, margin=4.0)).more_queries is None
-    assert _with_queries(decision(-np.inf, np.inf)).more_queries is None
+    assert _with_queries(decision(-2.0, 4.0)).needed == Needed(queries=81)
+    assert _with_queries(decision(-2.0, 4.0, margin=4.0)).needed is None
+    assert _with_queries(decision(-np.inf, np.inf)).needed is None
 
 
 def test_by_judgments_it_is_what_score_says(call):
@@ -83,7 +86,9 @@ def test_by_judgments_it_is_what_score_says(call):
     assert ours == pytest.approx([score[n] for n in ("difference", "difference_low", "difference_high", "p_t")])
     assert set(row) >= KEYS
     assert (row["scope"], row["runs"], row["files"]) == ("population", ["b.run", "a.run"], ["q.qrels"])
-    assert (row["seed"], row["measure"], row["margin"]) == (None, "DCG(dcg='exp-log2')@5", 0)
+    assert (row["seed"], row["measure"], row["margin"]) == (None, "DCG@5", 0)
+    assert (row["system"], row["versus"], row["direction"]) == ("a.run", "b.run", "a.run − b.run")
+    assert row["definition"] == "DCG(dcg='exp-log2')@5"
     assert done.code == {"better": 0, "worse": 10, "undecided": 11}[row["verdict"]]
 
 
@@ -109,7 +114,7 @@ def test_more_queries_are_what_narrows_the_interval(call):
     n = row["more_queries"]
     half = stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
     assert 0.93 * abs(row["value"]) < half <= abs(row["value"])
-    assert f"undecided; about {n} queries like these, all judged, should decide it" in done.err
+    assert row["sentence"].endswith(f"; about {about(n):,} queries like these, all judged, should decide.")
     assert "a difference this near to 0" not in done.err
 
 
@@ -120,7 +125,8 @@ def test_several_measures_share_the_chance_of_a_false_difference(call):
     p_values = [row["p_value"] for row in rows]
     assert [row["p_holm"] for row in rows] == pytest.approx(holm(p_values).tolist())
     assert [row["confidence"] for row in rows] == pytest.approx(holm_confidences(p_values).tolist())
-    assert "confidence and p_holm of each measure are Holm's for 3" in done.err
+    read = call("compare", "b.run", "a.run", *JUDGED, *(a for m in measures for a in ("--measure", m))).out
+    assert "(by Holm's method for 3; so are the p values)" in read.replace("\n", " ")
     for row in rows:
         half = stats.t.ppf((1 + row["confidence"]) / 2, row["queries"] - 1) * row["std_error"]
         assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
@@ -186,7 +192,7 @@ def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl")
     (row,) = json_rows(done.out)
     if row["verdict"] == "undecided":
-        assert f"a top-up of about {int(np.ceil(row['more_budget']))} judgments should decide it" in done.err
+        assert row["sentence"].endswith(f"; about {about(row['more_budget']):,} more judgments should decide.")
     rows = Path("s.csv").read_text().splitlines()
     Path("s.csv").write_text("\n".join([*rows[:-1], rows[-1].rsplit(",", 2)[0] + ",,"]) + "\n")
     early = call("compare", "b.run", "a.run", *sampled, "-o", "jsonl")
@@ -206,8 +212,8 @@ def test_draws_with_replacement_are_not_told_to_grow(call):
     done = call("compare", "b.run", "a.run", *given)
     (row,) = json_rows(done.out)
     assert row["verdict"] == "undecided"
-    more = f"a new sample with about {int(np.ceil(row['more_budget']))} judgments more should decide it"
-    assert more in done.err
+    more = f"; a new sample with about {about(row['more_budget']):,} more judgments should decide."
+    assert row["sentence"].endswith(more)
 
 
 def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):

@@ -42,7 +42,7 @@ def test_what_is_known_is_not_asked_for_and_in_the_estimate(call, folder, known,
     case = case_of(runs=("a.run",), versus_run="b.run", max_grade=3, judged=("old.qrels",), seed=3)
     target = case.target(measure)
     budget = 0.5 * sum(
-        case.workload.pool.item_costs[z] for z in np.flatnonzero(target.matters).tolist() if case.known[z] < 0
+        case.inputs.pool.item_costs[z] for z in np.flatnonzero(target.matters).tolist() if case.known[z] < 0
     )
     live = Campaign(case.design(method, target, budget=budget), rng=case.seed)
     expected = live.run(answer)

@@ -10,7 +10,7 @@ from cli_cases import LETOR, RUN, both, case_of, files, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import METHODS, Rankings
-from activeeval.campaign.rounds import planned_weights, read_together
+from activeeval.campaign.together import planned_weights, read_together
 from activeeval.grade_models import average_probabilities, run_features
 from activeeval.report.words import text_of
 from activeeval.tasks.samples import judged
@@ -46,13 +46,13 @@ def test_scores_are_a_model_that_looks_at_the_rankings_alone(folder):
     given = {"letor": ("a.txt",), "train": ("t.txt",), "train_scores": ("t.score", "t.second")}
     given |= {"scores": ("a.score",), "versus_scores": ("a.second",)}
     case = case_of(**given, model=["scores", "forest"])
-    own, rows = case.workload.looked_at("scores", case.workload.features), case.workload.training
-    lists = [case.workload.ranking, case.workload.versus]
-    assert own.shape[1] == rows.features.shape[1] - case.workload.looked_at("forest", rows.features).shape[1] == 7
+    own, rows = case.inputs.looked_at("scores", case.inputs.features), case.inputs.training
+    lists = [case.inputs.ranking, case.inputs.versus]
+    assert own.shape[1] == rows.features.shape[1] - case.inputs.looked_at("forest", rows.features).shape[1] == 7
     for k, ranking in enumerate(lists):
-        again = Rankings.from_scores(case.workload.pool, own[:, 3 * k])
+        again = Rankings.from_scores(case.inputs.pool, own[:, 3 * k])
         assert np.array_equal(again.items, ranking.items)
-    assert run_features(case.workload.pool, own[:, [0, 3]].T) == pytest.approx(own)
+    assert run_features(case.inputs.pool, own[:, [0, 3]].T) == pytest.approx(own)
     one = case_of(**given, model="scores").beliefs.probs
     other = case_of(**(given | {"train_scores": ("t.second", "t.score")}), model="scores").beliefs.probs
     assert not np.allclose(one, other)
@@ -77,7 +77,7 @@ def test_probabilities_of_several_without_labels_are_averaged(folder):
         table = [f"{pair[0]},{pair[2]},{row}" for pair in pairs]
         write_lines(folder / f"{name}.csv", ["qid,docid,p0,p1,p2,p3", *table])
     case = case_of(runs=("a.run",), model=("probs=x.csv", "probs=y.csv"), max_grade=3)
-    assert case.beliefs.probs == pytest.approx(np.tile([0.5, 0, 0.25, 0.25], (case.workload.pool.n_items, 1)))
+    assert case.beliefs.probs == pytest.approx(np.tile([0.5, 0, 0.25, 0.25], (case.inputs.pool.n_items, 1)))
     assert list(map(text_of, case.beliefs.notes)) == ["the mean of 2 grade models: too few labels to weigh them"]
 
 

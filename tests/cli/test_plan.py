@@ -14,7 +14,7 @@ LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
 TWO = (*LETOR, "--versus-scores", "a.second")
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3)
 FIELDS = {
-    *("measure", "method", "queries", "items", "limit", "goal", "is_recommended"),
+    *("measure", "question", "method", "queries", "items", "limit", "goal", "is_recommended"),
     *(
         name + end
         for name in ("budget", "half_width", "half_width_population", "power")
@@ -30,18 +30,55 @@ def plan(call):
 
 
 @pytest.mark.parametrize("pool", [TWO, RUNS, LETOR], ids=["letor", "runs", "one ranking"])
-def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool):
-    rows = plan(*pool, "--measure", "DCG@3", "--measure", "ERR@3", "--budget", "40%", "--budget", 20)
-    assert [row["method"] for row in rows] == ["passive"] * 2 + ["items"] * 2 + ["passive"] * 2 + ["depth"] * 2
+@pytest.mark.parametrize(("measure", "default"), [("DCG@3", "items"), ("ERR@3", "depth")])
+def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, default):
+    rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
+    assert [row["method"] for row in rows] == ["passive"] * 2 + [default] * 2
     for row in rows:
         assert set(row) == FIELDS
+        assert row["question"] == ("run" if pool is LETOR else "difference")
         assert row["power"] is row["power_low"] is row["budget_low"] is None
         for name in ("half_width", "half_width_population"):
             assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
         assert 0 < row["limit"] <= row["half_width"] < row["half_width_population"]
         assert 0 < row["queries"] <= row["items"] <= row["budget"] * (1 + 1e-9)
     assert [row["budget"] for row in rows[:2]] == sorted(row["budget"] for row in rows[:2])
-    assert rows[3]["half_width"] < rows[2]["half_width"]
+    if default == "items":
+        assert rows[3]["half_width"] < rows[2]["half_width"]
+
+
+def test_measures_and_questions_are_planned_together_and_a_goal_is_reached_by_all(plan, call):
+    asked = (*TWO, "--measure", "DCG@3", "--question", "difference", "--question", "run")
+    rows = plan(*asked, "--half-width", 0.8)
+    assert list(dict.fromkeys(row["question"] for row in rows)) == ["difference", "run"]
+    goals = [row for row in rows if row["goal"] and row["method"] == "items"]
+    assert len({row["budget"] for row in goals}) == 1
+    assert max(row["half_width"] for row in goals) == pytest.approx(0.8, rel=0.01)
+    (alone,) = [
+        row
+        for row in plan(*TWO, "--measure", "DCG@3", "--half-width", 0.8, "--method", "items")
+        if row["goal"] and row["method"] == "items"
+    ]
+    assert alone["budget"] <= goals[0]["budget"]
+    both = plan(*TWO, "--measure", "DCG@3", "--measure", "ERR@3", "--budget", "50%")
+    assert {row["method"] for row in both} >= {"passive", "depth"}
+    assert "items" not in {row["method"] for row in both}
+    said = call("plan", *asked, "--half-width", 0.8)
+    assert said.out.startswith("± 0.8 for each of 2 questions takes about")
+    weighed = plan(*asked, "--budget", "50%", "--weights", "sum")
+    equal = plan(*asked, "--budget", "50%")
+    assert [row["half_width"] for row in weighed] != [row["half_width"] for row in equal]
+
+
+def test_a_plan_begins_with_a_sentence_and_fits_a_terminal(call):
+    asked = (*TWO, "--measure", "DCG@3", "--measure", "nDCG@3", "--measure", "P@3", "--question", "difference")
+    goals = ("--difference", 1, "--seconds", 60)
+    for options in (("--budget", "60%"), goals, ("--method", "all"), ("--question", "run", "--question", "versus")):
+        lines = call("plan", *asked, *options).out.splitlines()
+        assert max(map(len, lines)) <= 100
+        assert any(start in lines[0] for start in ("give ", "takes about", "for each of"))
+    assert "a gate asks about all queries: " in call("plan", *TWO, "--measure", "DCG@3", "--budget", "95%").out
+    assert "passive" not in call("plan", *TWO, "--measure", "DCG@3").out
 
 
 def test_all_methods_that_fit(plan):
@@ -97,7 +134,7 @@ def test_two_goals_in_one_call(plan, call):
     sure = goals["items", "a difference of 1 detected with power 0.8"]
     assert sure["power_low"] == pytest.approx(0.8, abs=0.01)
     assert sum(row["is_recommended"] for row in rows) == 2
-    assert call("plan", *asked).err.count(" takes ") == 2
+    assert call("plan", *asked).out.count(" takes about ") == 2
 
 
 def test_labels_of_the_pool_are_not_looked_at(plan, folder):
@@ -117,16 +154,14 @@ def test_one_seed_one_answer_and_costs_in_hours(plan):
 def test_what_is_said_of_a_plan(call):
     answer = call("plan", *TWO, "--overhead", 2, "--measure", "DCG@3", "--half-width", 0.5, "--plot", "p.png")
     assert answer.code == 0
-    assert "± 0.5 takes" in answer.err
-    assert "mean items by items (" in answer.err
-    assert ", which give ± " in answer.err
-    assert "of four in five" in answer.out
-    assert "times that" in answer.err
+    told = " ".join(answer.out.split())
+    assert ": ± 0.5 takes about " in told
+    assert "four in five" in told
+    assert "times that" in told
     assert "were turning to a query free, to ±" in answer.err
-    assert "remains however much is judged of these" in answer.err
     assert "of how queries differ beforehand" in answer.err
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    assert "difference of two rankings" in answer.out
+    assert "whatever is judged of them" in " ".join(call("plan", *TWO, "--scope", "population").out.split())
 
 
 def test_a_pilot_rescales_what_is_expected(call, plan):
@@ -178,7 +213,7 @@ def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_b
     first = plan(*asked, "--budget", "50%", "--contrasts", "first")
     assert list(dict.fromkeys((row["system"], row["versus"]) for row in first)) == contrasts[:2]
     answer = call("plan", *asked, "--half-width", 1.2)
-    assert "the hardest of 3 contrasts" in answer.out
+    assert "the hardest of 3 questions" in answer.out
     same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
     assert same.code == 2
     assert "b.run is given twice, expected each system once" in same.err

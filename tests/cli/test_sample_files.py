@@ -274,7 +274,7 @@ def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
 
 def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     from activeeval.errors import InputError
-    from activeeval.tasks import samples
+    from activeeval.tasks import sheets
 
     def fail(*_):
         raise InputError("d.csv: cannot write: No space left on device")
@@ -282,7 +282,7 @@ def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
     options = (*RUN, "--budget", "27%", *files("d.csv"))
     assert call("sample", *options).code == 0
     before = [(folder / name).read_bytes() for name in FILES]
-    monkeypatch.setattr(samples, "write_draws", fail)
+    monkeypatch.setattr(sheets, "write_draws", fail)
     one_line(call("--quiet", "sample", *options, "--seed", 1), r"d\.csv: cannot write: No space left on device")
     assert [(folder / name).read_bytes() for name in FILES] == before
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 import polars as pl
@@ -31,6 +32,7 @@ from activeeval.cases.budgets import whole_cost
 from activeeval.design.methods import METHODS
 from activeeval.estimation import INTERVALS
 from activeeval.io.tables.draws import read_draws
+from activeeval.results import LEVELS
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
 SPREADSHEETS = {
@@ -100,9 +102,22 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
     campaign = campaign_of(measure, method, "50%", seed=5, **given)
     expected = campaign.run(answer)
     interval = expected.interval()
+    system, versus = (
+        options[options.index("--scores" if "--scores" in options else "--run") + 1],
+        given.get("versus_run"),
+    )
+    direction = system if versus is None else f"{system} − {versus}"
+    assert all(name in row["sentence"] for name in (system, versus or "", campaign.design.target.name))
+    assert row.pop("sentence").startswith(system) or math.isinf(interval.high)
+    assert row.pop("model") in ("uniform", "forest")
+    assert all(caution["level"] in LEVELS for caution in row.pop("cautions"))
     assert row == {
         "measure": campaign.design.target.name,
-        "question": "run" if campaign.design.target.versus is None else "difference",
+        "definition": str(campaign.design.target.measure),
+        "question": "run" if versus is None else "difference",
+        "system": system,
+        **({} if versus is None else {"versus": versus}),
+        "direction": direction,
         "scope": "pool",
         "value": expected.value,
         "std_error": expected.std_error,
@@ -155,7 +170,10 @@ def test_the_sheet_says_what_to_judge_and_nothing_that_biases(drawn, method):
     campaign = campaign_of("DCG@5", method, "40%", runs=("a.run",), versus_run="b.run", max_grade=3)
     units = campaign.planned
     planned = [(u.block, u.query_id, doc) for u in units for doc in u.item_ids]
-    assert [(int(r["block"]), r["query_id"], r["doc_id"]) for r in rows] == planned
+    shown = [(int(r["block"]), r["query_id"], r["doc_id"]) for r in rows]
+    assert sorted(shown) == sorted(planned)
+    assert [block for block, *_ in shown] == sorted(block for block, *_ in shown)
+    assert len(list(groupby(shown, key=lambda row: row[:2]))) == len({row[:2] for row in shown})
     assert len(planned) == len(set(planned))
     assert [block for block, *_ in planned] == sorted(block for block, *_ in planned)
     assert list(rows[0]) == COLUMNS
@@ -259,9 +277,12 @@ def test_each_block_can_be_read_once_it_is_complete(drawn, call, measure, method
         error = expected.std_error if math.isfinite(expected.std_error) else None
         assert (row["value"], row["std_error"], row["spent"]) == (expected.value, error, live.spent)
         assert (row["judged"], row["waiting"], row["items"]) == (n, len(rows) - n, n)
-        told = f"activeeval: note: an early reading, of {block / 4:.0%} of the planned budget"
+        told = f"an early reading, of {block / 4:.0%} of the planned budget"
         waits = f"activeeval: {len(rows) - n} of {len(rows)} items wait for a grade"
-        assert (told in done.err.splitlines(), waits in done.err) == (block < 4, block < 4)
+        cautions = [caution["text"] for caution in row["cautions"]]
+        assert (told in cautions, waits in done.err) == (block < 4, block < 4)
+        explained = call("estimate", *both("d.csv"), "--explain").err.splitlines()
+        assert (f"activeeval: note: {told}" in explained) == (block < 4)
 
 
 def test_judging_in_any_order_inside_a_block(drawn, estimated):
@@ -327,10 +348,10 @@ REACH = r"{} is out of this sample's reach: item 'd\d+' of query 'q\w+' could no
 @pytest.mark.parametrize(
     ("options", "asked", "expected"),
     [
-        ((), ("--measure", "DCG@6"), REACH.format(r"DCG\(dcg='exp-log2'\)@6")),
+        ((), ("--measure", "DCG@6"), REACH.format(r"DCG@6")),
         ((), ("--measure", "ERR@5"), r"item designs are for additive .*, not for ERR.*@5; name the question when .*"),
-        (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG\(dcg='log2'\)@3")),
-        (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR\(rel=1\)")),
+        (("--method", "depth"), ("--measure", "nDCG@3"), REACH.format(r"nDCG@3")),
+        (("--method", "active"), ("--measure", "RR"), REACH.format(r"RR")),
         (("--versus-run", "b.run"), ("--question", "run", "--measure", "DCG@6"), REACH.format(r"DCG.*@6")),
         ((), ("--question", "versus"), r"the sample was not made for the second ranking: .* 'versus' to it; .*"),
         ((), ("--question", "difference"), r"the sample was not made for the second ranking: .* 'difference' .*"),
@@ -357,7 +378,9 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     is_gone = (gone["query_id"], gone["doc_id"]).__eq__
     expected = campaign.run(lambda q, ds: [None if is_gone((q, d)) else grade_of(q, d) for d in ds])
     assert row["value"] == expected.value
-    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", done.err)
+    assert "could not be judged" not in done.err
+    explained = call("estimate", *both("d.csv"), "--explain").err
+    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", explained)
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 
@@ -532,7 +555,7 @@ def test_the_mean_gain_of_two_judges_lies_between_theirs(call, drawn):
     done = call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "--policy", "mean-gain", "-o", "jsonl")
     row = done.rows[0]
     assert own[0] < row["value"] < own[1]
-    assert row["measure"] == "DCG(dcg='exp-log2')@5"
+    assert row["measure"] == "DCG@5"
     assert "(policy: mean-gain)" in done.err
 
 
@@ -573,12 +596,12 @@ SLIPS = {
     ),
     "a grade above the scale": (
         lambda rows: changed(rows, 1, grade=4),
-        r"d\.csv:\d+: grade 4 of item 'd\d+' of query 'q\d+' is above the largest of the scale, 3",
+        r"d\.csv:3: column grade: holds '4', expected 0, 1, 2, 3, empty or cannot",
     ),
-    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv:\d+: grade 22 of .* is above .*, 3"),
-    "a grade of -1": (lambda rows: changed(rows, 1, grade=-1), r"d\.csv:3: column grade: holds -1, .*`cannot`.*"),
+    "a slip of the finger": (lambda rows: changed(rows, 1, grade=22), r"d\.csv:3: .*'22', expected 0, .*"),
+    "a grade of -1": (lambda rows: changed(rows, 1, grade=-1), r"d\.csv:3: column grade: holds '-1', .*"),
     "a grade of NaN": (lambda rows: changed(rows, 1, grade="nan"), r"d\.csv:3: column grade: .*nan.*"),
-    "half a grade": (lambda rows: changed(rows, 1, grade=1.5), r"d\.csv:3: column grade: .*1\.5, .*"),
+    "half a grade": (lambda rows: changed(rows, 1, grade=1.5), r"d\.csv:3: column grade: .*1\.5', .*"),
     "another sample": (
         lambda rows: [row | {"sample": "f0"} for row in rows],
         r"d\.csv: the sheet is of sample 'f0', expected one of sample '\w{32}'",
@@ -613,8 +636,9 @@ def test_the_scale_is_known_to_every_sample(call, drawn, measure, method):
     drawn(*RUN, "--budget", "67%", "--measure", measure, "--method", method)
     rows = judge_file("d.csv")
     write_csv("d.csv", changed(rows, 0, grade=22))
-    place = f"item {rows[0]['doc_id']!r} of query {rows[0]['query_id']!r}"
-    one_line(call("estimate", *both("d.csv")), rf"d\.csv:\d+: grade 22 of {place} is above the largest of the scale, 3")
+    one_line(
+        call("estimate", *both("d.csv")), r"d\.csv:2: column grade: holds '22', expected 0, 1, 2, 3, empty or cannot"
+    )
 
 
 @pytest.mark.parametrize("method", ["items", "depth", "random", "active"])
@@ -657,7 +681,7 @@ def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
 def test_a_budget_is_never_exceeded(folder, measure, method, overhead):
     """Two hundred seeds, the cost counted from the items and the queries that are to be judged."""
     case = case_of(letor=("a.txt",), scores=("a.score",), train=("t.txt",), overhead=overhead, cost="log-length:3")
-    target, pool = case.target(measure), case.workload.pool
+    target, pool = case.target(measure), case.inputs.pool
     budget = 0.25 * whole_cost(target)
     design = case.design(method, target, budget=budget)
     costs, mean = pool.item_costs, pool.item_costs.mean()
@@ -720,8 +744,9 @@ def test_the_talk_says_what_was_drawn(call):
     n_queries, sizes = len({row["query_id"] for row in rows}), [0] * 4
     for row in rows:
         sizes[int(row["block"]) - 1] += 1
-    model, what, blocks, rough, scale, wrote, then = done.err.splitlines()
+    model, planned, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
+    assert re.match(r"activeeval: to expect of about \d+ queries: P\(rel=1\)@4, .* ± [\d.]+ \(", planned), planned
     assert re.fullmatch(
         rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
         what,
@@ -729,7 +754,7 @@ def test_the_talk_says_what_was_drawn(call):
     said = ", ".join(map(str, sizes))
     assert blocks == f"activeeval: 4 blocks of {said} items: the sample may be read once one is complete"
     assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
-    assert scale == "activeeval: for P(rel=1)@4, judges give grades 0 … 3"
+    assert scale == "activeeval: for P@4, judges give grades 0 … 3"
     told = f"seed 2, sample {rows[0]['sample']}: wrote x.csv.sample.npz, and x.csv for the judges"
     assert wrote == f"activeeval: {told}"
     assert then == "activeeval: `activeeval estimate x.csv.sample.npz x.csv` reads both"
@@ -779,7 +804,7 @@ def test_rankings_that_no_label_can_tell_apart(call, folder):
         given = (*RUN, "--versus-run", "a.run", "--method", method, "--measure", "DCG@5")
         one_line(
             call("--quiet", "sample", *given, "--budget", "17%", *files("d.csv")),
-            r"no label can change DCG\(dcg='exp-log2'\)@5: the ranking does not differ from the other where .*",
+            r"no label can change DCG@5: the ranking does not differ from the other where .*",
         )
     assert not list(folder.glob("d.csv*"))
 
@@ -789,10 +814,10 @@ def test_rankings_that_no_label_can_tell_apart(call, folder):
 def test_a_sample_estimates_the_truth(folder, method):
     """Ten seeds' mean lies within 4 standard errors of the truth: a false alarm in 16,000 at the most."""
     given = {"letor": ("a.txt",), "scores": ("a.score",)}
-    workload = case_of(use_labels=True, **given).workload
-    truth = float(Target(parse_measure("DCG@5").bound_to(3), workload.ranking).values(workload.grades).mean())
-    queries, items = workload.pool.query_ids[workload.pool.item_queries].tolist(), workload.pool.item_ids.tolist()
-    grades = dict(zip(zip(queries, items, strict=True), workload.grades.tolist(), strict=True))
+    inputs = case_of(use_labels=True, **given).inputs
+    truth = float(Target(parse_measure("DCG@5").bound_to(3), inputs.ranking).values(inputs.grades).mean())
+    queries, items = inputs.pool.query_ids[inputs.pool.item_queries].tolist(), inputs.pool.item_ids.tolist()
+    grades = dict(zip(zip(queries, items, strict=True), inputs.grades.tolist(), strict=True))
     estimates = []
     for seed in range(10):
         campaign = campaign_of("DCG@5", method, "40%", seed=seed, train=("t.txt",), **given)
@@ -817,23 +842,23 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
     assert {row["query_id"] for row in rows} <= new
     case = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels")
     assert case.model == "forest"
-    assert set(case.workload.pool.query_ids.tolist()) == new
-    assert not (case.workload.grades >= 0).any()
+    assert set(case.inputs.pool.query_ids.tolist()) == new
+    assert not (case.inputs.grades >= 0).any()
     grades = {tuple(line.split()[:3:2]): int(line.split()[3]) for line in lines_of(folder / "q.qrels", old)}
     ranked = lines_of(folder / "a.run", old & judged_queries(folder))
     held = [grades.get(tuple(line.split()[:3:2]), -1) for line in ranked]
     is_judged = [grade >= 0 for grade in held]
     assert 0 < sum(is_judged) < len(held)
-    training = case.workload.training
+    training = case.inputs.training
     assert sorted(training.grades.tolist()) == sorted(grade for grade in held if grade >= 0)
     assert training.n_left_out == len(held) - sum(is_judged)
     told = "activeeval: 46 ranked items of the training queries are not judged: left out of training"
     assert told in call("sample", *options, *files("e.csv")).err.splitlines()
 
     counted = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels", unjudged="irrelevant")
-    assert sorted(counted.workload.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
-    assert counted.workload.training.n_left_out == 0
-    assert not (counted.workload.grades >= 0).any()
+    assert sorted(counted.inputs.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
+    assert counted.inputs.training.n_left_out == 0
+    assert not (counted.inputs.grades >= 0).any()
     assert not np.array_equal(counted.beliefs.probs, case.beliefs.probs)
     assert "not judged" not in call("sample", *options, "--unjudged", "irrelevant", *files("f.csv")).err
 

@@ -18,7 +18,7 @@ from cli_files import tables, write_lines
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
 MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
 THEIRS = {"nDCG(dcg='exp-log2')@10": "nDCG(gains={0:0,1:1,2:3,3:7})@10"}
-CANONICAL = {
+DEFINITIONS = {
     "nDCG@10": "nDCG(dcg='log2')@10",
     "P@5": "P(rel=1)@5",
     "RR": "RR(rel=1)",
@@ -65,9 +65,8 @@ def test_values_are_those_of_ir_measures(call, folder, seed, n_levels):
     paths = write_lines(folder / "x.qrels", qrels), write_lines(folder / "x.run", run)
     rows = call("score", *paths, *MEASURES, "-q", "-o", "jsonl").rows
     for name in MEASURES:
-        canonical = CANONICAL.get(name, name)
         expected = rbp(qrels, run) if name.startswith("RBP") else of_ir_measures(name, *paths)
-        own = {row["query_id"]: row["value"] for row in rows if row["measure"] == canonical}
+        own = {row["query_id"]: row["value"] for row in rows if row["measure"] == name}
         mean = own.pop("all")
         assert sorted(own) == sorted({line.split()[0] for line in qrels})
         for query, value in own.items():
@@ -87,11 +86,17 @@ def test_judged_is_that_of_ir_measures_once_negative_grades_are_gone(call, folde
     assert summary["judged"] == pytest.approx(np.mean([row["value"] for row in held]))
 
 
-@pytest.mark.parametrize(("given", "printed"), CANONICAL.items())
-def test_the_measure_is_printed_with_all_its_parameters(call, given, printed):
-    rows = call("score", "q.qrels", "a.run", given, "-q", "-o", "jsonl").rows
-    assert {row["measure"] for row in rows} == {printed}
-    assert call("score", "q.qrels", "a.run", printed, "-q", "-o", "jsonl").rows == rows
+@pytest.mark.parametrize(("typed", "definition"), DEFINITIONS.items())
+def test_the_measure_is_printed_as_typed_beside_its_definition(call, typed, definition):
+    rows = call("score", "q.qrels", "a.run", typed, "-q", "-o", "jsonl").rows
+    assert {row["measure"] for row in rows} == {typed}
+    assert rows[-1]["definition"] == definition
+    in_full = call("score", "q.qrels", "a.run", definition, "-q", "-o", "jsonl").rows
+    named = ("measure", "sentence")
+    assert [{name: row[name] for name in row if name not in named} for row in in_full] == [
+        {name: row[name] for name in row if name not in named} for row in rows
+    ]
+    assert {row["measure"] for row in in_full} == {definition}
 
 
 QRELS = ["1 0 a 2", "1 0 b 0", "1 0 c -1", "2 0 a 1", "3 0 a 1"]
@@ -143,7 +148,7 @@ def test_options_q_and_n(call):
     assert len(call("score", "q.qrels", "a.run", "P@5", "RR", "-o", "jsonl").rows) == 2
     queries = call("score", "q.qrels", "a.run", "P@5", "RR", "-q", "-n", "-o", "jsonl").rows
     assert len(queries) == 60
-    assert all(set(row) == {"query_id", "measure", "value"} for row in queries)
+    assert all(set(row) == {"query_id", "run", "measure", "value"} for row in queries)
     both = call("score", "q.qrels", "a.run", "P@5", "RR", "-q", "-o", "jsonl").rows
     assert len(both) == 62
     assert [row["query_id"] for row in both].count("all") == 2
@@ -157,56 +162,74 @@ def test_places(call, by_hand, places, shown):
 
 
 def parsed(text, form):
-    """Return the tables of an output, each a list of dicts of text."""
+    """Return the rows of a table, each a dict of text."""
     if form == "tsv":
-        return [list(csv.DictReader(io.StringIO(text), delimiter="\t"))]
-    blocks = [block.splitlines() for block in text.strip().split("\n\n")]
+        return list(csv.DictReader(io.StringIO(text), delimiter="\t"))
+    lines = text.strip().splitlines()
     if form == "latex":
-        for block in blocks:
-            assert block[0].startswith("\\begin{tabular}{l")
-            assert block[-1] == "\\end{tabular}"
-        lines = [[line.strip(" \\").replace("\\_", "_") for line in block if "&" in line] for block in blocks]
-        cells = [[line.split(" & ") for line in block] for block in lines]
+        assert lines[0].startswith("\\begin{tabular}{l")
+        assert lines[-1] == "\\end{tabular}"
+        cells = [line.strip(" \\").replace("\\_", "_").split(" & ") for line in lines if "&" in line]
     elif form == "md":
-        assert all(set(block[1]) <= set("| -") for block in blocks)
-        cells = [[line.strip("| ").split(" | ") for line in block[:1] + block[2:]] for block in blocks]
+        assert set(lines[1]) <= set("| -")
+        cells = [line.strip("| ").split(" | ") for line in lines[:1] + lines[2:]]
     else:
-        cells = [[line.split() for line in block] for block in blocks]
-    return [[dict(zip(rows[0], row, strict=True)) for row in rows[1:]] for rows in cells]
+        cells = [re.split(r" {2,}", line.strip()) for line in lines]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
 
 
 @pytest.mark.parametrize("form", ["tsv", "md", "latex"])
 def test_every_format_parses_back(call, form):
-    command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run", "-q", "-p", "-1")
+    command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run", "-q", "-n", "-p", "-1")
     expected = call(*command, "-o", "jsonl").rows
-    read = [row for table in parsed(call(*command, "-o", form).out, form) for row in table]
-    key = lambda row: (row["query_id"] == "all", row["query_id"], row["measure"])  # noqa: E731
-    for row, text in zip(sorted(expected, key=key), sorted(read, key=key), strict=True):
-        assert {name: cell for name, cell in text.items() if cell} == {name: str(value) for name, value in row.items()}
+    read = parsed(call(*command, "-o", form).out, form)
+    assert read == [{name: str(value) for name, value in row.items()} for row in expected]
 
 
-def test_text_of_a_comparison_reads_down(call):
-    command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run", "-p", "-1")
+def test_two_runs_are_a_sentence_a_table_and_what_its_words_mean(call):
+    command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run")
     expected = call(*command, "-o", "jsonl").rows
-    lines = [line.split() for line in call(*command).out.splitlines()]
-    assert lines[0] == [row["measure"] for row in expected]
-    fields = [name for name in expected[0] if name != "measure"]
-    assert [line[0] for line in lines[1:]] == fields
-    for k, row in enumerate(expected, start=1):
-        assert [line[k] for line in lines[1:]] == [str(row[name]) for name in fields]
+    said, table, note = call(*command).out.strip().split("\n\n")
+    assert said.replace("\n", " ") == " ".join(row["sentence"] for row in expected)
+    assert [row["sentence"].split(" (")[0] for row in expected] == [
+        "a.run and b.run cannot be told apart: P@5 −0.01",
+        "a.run and b.run cannot be told apart: DCG@3 −0.7",
+    ]
+    rows = parsed(table, "text")
+    for row, cells in zip(expected, rows, strict=True):
+        numbers = {name: cells[name] for name in ("measure", "a.run", "b.run", "w/t/l")}
+        counts = f"{row['wins']}/{row['ties']}/{row['losses']}"
+        assert list(numbers.values()) == [
+            row["measure"],
+            f"{row['value']:.4f}",
+            f"{row['versus_value']:.4f}",
+            counts,
+        ]
+        assert float(cells["difference"].replace("−", "-")) == round(row["difference"], 4)
+        assert cells["p"] == f"{row['p_value']:.2f}".lstrip("0")
+    assert "P@5 is P(rel=1)@5. DCG@3 is DCG(dcg='exp-log2')@3." in note
+    exact = parsed(call(*command, "-p", "-1").out.split("\n\n")[1], "text")
+    assert [cells["a.run"] for cells in exact] == [repr(row["value"]) for row in expected]
+
+
+def test_wide_has_every_column(call):
+    command = ("score", "q.qrels", "a.run", "P@5", "--versus", "b.run", "-p", "-1")
+    (row,) = call(*command, "-o", "jsonl").rows
+    wide = call(*command, "--wide").out
+    assert all(name in wide and str(value) in wide for name, value in row.items())
 
 
 def test_latex_escapes_what_latex_reads(call, folder):
     write_lines(folder / "x.qrels", ["a_1%$&{} 0 d 1"])
     write_lines(folder / "x.run", ["a_1%$&{} Q0 d 1 1 r"])
     out = call("score", "x.qrels", "x.run", "DCG(gains={0:0,1:1})", "-q", "-n", "-o", "latex").out
-    assert "a\\_1\\%\\$\\&\\{\\} & DCG(gains=\\{0:0,1:1\\})" in out
+    assert "a\\_1\\%\\$\\&\\{\\} & x.run & DCG(gains=\\{0:0,1:1\\})" in out
 
 
 def test_an_id_with_a_tab_stays_in_its_cell(call):
     pl.DataFrame({"qid": ["a\tb"], "docno": ["d"], "label": [1], "score": [1.0]}).write_parquet("x.parquet")
     out = call("score", "x.parquet", "x.parquet", "P@1", "-q", "-n", "-o", "tsv").out
-    assert out.splitlines()[1] == "a b\tP(rel=1)@1\t1.0000"
+    assert out.splitlines()[1] == "a b\tx.parquet\tP@1\t1.0000"
 
 
 def test_versus_by_hand(call, folder):
@@ -281,11 +304,13 @@ def by_hand_holm(p_values):
 def test_a_table_holds_what_each_run_scores_alone(call, three):
     rows = call("score", *three, "-o", "jsonl").rows
     assert [(row["run"], row["measure"]) for row in rows] == [
-        (run, measure) for measure in ("P(rel=1)@5", "nDCG(dcg='log2')@4") for run in ("a.run", "b.run", "c.run")
+        (run, measure) for measure in ("P@5", "nDCG@4") for run in ("a.run", "b.run", "c.run")
     ]
     for row in rows:
         alone = call("score", "q.qrels", row["run"], row["measure"], "-o", "jsonl").rows[0]
-        assert {name: row[name] for name in alone} == alone
+        assert {name: row[name] for name in alone if name != "sentence"} == {
+            name: value for name, value in alone.items() if name != "sentence"
+        }
         assert (row["run"] == "a.run") == ("difference" not in row) == ("baseline" not in row)
 
 
@@ -322,12 +347,17 @@ def test_versus_is_a_table_of_two_in_one_row(call):
     command = ("score", "q.qrels", "a.run", "P@5", "nDCG@4", "-o", "jsonl")
     table = call(*command, "--run", "b.run", "--baseline", "b.run").rows
     for row, first, second in zip(call(*command, "--versus", "b.run").rows, table[::2], table[1::2], strict=True):
-        assert row == {name: value for name, value in first.items() if name not in ("run", "baseline")} | {
+        assert row == {name: value for name, value in first.items() if name != "baseline"} | {"versus": "b.run"} | {
             f"versus_{name}": second[name] for name in ("value", "judged", "missing", "ignored", "tied_at_cutoff")
         }
 
 
 COLUMNS = ["mean", "difference", "p", "w/t/l", "judged"]
+
+
+def shown(low, high):
+    """Return an interval as it is shown."""
+    return "exactly known" if low == high else f"{low:.4f} to {high:.4f}".replace("-", "−")
 
 
 def read_tables(text, form, measures):
@@ -340,7 +370,9 @@ def read_tables(text, form, measures):
             yield header[0], [(line[0], dict(zip(COLUMNS, line[1:], strict=True))) for line in lines]
         return
     lines = [
-        line.strip("| \\").replace("\\textless{}", "<") for line in text.splitlines() if "&" in line or "|" in line
+        line.strip("| \\").replace("\\textless{}", "<").replace("\\%", "%")
+        for line in text.splitlines()
+        if "&" in line or "|" in line
     ]
     header, *rows = [[cell.strip() for cell in re.split(r"[&|]", line)] for line in lines if "---" not in line]
     assert header == ["run", *(f"{m} {c}".removesuffix(" mean") for m in measures for c in COLUMNS)]
@@ -353,24 +385,31 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
     rows = call("score", *three, "-o", "jsonl").rows
     answer = call("score", *three, "-o", form)
     table, note = answer.out.strip().rsplit("\n\n", 1)
+    if form == "text":
+        said, table = table.split("\n\n", 1)
+        best = [row["sentence"] for row in rows if row["run"] == "c.run"]
+        assert said.splitlines() == best
+        assert best[0].startswith("c.run is better than a.run: P@5 +0.47 (0.37 to 0.56)")
     measures = list(dict.fromkeys(row["measure"] for row in rows))
     read = [(run, measure, cell) for measure, lines in read_tables(table, form, measures) for run, cell in lines]
     assert [(run, measure) for run, measure, _ in read] == [(row["run"], row["measure"]) for row in rows]
     for row, (*_, cell) in zip(rows, read, strict=True):
-        assert cell["mean"] == f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]"
-        assert cell["judged"] == f"{row['judged']:.4f}"
+        assert cell["mean"] == f"{row['value']:.4f} ({shown(row['low'], row['high'])})"
+        assert cell["judged"] == f"{row['judged']:.1%}"
         if "difference" not in row:
             assert cell["difference"] == cell["p"] == cell["w/t/l"] == ""
             continue
-        star, sign = "*" * (row["p_value"] <= 0.05), "+" * (row["difference"] > 0)
-        ends = f"[{row['difference_low']:.4f}, {row['difference_high']:.4f}]"
-        assert cell["difference"] == f"{sign}{row['difference']:.4f}{star} {ends}"
-        assert cell["p"] == ("<0.0001" if row["p_value"] < 5e-5 else f"{row['p_value']:.4f}")
+        star, value = "*" * (row["p_value"] <= 0.05), f"{row['difference']:+.4f}".replace("-", "−")
+        assert cell["difference"] == f"{value}{star} ({shown(row['difference_low'], row['difference_high'])})"
+        assert cell["p"] == ("< .001" if row["p_value"] < 0.001 else f"{row['p_value']:.2g}".lstrip("0"))
         assert cell["w/t/l"] == f"{row['wins']}/{row['ties']}/{row['losses']}"
     assert {row["p_value"] <= 0.05 for row in rows if "p_value" in row} == {True, False}
-    start, per_cent = {"text": ("*", "%"), "md": ("\\*", "%"), "latex": ("\\par *", "\\%")}[form]
-    said = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
-    assert note == f"{start} {said}. In brackets 95 {per_cent} t intervals."
+    star, per_cent = {"text": ("*", "%"), "md": ("\\*", "%"), "latex": ("*", "\\%")}[form]
+    first, note = note.replace("\n", " ").split(f" {star} ")
+    assert first == ("\\par " if form == "latex" else "") + "P@5 is P(rel=1)@5. nDCG@4 is nDCG(dcg='log2')@4."
+    told = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
+    about = "about all the queries that these are a sample of"
+    assert note == f"{told}. 95 {per_cent} t intervals, {about}."
     assert "b.run: 1 of 30 judged queries are missing from the run and score 0" in answer.err
 
 
@@ -383,7 +422,7 @@ def test_what_is_marked_follows_the_level(call, three):
             call("score", *three[:3], "--run", "b.run", "--confidence", 1 - alpha).out.strip().rsplit("\n\n", 1)
         )
         assert table.count("*") == n_marked
-        assert note.startswith(f"* p by the paired t test against a.run, at most {alpha:g}. In")
+        assert f"* p by the paired t test against a.run, at most {alpha:.3g}." in note
 
 
 EVERY = ("nDCG@10", "DCG@5", "ERR", "AP", "P(rel=2)@5", "RBP(p=0.9)", "RR", "R@5", "Success@3", "Judged@10")

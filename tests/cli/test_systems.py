@@ -18,7 +18,8 @@ from activeeval.estimation.significance import holm
 from activeeval.tasks.samples import read_sample
 
 THREE = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3)
-PAIRS = [("A", "B"), ("A", "C"), ("B", "C")]
+NAMES = ("a.run", "b.run", "c.run")
+PAIRS = [("a.run", "b.run"), ("a.run", "c.run"), ("b.run", "c.run")]
 RANKERS = ("--letor", "a.txt", "--scores", "a.score", "--scores", "a.second", "--scores", "a.third")
 
 
@@ -58,7 +59,7 @@ def test_three_runs_from_sample_to_order(call, measure):
     told = named(rows)
     assert list(told) == PAIRS
     sample, _ = read_sample("d.csv.sample.npz")
-    assert sample.systems == ("A", "B", "C")
+    assert sample.systems == ("a.run", "b.run", "c.run")
     campaign = campaign_of_rows(sample)
     found = [campaign.estimate(target) for target in campaign.design.targets]
     assert [one.value for one in found] == [row["value"] for row in told.values()]
@@ -72,7 +73,8 @@ def test_three_runs_from_sample_to_order(call, measure):
     better = {pair for pair, row in told.items() if row["low_simultaneous"] > 0}
     better |= {pair[::-1] for pair, row in told.items() if row["high_simultaneous"] < 0}
     ranks = list(named(rows, "rank").values())
-    means = {name: sum(told[p]["value"] * (1 if p[0] == name else -1) for p in PAIRS if name in p) for name in "ABC"}
+    signs = {name: [(pair, 1 if pair[0] == name else -1) for pair in PAIRS if name in pair] for name in NAMES}
+    means = {name: sum(sign * told[pair]["value"] for pair, sign in pairs) for name, pairs in signs.items()}
     assert ranks == sorted(ranks, key=lambda row: (row["rank_from"] + row["rank_to"], -means[row["system"]]))
     for (system, _), row in named(rows, "rank").items():
         above, below = (sum(pair[side] == system for pair in better) for side in (1, 0))
@@ -111,18 +113,19 @@ def test_tables_to_read_name_the_systems_best_first(call):
     whole = call("estimate", *both("d.csv"))
     assert "simultaneous intervals ask much" not in whole.err
     text = whole.out
-    lines = text.splitlines()
-    assert lines[0].split() == ["DCG(dcg='exp-log2')@5", "rank", "value", "better", "than"]
-    assert [line.split()[:2] for line in lines[1:4]] == [[name, str(k)] for k, name in enumerate(order, 1)]
-    assert lines[1].endswith(", ".join(sorted(order[1:])))
-    assert lines[5].split() == ["DCG(dcg='exp-log2')@5", "difference", "p"]
-    assert [line[:5] for line in lines[6:9]] == ["A - B", "A - C", "B - C"]
-    assert all("*" in line and line.endswith("0.0000") for line in lines[6:9])
-    assert lines[-1].startswith(
-        "* 0 lies outside the brackets: max-t intervals of all differences of a measure, at most 3"
-    )
+    said, places, pairs, legend, notes = [block.splitlines() for block in text.strip().split("\n\n")]
+    told = f"{order[0]} is the best of 3 by DCG@5; 3 of 3 pairs are told apart, all with one confidence."
+    assert said == [told]
+    assert places[0].split() == ["DCG@5", "rank", "value", "better", "than"]
+    assert [line.split()[:2] for line in places[1:]] == [[name, str(k)] for k, name in enumerate(order, 1)]
+    assert places[1].endswith(", ".join(sorted(order[1:])))
+    assert pairs[0].split() == ["DCG@5", "value", "interval"]
+    assert [" − ".join(pair) for pair in PAIRS] == [line[:13] for line in pairs[1:]]
+    assert all("*" in line and line.endswith("exactly known") for line in pairs[1:])
+    assert legend[0].startswith("* 0 lies outside the interval: max-t intervals of all differences of a measure,")
+    assert notes[0].startswith("DCG@5 is DCG(dcg='exp-log2')@5. 95 % t intervals, about these queries")
     md, latex, tsv = (call("estimate", *both("d.csv"), "-o", form).out for form in ("md", "latex", "tsv"))
-    assert "| A - B | " in md
+    assert "| a.run − b.run | " in md
     assert r"\begin{tabular}{lll}" in latex
     assert len(tsv.splitlines()) == 1 + 3 + 3 + 3
 
@@ -134,8 +137,8 @@ def test_two_runs_by_repeated_run_are_the_run_and_the_one_it_is_compared_with(ca
     assert Path("x.csv.sample.npz").read_bytes() == Path("y.csv.sample.npz").read_bytes()
     judge_file("x.csv")
     row = call("estimate", *both("x.csv"), "-o", "jsonl").rows
-    assert len(row) == 1
-    assert not {"system", "versus", "p_holm", "low_simultaneous"} & set(row[0])
+    assert [(one["system"], one["versus"], one["direction"]) for one in row] == [("a.run", "b.run", "a.run − b.run")]
+    assert not {"p_holm", "low_simultaneous"} & set(row[0])
     brief = ("--budget", "30%", "--repetitions", 20, "-o", "jsonl")
     repeated = call("simulate", *RANKERS[:6], *brief).rows
     assert repeated == call("simulate", *RANKERS[:4], "--versus-scores", "a.second", *brief).rows
@@ -248,8 +251,8 @@ def test_rankers_are_named_by_what_tells_their_files_apart(call):
     case = case_of(letor=("a.txt", "b.txt"), scores=scores, max_grade=3)
     assert case.systems == ("x", "y", "z")
     alone = case_of(letor=("a.txt", "b.txt"), scores=scores[2:4], max_grade=3)
-    assert case.workload.rankings[1].items.tolist() == alone.workload.ranking.items.tolist()
-    assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a", "b", "c")
+    assert case.inputs.rankings[1].items.tolist() == alone.inputs.ranking.items.tolist()
+    assert system_names(["t", "t", "u"], ["r/a.run.gz", "r/b.run.gz", "r/c.run.gz"]) == ("a.run", "b.run", "c.run")
     assert system_names(["", ""], ["the run", "the run"]) == ("run 1", "run 2")
 
 
@@ -259,11 +262,13 @@ def test_the_gate_takes_two_of_many(call):
     judge_file("d.csv")
     told = named(estimated(call, "--scope", "population"))
     given = ("--sample", "d.csv.sample.npz", "--sheet", "d.csv", "-o", "jsonl")
-    for old, new, pair, sign in (("a.run", "c.run", ("A", "C"), -1), ("c.run", "b.run", ("B", "C"), 1)):
+    for old, new, pair, sign in (("a.run", "c.run", ("a.run", "c.run"), -1), ("c.run", "b.run", ("b.run", "c.run"), 1)):
         (row,) = json_rows(call("compare", old, new, *given).out)
         assert row["value"] == sign * told[pair]["value"]
     write_lines(Path("e.run"), ["q1 Q0 d3 1 1 E"])
-    refused(call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: A, B, C")
+    refused(
+        call("compare", "a.run", "e.run", *given), "e.run is no run that the sample was drawn for: a.run, b.run, c.run"
+    )
     refused(call("compare", "a.run", "a.run", *given), "a.run: one and the same run of those")
 
 
@@ -315,7 +320,7 @@ def test_what_cannot_be_asked_of_many_systems(call):
     draw = (*files("x.csv"), "--budget", 60)
     write_lines(Path("same.run"), Path("c.run").read_text().replace(" C", " D").splitlines())
     done = call("sample", *THREE, "--run", "same.run", *draw)
-    refused(done, "the lists of C and D do not differ where DCG(dcg='exp-log2') counts: leave one of the two out")
+    refused(done, "the lists of c.run and same.run do not differ where DCG counts: leave one of the two out")
     done = call("sample", *THREE, "--question", "versus", *draw)
     refused(done, "there are 3 systems: 'versus' is the second of two, 'run' asks of each of them")
     write_lines(Path("far.run"), [f"z{q} Q0 d1 1 1 far" for q in range(4)])

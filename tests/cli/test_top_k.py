@@ -17,9 +17,8 @@ from sqlalchemy import event
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
 from activeeval.errors import InputError, StateError
-from activeeval.judgments import read
+from activeeval.judgments import judging, read
 from activeeval.store import open_store
-from activeeval.tasks.campaigns import making
 from activeeval.tasks.campaigns.comparing import truth_of
 from activeeval.tasks.label import labelling
 from activeeval.top_k import TopKLabelling, expected_comparisons
@@ -346,7 +345,7 @@ def test_the_order_of_arrival_has_no_say_in_a_truth(folder, call, monkeypatch):
     told, orders = set(), set()
     for way in range(5):
         name = f"w{way}"
-        monkeypatch.setattr(making, "arrival_number", lambda q, doc, way=way: hash_of(q, doc, way))
+        monkeypatch.setattr(judging, "arrival_number", lambda q, doc, way=way: hash_of(q, doc, way))
         orders.add(tuple(compare_all(f"{name}.log", coarse).comparisons))
         call("label", "s.csv", "--k", 3, "--log", f"{name}.log", "--out", f"{name}.csv")
         rows = call("estimate", "s.sample", f"{name}.csv", "-o", "jsonl").rows

@@ -1,4 +1,4 @@
-"""What a terminal shows of long work, and that nothing else sees any of it."""
+"""What a terminal shows of long work, and what is written where there is none; stdout sees nothing of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from cli_cases import LETOR
 
 from activeeval.cli import waiting as module
-from activeeval.cli.waiting import keep_told, progress, settle, tell
+from activeeval.cli.waiting import FIRST_USE, keep_told, progress, settle, tell
+from activeeval.kernels.first_use import WATCHERS, say_first_use
 
 CALL = """
 import sys
@@ -59,13 +60,14 @@ def test_a_terminal_is_told_and_stdout_stays_the_same(folder, call):
 
 
 class Terminal:
-    """A stderr that keeps what it is sent and says that it is a terminal."""
+    """A stderr that keeps what it is sent and says that it is a terminal, or that it is none."""
 
-    def __init__(self):
+    def __init__(self, *, is_seen=True):
         self.sent = ""
+        self.is_seen = is_seen
 
     def isatty(self):
-        return True
+        return self.is_seen
 
     def write(self, text):
         self.sent += text
@@ -81,6 +83,14 @@ def a_terminal(monkeypatch, patience=0.0):
     monkeypatch.setattr(module, "_PATIENCE", patience)
     monkeypatch.setenv("TERM", "xterm")
     return terminal
+
+
+def a_file(monkeypatch, every=0.05):
+    """Put something that is no terminal in the place of stderr."""
+    written = Terminal(is_seen=False)
+    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr(module, "_EVERY", every)
+    return written
 
 
 def shown_soon(terminal, text):
@@ -128,3 +138,57 @@ def test_an_error_takes_the_line_away(monkeypatch):
         broken(terminal)
     assert terminal.sent.endswith("\x1b[2K")
     assert not module._LINES
+
+
+def test_without_a_terminal_a_line_is_written_again_and_again(monkeypatch):
+    written = a_file(monkeypatch)
+    with keep_told(quiet=False):
+        with progress(3, "three steps") as advance:
+            advance("one")
+            assert shown_soon(written, "activeeval: one (1 of 3), 0 s so far\n")
+        tell("reading")
+        assert shown_soon(written, "reading, 0 s so far\nactiveeval: reading, 0 s so far\n")
+        settle()
+        before = written.sent
+        time.sleep(0.3)
+        assert written.sent == before
+
+
+def test_without_a_terminal_short_work_writes_nothing(monkeypatch):
+    written = a_file(monkeypatch, every=60.0)
+    with keep_told(quiet=False):
+        tell("reading")
+    assert written.sent == ""
+    assert not module._LINES
+
+
+@pytest.mark.parametrize("how", [{"quiet": True}, {"quiet": False, "is_all": False}])
+def test_whoever_wants_to_hear_nothing_hears_nothing(monkeypatch, how):
+    written = a_file(monkeypatch, every=0.0)
+    with keep_told(**how):
+        say_first_use()
+        time.sleep(0.2)
+    assert written.sent == ""
+
+
+def test_a_stderr_that_is_gone_ends_no_work(monkeypatch):
+    written = a_file(monkeypatch, every=0.0)
+    monkeypatch.setattr(written, "write", lambda text: 1 / 0 if not text else os.close(-1))
+    with keep_told(quiet=False):
+        time.sleep(0.2)
+        say_first_use()
+    assert not module._LINES
+
+
+@pytest.mark.parametrize("place", [a_terminal, a_file])
+@pytest.mark.parametrize("patience", [0.0, 60.0])
+def test_a_first_use_is_said_once(monkeypatch, place, patience):
+    sent = place(monkeypatch, patience)
+    with keep_told(quiet=False):
+        if not patience:
+            assert shown_soon(sent, "working")
+        say_first_use()
+        say_first_use()
+        assert shown_soon(sent, "first use: compiling")
+    assert sent.sent.replace("\n", " ").count(FIRST_USE[:30]) == 1
+    assert WATCHERS == []

@@ -27,19 +27,20 @@ from activeeval.gains import (
     read_out,
     similarity,
 )
+from activeeval.report.words import text_of
 
 RANDOM = np.random.default_rng(0)
 MULTISET = "both lists of every pair that tells anything hold the same grades, so the discounts are known only up to"
 
 
 def told(data, **parameters):
-    """The sentences that a fit warns of, which are those that it keeps."""
+    """The sentences of what a fit warns of, which is what it keeps."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         learner = GainDiscountLearner(**{"C": 1.0, "conflicts": "keep"} | parameters).fit(data)
     assert {warning.category for warning in caught} <= {UndeterminedWarning}
-    assert tuple(str(warning.message) for warning in caught) == learner.cautions_
-    return learner.cautions_
+    assert tuple(warning.message.caution for warning in caught) == learner.cautions_
+    return tuple(map(text_of, learner.cautions_))
 
 
 def told_of(start, sentences):
@@ -134,7 +135,7 @@ def test_one_multiset_of_grades_tells_discounts_but_for_a_constant(weights):
     """
     truth = log_discounts(10)
     learner = GainDiscountLearner(C=1000.0)
-    with pytest.warns(UndeterminedWarning, match=MULTISET):
+    with pytest.warns(UndeterminedWarning, match="discounts up to a constant"):
         found = learner.fit(paper_pairs(weights, 3000, 1)).read_out()
     c = found.discounts
     np.testing.assert_allclose((c - c[-1]) / (c[0] - c[-1]), (truth - truth[-1]) / (truth[0] - truth[-1]), atol=0.03)
@@ -212,8 +213,9 @@ def test_without_a_difference_at_the_first_rank_nothing_can_be_read_out(shape):
     learner = GainDiscountLearner(C=1.0, shape=shape)
     with pytest.warns(UndeterminedWarning) as caught:
         learner.fit(pairs)
-    assert str(caught[0].message).startswith("no pair differs at rank 1: ")
-    assert str(caught[1].message) == "the weights of the first rank are all alike, so no discount can be told from them"
+    first, second = (warning.message.caution for warning in caught)
+    assert str(first) == "careful: ranks without difference (ranks (1,))"
+    assert text_of(second) == "the weights of the first rank are all alike, so no discount can be told from them"
     assert learner.score(pairs) > 0.95
     for ask in (learner.read_out, learner.measure):
         with pytest.raises(InputError, match="the weights of the first rank are all alike"):

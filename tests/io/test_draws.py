@@ -137,8 +137,8 @@ def test_the_header_and_a_row_as_text(tmp_path):
 
 
 def test_a_wrong_name_and_wrong_lengths(tmp_path):
-    with pytest.raises(InputError, match=r"a.xlsx: expected a name that ends in .csv"):
-        write_draws(draws(), tmp_path / "a.xlsx")
+    with pytest.raises(InputError, match=r"a.ods: expected a name that ends in .csv"):
+        write_draws(draws(), tmp_path / "a.ods")
     columns = {"block": [1], "query_id": ["q"], "doc_id": ["a", "b"], "grade": [1]}
     with pytest.raises(InputError, match=r"doc_id must have shape \(1,\), got \(2,\)"):
         Draws(sample="f0", **columns)

@@ -78,17 +78,18 @@ def test_an_id_that_a_spreadsheet_changed_is_refused_with_its_row(saved, column,
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (1.5, "holds 1.5, expected a whole number"),
-        (-1.0, "holds -1, expected a whole number from 0 on, .*"),
-        (True, "'True' is not a number, expected one"),
-        (date(1900, 1, 2), "'1900-01-02.*' is not a number, expected one"),
-        ("good", "'good' is not a number, expected one"),
-        (1e300, r"holds 1e\+300, expected a whole number"),
+        (1.5, "'1.5'"),
+        (-1.0, "'-1'"),
+        (True, "'True'"),
+        (date(1900, 1, 2), "'1900-01-02.*'"),
+        ("good", "'good'"),
+        (1e300, r"'1e\+300'"),
+        ("2:30", "'2:30'"),
     ],
 )
 def test_a_grade_that_is_none_is_refused_with_its_row(saved, value, expected):
     path = saved([HEADER, ROWS[0], ["abc", 1, "q", "d", None, value]])
-    with pytest.raises(InputError, match=rf"^{path}:3: column grade: {expected}$"):
+    with pytest.raises(InputError, match=rf"^{path}:3: column grade: holds {expected}, expected a whole .* or cannot$"):
         read_draws(path)
 
 

@@ -139,7 +139,11 @@ REFUSED = {
         "qid,docno,label,grade\nq,d,1,2\n",
         r"a\.csv:1: columns label and grade all say the grade",
     ),
-    "no whole grade": ("a.csv", TWO.replace("1", "x"), r"a\.csv:2: column label: 'x' is not a number, expected one"),
+    "no whole grade": (
+        "a.csv",
+        TWO.replace("1", "x"),
+        r"a\.csv:2: column label: holds 'x', expected a whole number from 0 on, empty or cannot",
+    ),
     "a grade of nothing": ("a.jsonl", "LOG", r"a\.jsonl:1: column grade: is empty, expected a grade of what was"),
     "no grades": ("a.jsonl", '{"query": "q", "preferred": "a", "other": "b"}\n', r"a\.jsonl: holds comparisons, .*"),
     "a probability of 0": ("a.prels", "q d 1 1 0\n", r"a\.prels:1: 5 columns in .*"),

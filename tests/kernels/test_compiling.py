@@ -12,7 +12,9 @@ import pytest
 CALL = """
 import sys
 import numpy as np
+from activeeval.kernels.first_use import WATCHERS
 from activeeval.kernels.text import numbers as text_numbers
+WATCHERS.append(lambda: print("first use", file=sys.stderr))
 if sys.argv[1:]:
     def full(*_): raise OSError(28, "No space left on device")
     import numba.core.caching as caching
@@ -38,7 +40,7 @@ def start(folder, *given):
 def compiled(tmp_path_factory):
     """Return a folder with compiled code, not to be written to."""
     folder = tmp_path_factory.mktemp("compiled")
-    assert start(folder) == (0, "")
+    assert start(folder) == (0, "first use\n")
     return folder
 
 
@@ -58,13 +60,13 @@ def test_a_damaged_cache_is_said_once_and_compiled_anew(compiled, tmp_path, cont
         path.write_bytes(content)
     hits, told = start(tmp_path)
     assert hits == 0
-    assert told.count("\n") == 1
     assert told.startswith(f"activeeval: compiled code in {tmp_path}")
-    assert told.endswith("it is compiled anew: is the disk full?\n")
+    assert told.endswith("it is compiled anew: is the disk full?\nfirst use\n")
+    assert told.count("\n") == 2
 
 
 def test_a_full_disk_keeps_nothing_and_is_said_once(tmp_path):
     hits, told = start(tmp_path, "full")
-    assert (hits, told.count("\n")) == (0, 1)
+    assert (hits, told.count("\n"), told.count("first use\n")) == (0, 2, 1)
     assert "(No space left on device)" in told or "([Errno 28] No space left on device)" in told
     assert not list(tmp_path.rglob("*.nbc"))

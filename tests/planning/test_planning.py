@@ -478,3 +478,43 @@ def test_a_pool_of_one_query_bounds_nothing_of_a_population():
     assert forecast.all_judged.half_width("population") == math.inf
     with pytest.raises(InputError, match="positive number, got 0"):
         forecast.at(0)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 1.0, 1.0], "minimax"])
+def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(made, weights):
+    single = planner_of(made, DCG(cutoff=10))
+    first = single.targets[0]
+    targets = [first, Target(DCG(cutoff=10), first.ranking), Target(DCG(cutoff=3), first.ranking, first.versus)]
+    planner = replace(single, targets=targets, weights=weights)
+    drawn = METHODS["items"].design(targets, **single.believed(METHODS["items"]), max_grade=4, weights=weights)
+    (planned, *_) = planner.designs(METHODS["items"])
+    np.testing.assert_array_equal(planned.order.place_rates, drawn.order.place_rates)
+    budget = 0.2 * drawn.cost
+    for forecast, reading in zip(planner.forecasts(METHODS["items"]), drawn.readings, strict=True):
+        level = np.array([drawn.order.level_for(budget)])
+        curve = replace(forecast.way, curve=reading.plan).expect(budget)
+        assert curve == pytest.approx(forecast.way.expect(budget), rel=0.01)
+        assert reading.plan.at(level)[0] > 0
+
+
+@pytest.mark.parametrize("name", ["items", "depth", "random", "passive"])
+def test_what_a_drawn_design_should_come_to_is_near_its_plan(made, name):
+    """The half-width of 50 samples on two sets of labels beside that of 200 on eight."""
+    planner = planner_of(made, FITTED.get(name, DCG(cutoff=10)))
+    planned = planner.rehearsed(METHODS[name])[0]
+    budget = 0.3 * planned.cost
+    (drawn,) = planner.drawn(design_of(planner, name).with_budget(budget))
+    expected = planned.at(budget)
+    assert drawn.half_width() == pytest.approx(expected.half_width(), rel=0.1)
+    assert (drawn.queries, drawn.items) == pytest.approx((expected.queries, expected.items))
+    assert drawn.half_width("population") == pytest.approx(expected.half_width("population"), rel=0.1)
+
+
+def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_have(made):
+    single = planner_of(made, DCG(cutoff=1), versus=False)
+    deep = Target(DCG(cutoff=40), single.targets[0].ranking)
+    planner = replace(single, targets=[single.targets[0], deep], weights=[1e6, 1.0])
+    shallow, other = planner.rehearsed(METHODS["items_plain"])
+    halves = [forecast.at(0.9 * shallow.cost).half_width() for forecast in (shallow, other)]
+    assert halves[0] == 0
+    assert halves[1] > 0

@@ -22,7 +22,20 @@ from activeeval.report import (
     plot_errors,
     render,
 )
-from activeeval.report.pages import Chart, Charts, Heading, Lines, Paragraph, Table, html_page
+from activeeval.report.pages import (
+    Chart,
+    Charts,
+    Columns,
+    Following,
+    Heading,
+    Lines,
+    Paragraph,
+    Section,
+    Table,
+    html_page,
+    markdown_page,
+)
+from activeeval.report.simulations import brief_rows, fitted, no_spread, simulation_sentence
 from activeeval.simulation import Summary
 from benchmarks.paper.pictures import STYLES
 
@@ -100,6 +113,30 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
     (row,) = plain_rows([summary(**changes, selection_error=Figure(0.031, 0.002))])
     assert row["coverage"] == "0.951 (12.5% no spread)"
     assert (row["at every look"], row["labels saved"], row["wrong winner"]) == ("0.940", "", "0.031 (0.002)")
+
+
+def test_brief_rows_fit_a_page_and_say_what_they_leave_out():
+    wide = summary(method="items_population", undetermined=Figure(0.125, 0.03), selection_error=Figure(0.03, 0.002))
+    rows = brief_rows([wide, summary(method="passive", limit=None)])
+    assert (rows[0]["coverage"], rows[0]["wrong winner"], rows[1]["labels saved"]) == ("95.1% *", "3.0%", "")
+    assert "at every look" not in rows[0]
+    shown, left_out = fitted(rows, 80)
+    assert max(map(len, render(shown, "text").splitlines())) <= 80
+    assert left_out[:2] == ["items", "limit"]
+    assert fitted(rows[1:], 200) == (rows[1:], [])
+    assert no_spread([wide]) == (
+        "* samples that show no spread, whose intervals say nothing: 12.5% of items_population at 20."
+    )
+    assert no_spread([summary(undetermined=Figure(0.0, 0.0))]) == ""
+
+
+def test_a_simulation_is_told_in_a_sentence():
+    passive = summary(method="passive", rmse=Figure(0.25, 0.01))
+    assert simulation_sentence("DCG@10", "a − b", [passive, summary()], "judgments") == (
+        "DCG@10, a − b, 20 judgments: items errs by ± 0.12, 4.57 times as efficient as random queries judged whole "
+        "(± 0.25); its 95 % intervals held the truth in 95.1 % of 100 repetitions."
+    )
+    assert "passive errs by ± 0.25; its" in simulation_sentence("DCG", "a", [passive], "judgments")
 
 
 def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision():
@@ -268,17 +305,29 @@ def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
 
 def test_pages_escape_what_they_show_and_keep_pictures():
     hostile = "<script>alert('{{ 7 * 7 }}')</script> & \"so on\"\x1b[2J\u202e"
-    blocks = [Heading(hostile), Heading(hostile, is_part=True), Paragraph(hostile), Lines([hostile])]
-    blocks += [Table([hostile, "n"], [[hostile, "1.5"]]), Charts([Chart('<svg id="a"></svg>', hostile)])]
-    page = html_page(hostile, blocks)
+    charts = Charts([Chart('<svg id="a"></svg>', hostile)])
+    blocks = [Heading(hostile), Paragraph(hostile), Lines([hostile]), Table([hostile, "n"], [[hostile, "1.5"]])]
+    blocks += [Following(hostile, hostile, "so"), Columns([Paragraph(hostile, is_headline=True)], charts)]
+    page = html_page(hostile, [Section(hostile, hostile, blocks)])
     shown = r"<script>alert('{{ 7 * 7 }}')</script> & " + r'"so on"\x1b[2J\u202e'
     parser = _Texts()
     parser.feed(page)
-    assert parser.texts.count(shown) == 10
+    assert parser.texts.count(shown) == 13
     assert "<script" not in page
     assert '<svg id="a"></svg>' in page
     assert '<td class="number">1.5</td>' in page
     assert "49" not in page
+
+
+def test_a_table_shows_ten_rows_before_all():
+    rows = [[f"r{k}", "1"] for k in range(12)]
+    page = html_page("A page", [Table(["row", "n"], rows), Table(["row", "n"], rows[:10]), Table(["", ""], rows)])
+    assert page.count("<details") == 1
+    shown, _, folded = page.partition("all 12 rows")
+    assert shown.count("<td>r9</td>") == 1
+    assert "<td>r10</td>" not in shown
+    assert folded.count("<td>r11</td>") == 2
+    assert markdown_page("A page", [Table(["row", "n"], rows)]).count("| r") == 13
 
 
 class _Texts(HTMLParser):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import activeeval
-from activeeval.report import words
+from activeeval.report import learned_words, words
 from activeeval.report.words import line_of, text_of, worded
 from activeeval.results import Caution, Estimate, Note
 
@@ -35,8 +35,9 @@ def codes():
 def test_every_code_has_words_and_no_words_are_of_nothing():
     made = {*codes(), "two units of the first block"} - OF_A_NOTE
     assert len(made) > 40
-    assert made == {*words._CAUTIONS, *words._NOTES}
-    assert not set(words._CAUTIONS) & set(words._NOTES)
+    tables = [words._CAUTIONS, words._NOTES, learned_words.CAUTIONS]
+    assert made == set().union(*tables)
+    assert len(made) == sum(map(len, tables))
     assert {one["code"] for one in CORPUS} == made | OF_A_NOTE
 
 
@@ -79,11 +80,10 @@ def test_scripts_read_numbers_that_json_knows():
     assert asdict(worded(Note("nothing to judge")))["level"] == "note"
 
 
-@pytest.mark.parametrize("name", ["", "a.run"])
-def test_an_estimate_carries_the_notes_of_its_input(name):
-    note = Note("unjudged queries", {"n": 1, "name": name, "place": 2, "n_runs": 2})
+@pytest.mark.parametrize(("names", "which"), [(("a.run",), "a.run"), (("a.run", "b.run"), "a.run, b.run")])
+def test_an_estimate_carries_the_notes_of_its_input(names, which):
+    note = Note("unjudged queries", {"n": 1, "names": names})
     given = {"value": 1.0, "std_error": 0.1, "n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0}
     (caution,) = Estimate(**given, method="m", degrees_of_freedom=8.0, notes=(note,)).cautions
     assert (caution.code, caution.numbers["note"]) == ("input", "unjudged queries")
-    which = "run 'a.run'" if name else "the second run"
     assert line_of(caution) == f"note: 1 queries of {which} have no judgments: ignored"

@@ -17,7 +17,7 @@ from store_cases import grade, make_campaign, make_units
 
 from activeeval.errors import StateError
 from activeeval.store import Said, open_store
-from activeeval.store.faults import Broken, said_of
+from activeeval.store.faults import Broken, refusal_of
 from tests.databases import started_server
 
 NOTHING_STORED = "the disk is full; nothing of this was stored"
@@ -170,4 +170,4 @@ def test_a_server_that_stopped_over_a_full_disk_before_the_commit():
     assert broken.cause_of(gone) is gone
     broken.note(stopped, in_commit=False)
     assert broken.unknown() is None
-    assert NOTHING_STORED in str(said_of(broken.cause_of(gone), "here", 1, is_sqlite=False))
+    assert NOTHING_STORED in str(refusal_of(broken.cause_of(gone), "here", 1, is_sqlite=False))

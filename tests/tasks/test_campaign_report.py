@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from campaign_cases import Case, Clock
 
-from activeeval.campaign.rounds import planned_weights
+from activeeval.campaign.together import planned_weights
 from activeeval.cases.budgets import Budget
 from activeeval.errors import InputError
 from activeeval.judgments.skipping import skipping_of
@@ -25,7 +25,19 @@ from activeeval.tasks.campaigns.state import labels_of, state_of
 from activeeval.tasks.campaigns.summary import summary
 
 KEYS = [
-    *("format", "head", "scope", "confidence", "estimates", "notes", "readings", "queries"),
+    *(
+        "format",
+        "headline",
+        "footnotes",
+        "next",
+        "head",
+        "scope",
+        "confidence",
+        "estimates",
+        "notes",
+        "readings",
+        "queries",
+    ),
     *("cost", "calibration", "agreement", "skipped", "design", "log"),
 ]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"

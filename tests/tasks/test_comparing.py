@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from activeeval.errors import InputError, StateError
+from activeeval.judgments.judging import ByComparisons, Shown
 from activeeval.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow, open_store
 from activeeval.tasks.campaigns import judging
 from activeeval.tasks.campaigns.comparing import Comparing, compared
-from activeeval.tasks.campaigns.making import whole_place
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 
 SECOND, LEASE_S, K = 1_000_000, 900, 2
@@ -34,8 +34,8 @@ class Clock:
 
 
 def unit_of(number, query):
-    places = [PlaceRow(doc_id=doc, probability=1.0, text={"title": doc.upper()}) for q, doc in VALUES if q == query]
-    place = whole_place(query, places)
+    items = [Shown(doc, 1.0, {"title": doc.upper()}) for q, doc in VALUES if q == query]
+    place = PlaceRow(**ByComparisons(K).shown(query, items)[0]._asdict())
     return UnitRow(number=number, block=1, query_id=query, level=None, cost=1.0, places=(place,), query_text=query * 2)
 
 
@@ -92,7 +92,7 @@ def test_claims_and_submits_find_the_best_of_every_query(store):
         )
         n += 1
     assert settled(store) == BEST
-    done = compared(store, "top", "ann")
+    done = compared(store, "top", "ann", K)
     assert (done.n_settled, done.n_queries, done.n_comparisons) == (3, 3, n)
     assert {query: list(truth.top) for query, truth in done.truths.items()} == BEST
 
@@ -149,8 +149,8 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     late = submitted(store, held)
     assert (late.event.kind, late.event.reason) == ("late", "the item had gone to another judge")
     submitted(store, his)
-    assert compared(store, "top", "bob").n_comparisons == 1
-    assert compared(store, "top", "ann").n_comparisons == 1
+    assert compared(store, "top", "bob", K).n_comparisons == 1
+    assert compared(store, "top", "ann", K).n_comparisons == 1
 
 
 def test_a_dead_token_does_not_count(store):
@@ -178,7 +178,7 @@ def test_a_query_is_put_off_or_cannot_be_judged(store):
     done = judging.submit(store, "top", item.token, Said(kind="cannot", reason="gone"))
     assert done.event.kind == "cannot"
     assert (claimed(store).query_id, claimed(store).was_put_off) == ("q1", True)
-    assert compared(store, "top", "ann").n_comparisons == 1  # what was said before stands
+    assert compared(store, "top", "ann", K).n_comparisons == 1  # what was said before stands
     while (item := claimed(store)) is not None:
         submitted(store, item)
     assert settled(store) == {query: BEST[query] for query in ("q1", "q2")}
@@ -222,7 +222,7 @@ def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
     while (item := claimed(store)) is not None and item.query_id == "q1":
         assert out not in [document["doc_id"] for document in item.text["documents"]]
         submitted(store, item)
-    truth = compared(store, "top", "ann").truths["q1"]
+    truth = compared(store, "top", "ann", K).truths["q1"]
     assert truth.bad == (out,)
     best = sorted((d for q, d in VALUES if q == "q1" and d != out), key=lambda d: -VALUES["q1", d])[:K]
     assert list(truth.top) == best
@@ -239,12 +239,12 @@ def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
     work.undo()
     assert store.verify("top") == []
     assert store.waiting("top") == {"free": 1, "leased": 1, "done": 1}
-    assert "q1" not in compared(store, "top", "ann").truths
+    assert "q1" not in compared(store, "top", "ann", K).truths
     question = work.ask()
     assert (question.query, question.first, question.second) == (last.query, last.first, last.second)
     assert claimed(store, "bob").query_id == "q3"
     work.prefer(better_of(question.claimed))
-    assert list(compared(store, "top", "ann").truths["q1"].top) == BEST["q1"]
+    assert list(compared(store, "top", "ann", K).truths["q1"].top) == BEST["q1"]
     dead = judging.submit(store, "top", in_hand.claimed.token, preferred(in_hand.first))
     assert dead.event.kind == "late"
 
@@ -255,7 +255,7 @@ def test_what_was_retracted_begins_anew(store):
         submitted(store, item)
     seq = next(event.seq for event in store.events("top") if event.kind == "judged" and event.unit == 1)
     store.retract("top", seq, "boss", "careless")
-    before = compared(store, "top", "ann")
+    before = compared(store, "top", "ann", K)
     assert set(before.truths) == {"q2", "q3"}
     assert all(pair.query == "q3" for pair in before.comparisons)
     assert claimed(store).query_id == "q1"

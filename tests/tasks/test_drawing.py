@@ -13,9 +13,10 @@ from activeeval.cases.budgets import Budget
 from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
 from activeeval.store import open_store
-from activeeval.tasks.campaigns.drawing import draw_campaign, draw_round, known_of
+from activeeval.tasks.campaigns.drawing import CampaignDrawing, known_of
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for
+from activeeval.tasks.plan import plan_sample
 
 DOCS = [(f"q{q}", f"d{d}") for q in range(6) for d in range(5)]
 GRADES = {(query, doc): k % 4 for k, (query, doc) in enumerate(DOCS)}
@@ -47,7 +48,8 @@ def test_a_request_draws_what_the_design_of_the_case_draws():
     direct = Campaign(design, rng=case.seed)
     assert units_of(drawn.sample) == [(unit.query_id, unit.item_ids, unit.block) for unit in direct.planned]
     assert drawn.budget == Budget(12)
-    assert notes == list(case.notes)
+    assert notes[:-1] == list(case.notes)
+    assert notes[-1].code == "planned"
 
 
 def test_a_goal_comes_to_the_budget_that_is_said_and_drawn_for():
@@ -80,17 +82,58 @@ def test_a_campaign_and_its_rounds_are_drawn_into_a_store(store):
         return nullcontext(store)
 
     notes = []
-    sample, made = draw_campaign(opened, "week", "here", CHOICES, SMALL, Rules(), say=notes.append)
+    draws = CampaignDrawing(opened=opened, name="week", place="here", say=notes.append)
+    sample, made = draws.new(CHOICES, SMALL, Rules())
     n_items = sum(len(unit.items) for unit in sample.campaign.planned)
     assert (made.campaign, made.db, made.seed, made.version, made.items) == ("week", "here", 1, 1, n_items)
     assert "to judge" in [note.code for note in notes]
     with pytest.raises(StateError, match="items wait"):
-        draw_round(opened, "week", "here", CHOICES, SMALL)
+        draws.further_round(CHOICES, SMALL)
     list(judge_all(store, "week", "ann", GRADES))
     before = {(query, doc) for query, docs, _ in units_of(sample) for doc in docs}
     assert {row[:3] for row in known_of(store, "week", "week").grades} == {(*pair, GRADES[pair]) for pair in before}
-    further, grown = draw_round(opened, "week", "here", CHOICES, SMALL)
+    further, grown = draws.further_round(CHOICES, SMALL)
     new = {(query, doc) for query, docs, _ in units_of(further) for doc in docs}
     assert new
     assert not new & before
     assert (grown.version, grown.items) == (2, len(new))
+
+
+def test_what_is_said_before_a_sample_is_written_is_what_its_plan_says():
+    Path("b.run").write_text("\n".join(f"{q} Q0 {d} 1 {(5 * k) % 13} other" for k, (q, d) in enumerate(DOCS)))
+    two = Choices(runs=("a.run",), versus_run="b.run", max_grade=3, seed=1)
+    notes, budget = [], Budget(0.6, is_share=True)
+    request = SampleRequest(measures=("DCG", "P@2"), questions=("difference", "run"), weights="sum", budget=budget)
+    drawn = draw_for(two, request, say=notes.append)
+    (said,) = [note for note in notes if note.code == "planned"]
+    plan = plan_sample(drawn.case, request.measures, request.questions, budgets=[budget], weights="sum")
+    rows = [next(row for row in each.rows if row.prospect.method == "items") for each in plan.questions]
+    assert said.numbers["names"] == tuple(each.name for each in plan.questions)
+    assert said.numbers["names"][0] == "DCG(dcg='exp-log2'), run − other"
+    assert said.numbers["n_queries"] == pytest.approx(rows[0].prospect.queries)
+    for half, low, high, row in zip(
+        *(said.numbers[name] for name in ("half_widths", "lows", "highs")), rows, strict=True
+    ):
+        assert half == pytest.approx(row.prospect.half_width(), rel=0.25)
+        assert low < half < high
+
+
+def test_a_goal_for_several_questions_takes_what_the_hardest_needs():
+    notes = []
+    alone = draw_for(CHOICES, SampleRequest(half_width=1.5), say=notes.append).budget
+    both = draw_for(CHOICES, SampleRequest(measures=("DCG", "P@2"), half_width=1.5), say=notes.append).budget
+    assert both.amount >= alone.amount
+
+
+def test_a_measure_that_is_dear_is_named_beside_one_that_is_not():
+    lines = [f"q{q} Q0 d{d} 1 {(q * 7 + d * 3) % 17} run" for q in range(60) for d in range(12)]
+    Path("a.run").write_text("\n".join(lines))
+    notes = []
+    draw_for(CHOICES, SampleRequest(measures=("nDCG@3",), budget=Budget(60)), say=notes.append)
+    (dear,) = [note for note in notes if note.code == "dear"]
+    assert (dear.level, dear.numbers["budget"]) == ("careful", 60)
+    assert dear.numbers["instead"].startswith("DCG")
+    assert dear.numbers["instead_queries"] > 2 * dear.numbers["n_queries"]
+    notes.clear()
+    draw_for(CHOICES, SampleRequest(measures=("DCG@3",), budget=Budget(60)), say=notes.append)
+    assert "dear" not in [note.code for note in notes]

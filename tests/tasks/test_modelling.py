@@ -10,7 +10,7 @@ from naive import pool_of
 from scipy.special import expit, logit
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, generate_pool, parse_measure, replicate
-from activeeval.cases.inputs import Training, Workload
+from activeeval.cases.inputs import Inputs, Training
 from activeeval.cases.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.design import GradeProbs
 from activeeval.generated import noisy_scores
@@ -53,9 +53,9 @@ def test_the_paper_s_methods_take_grades_as_independent(name):
 def test_the_factor_of_the_uniform_model_can_be_left_out():
     made = generate_pool(5, 0)
     ranking = Rankings.from_scores(made.pool, made.features[:, 0])
-    workload = Workload(made.pool, (ranking,), made.grades, made.features)
+    inputs = Inputs(made.pool, (ranking,), made.grades, made.features)
     with_factor, without = (
-        believe(workload, "uniform", 4, np.random.default_rng(0), with_factor=x) for x in (True, False)
+        believe(inputs, "uniform", 4, np.random.default_rng(0), with_factor=x) for x in (True, False)
     )
     assert (with_factor.factor, without.factor) == (UNTRAINED_FACTOR, None)
     assert (UNTRAINED_FACTOR.sigma, UNTRAINED_FACTOR.slope, UNTRAINED_FACTOR.shift) == (1.2, 1.0, 0.0)
@@ -85,12 +85,12 @@ def test_known_grades_recalibrate_given_probabilities_out_of_fold():
     ranking = Rankings.from_scores(pool, random.random(180))
     given = random.dirichlet(np.ones(3), 180)
     known = np.where(random.random(180) < 0.6, random.integers(0, 3, 180), -1)
-    workload = Workload(pool, (ranking,), np.full(180, -1), given)
+    inputs = Inputs(pool, (ranking,), np.full(180, -1), given)
     own = np.arange(180) < 6
     other = np.where(own & (known >= 0), (known + 1) % 3, known)
     for kind in ("probs=x", "forest", "logit"):
         one, two = (
-            believe(workload.taught_by(grades), kind, 2, np.random.default_rng(0), with_factor=False).probs
+            believe(inputs.taught_by(grades), kind, 2, np.random.default_rng(0), with_factor=False).probs
             for grades in (known, other)
         )
         assert np.array_equal(one[own], two[own]), kind
@@ -101,20 +101,20 @@ def test_what_a_model_said_of_its_training_queries_is_out_of_fold_and_has_the_fa
     """Means of grades as predicted and seen within a twentieth; a label of a query does not move what is said of it."""
     training, rest = generate_pool(120, 3).split(60)
     rows = Training(training.features, training.grades, training.pool.item_queries)
-    workload = Workload(rest.pool, (Rankings.empty(rest.pool),), rest.grades, rest.features, rows)
-    found = believe(workload, "logit", 4, np.random.default_rng(0))
+    inputs = Inputs(rest.pool, (Rankings.empty(rest.pool),), rest.grades, rest.features, rows)
+    found = believe(inputs, "logit", 4, np.random.default_rng(0))
     held_out, scale = found.held_out, np.arange(5)
     assert np.array_equal(held_out.grades, rows.grades)
     assert held_out.n_queries == 60
     assert (held_out.probs @ scale).mean() == pytest.approx(rows.grades.mean(), rel=0.05)
     own = rows.queries == 7
     moved = replace(rows, grades=np.where(own, 4 - rows.grades, rows.grades))
-    other = believe(replace(workload, training=moved), "logit", 4, np.random.default_rng(0)).held_out
+    other = believe(replace(inputs, training=moved), "logit", 4, np.random.default_rng(0)).held_out
     # the factor has three parameters for all queries: it moves a little with each
     assert np.abs(other.probs[own] - held_out.probs[own]).max() < 0.05
     few = replace(rows, **{name: getattr(rows, name)[rows.queries < 9] for name in ("features", "grades", "queries")})
-    assert believe(replace(workload, training=few), "logit", 4, np.random.default_rng(0)).held_out is None
-    assert believe(workload, "logit", 4, np.random.default_rng(0), with_factor=False).held_out is None
+    assert believe(replace(inputs, training=few), "logit", 4, np.random.default_rng(0)).held_out is None
+    assert believe(inputs, "logit", 4, np.random.default_rng(0), with_factor=False).held_out is None
 
 
 ADDITIVE_OR_NOT = ("DCG@10", "ERR@10", "nDCG@10")

@@ -19,7 +19,7 @@ from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.campaigns.verifying import verify
-from activeeval.tasks.plan import plan_measure
+from activeeval.tasks.plan import plan_sample
 from activeeval.tasks.samples import draw, judged
 
 GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
@@ -79,7 +79,7 @@ def test_a_campaign_is_judged_and_read(case):
 
 
 def test_everything_is_planned_to_have_no_error(case):
-    (plan,) = plan_measure(case, "DCG", budgets=[Budget(0.7, is_share=True), Budget(1.0, is_share=True)])
+    (plan,) = plan_sample(case, ["DCG"], budgets=[Budget(0.7, is_share=True), Budget(1.0, is_share=True)]).questions
     first, last = (row.prospect.half_width() for row in plan.rows_of({"items"}))
     assert first > last == 0
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
 from activeeval.cli.campaign.judging import claim, import_, judge, label, next_, retract, submit
 from activeeval.cli.campaign.making import create, list_, redraw, top_up
 from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
 from activeeval.cli.campaign.reporting import report
+from activeeval.cli.help import group
 
 
-@click.group()
+@group("Judge a sample in a durable store, with several judges")
 def campaign() -> None:
     """Judge a sample in a durable store: several judges, early readings, nothing lost.
 
@@ -19,8 +18,8 @@ def campaign() -> None:
     NAME.activeeval in this folder, or a PostgreSQL database (--db).
 
     \b
-    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
-    activeeval campaign next week1 --out week1.csv         a sheet for a spreadsheet, or claim and submit, one by one
+    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
+    activeeval campaign next week1 --out week1.csv         a sheet for a spreadsheet
     activeeval campaign import week1 week1.csv --judge ann
     activeeval campaign status week1
     activeeval campaign estimate week1
@@ -28,8 +27,7 @@ def campaign() -> None:
     """
 
 
-_JUDGING = (next_, claim, submit, label, judge, import_, retract)
-_READING = (status, estimate, report, export, cost, verify)
 retract.context_settings["show_default"] = False  # that of a reason is nothing
-for _command in (create, *_JUDGING, *_READING, top_up, redraw, list_):
-    campaign.add_command(_command)
+campaign.add_section("Draw", create, top_up, redraw, list_)
+campaign.add_section("Judge", next_, import_, label, claim, submit, judge, retract)
+campaign.add_section("Read", status, estimate, report, export, cost, verify)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
+from activeeval.cli.help import command
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any
     return record if token is None else record | {"token": token}
 
 
-@click.command()
+@command("Take the next item, for a program")
 @of_campaign
 @judge_option
 def claim(name: str, db: str | None, judge: str) -> None:
@@ -57,7 +59,7 @@ def claim(name: str, db: str | None, judge: str) -> None:
         _print(_claimed(next_of(store, name, judge_of(judge))))
 
 
-@click.command()
+@command("Compare two documents at a time, at the terminal")
 @of_campaign
 @judge_option
 def label(name: str, db: str | None, judge: str) -> None:
@@ -67,7 +69,8 @@ def label(name: str, db: str | None, judge: str) -> None:
     time: the same call goes on with the next question. Each answer is stored before the next is asked.
 
     \b
-    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" --budget 10%
+    activeeval campaign create week1 --run new.run --max-grade 3 --judging top-k \\
+        --measure "kNDCG(k=5)@10" --budget 10%
     activeeval campaign label week1 --judge ann
     """
     from activeeval.cli.labelling import converse, summed_up
@@ -81,7 +84,7 @@ def label(name: str, db: str | None, judge: str) -> None:
             say(summed_up(work.compared))
 
 
-@click.command()
+@command("Give the answer to an item")
 @of_campaign
 @click.option("--token", required=True, help="From `claim`.")
 @click.option("--grade", type=click.IntRange(0), help="The grade.")
@@ -112,17 +115,17 @@ def submit(
     """
     from activeeval.tasks.campaigns import judging
 
-    said = _said(**answer)
+    judgment = _judgment(**answer)
     with opened(name, db) as store:
         if then_claim:
-            done, item = judging.submit_and_claim(store, name, token, said, key)
+            done, item = judging.submit_and_claim(store, name, token, judgment, key)
             _print(_acknowledged(done, token))
             _print(_claimed(item))
         else:
-            _print(_acknowledged(judging.submit(store, name, token, said, key), token))
+            _print(_acknowledged(judging.submit(store, name, token, judgment, key), token))
 
 
-def _said(
+def _judgment(
     grade: int | None,
     preferred: str | None,
     tie: bool,
@@ -147,7 +150,7 @@ def _said(
     return Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
 
 
-@click.command()
+@command("Judge by a file of judgments")
 @of_campaign
 @judge_option
 @click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
@@ -178,7 +181,7 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
             _print(_acknowledged(done, token))
 
 
-@click.command("next")
+@command("Write the sheet of what is to be judged next", "next")
 @of_campaign
 @click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
 @click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many. Default: what waits of its block.")
@@ -202,12 +205,12 @@ def next_(name: str, db: str | None, out: str, items: int | None, judge: str | N
 
     check_new(out, SUFFIXES, force)
     with opened(name, db) as store:
-        row = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
-    say(f"wrote {out}: {row['items']} items of block {row['block']}, as of event {row['as_of']}")
-    emit_done([row], form)
+        sheet = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
+    say(f"wrote {out}: {sheet.items} items of block {sheet.block}, as of event {sheet.as_of}")
+    emit_done([asdict(sheet)], form)
 
 
-@click.command("import")
+@command("Take judged sheets and other judgments in", "import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
@@ -237,18 +240,18 @@ def import_(
 
     with opened(name, db) as store:
         who = None if judge is None else judge_of(judge)
-        rows = take_files(store, name, files, who, keep_foreign=keep_foreign)
-    for row in rows:
-        parts = [f"{row['stored']} judgments stored"]
-        parts += [f"{row['replaced']} of them in place of earlier ones"] if row["replaced"] else []
-        parts += [f"{row['repeated']} were there already"] if row["repeated"] else []
-        parts += [f"{n} kept that do not count ({why})" for why, n in row["late"].items()]
-        parts += [f"{row['foreign']} of items never drawn left out (--keep-foreign)"] if row["foreign"] else []
-        say(f"{row['file']}: {', '.join(parts)}")
-    emit_done([row | {"late": sum(row["late"].values())} for row in rows], form)
+        taken = take_files(store, name, files, who, keep_foreign=keep_foreign)
+    for file in taken:
+        parts = [f"{file.stored} judgments stored"]
+        parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
+        parts += [f"{file.repeated} were there already"] if file.repeated else []
+        parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]
+        parts += [f"{file.foreign} of items never drawn left out (--keep-foreign)"] if file.foreign else []
+        say(f"{file.file}: {', '.join(parts)}")
+    emit_done([asdict(file) | {"late": sum(file.late.values())} for file in taken], form)
 
 
-@click.command()
+@command("Take a judgment back")
 @of_campaign
 @judge_option
 @click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")

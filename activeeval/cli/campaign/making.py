@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import drawing
 from activeeval.cli.campaign.options import check_free, of_campaign, opened, place_of
+from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, worded
 from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
@@ -22,42 +23,40 @@ if TYPE_CHECKING:
 _MINUTES = 60
 
 
-@click.command()
+@command("Draw a sample and store it, ready for judges")
 @of_campaign
 @drawing.drawing_options
 @drawing.target_options
 @click.option(
-    "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known grades: they cost nothing. Default: no "
-    "label of the pool is looked at.",
+    "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known, as --judged."
 )  # fmt: skip
 @click.option(
     "--judged-from",
     multiple=True,
     metavar="NAME",
-    help="Another campaign, whose labels are known grades: they cost nothing and are not asked for again. URL#NAME "
-    "where it is in another store. Repeatable.",
+    help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
 )
 @drawing.texts_options
-@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="An item waits for so many judges.")
+@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @click.option(
     "--policy",
     type=click.Choice(("majority", "median", "mean-gain")),
     default="majority",
-    help="What the grades of several judges count as: the grade that most give, the lowest of several such; the lower "
-    "median; or the mean gain.",
+    help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
+    "gain.",
 )
 @click.option(
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
     default=15.0,
     metavar="MINUTES",
-    help="For so long an item belongs to the judge who has it; then another may get it.",
+    help="How long an item stays with the judge who has it.",
 )
 @click.option(
     "--strict-order",
     is_flag=True,
-    help="Items are claimed strictly in their order and none is put off: `estimate --strict-order` may then read at "
-    "any time. Default: any order within a block, sheets too; read at the ends of blocks.",
+    help="Items are claimed in their order and none is put off: `estimate --strict-order` reads at any time. Default: "
+    "any order within a block; read at the ends of blocks.",
 )
 @output_option
 def create(
@@ -76,13 +75,13 @@ def create(
     The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
 
     \b
-    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
-    activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt --scores ranker.S2 \\
-                               --train S1.txt --budget 10% --judges-per-item 3 --policy median
+    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
+    activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt \\
+        --scores ranker.S2 --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
-    from activeeval.tasks.campaigns.drawing import draw_campaign
+    from activeeval.tasks.campaigns.drawing import CampaignDrawing
 
     check_free(checked_name(name), db)
     seconds = max(1, math.ceil(lease * _MINUTES))
@@ -92,14 +91,31 @@ def create(
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
-    store, place = partial(opened, name, db, create=True), place_of(name, db)
+    store = partial(opened, name, db, create=True)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
     choices, request = drawing.requested(options)
     with worded():
-        sample, made = draw_campaign(store, name, place, choices, request, rules, **beside)
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        sample, made = draws.new(choices, request, rules)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+    _say_next(name, db)
     emit_done([asdict(made)], form)
+
+
+def _say_next(name: str, db: str | None) -> None:
+    """Say with which command judging goes on."""
+    from activeeval.cli.campaign.following import next_command
+    from activeeval.report.campaign_next import next_sentence
+    from activeeval.report.campaign_work import Step
+
+    with opened(name, db) as store:
+        campaign = store.campaign(name)
+        waits = bool(store.waiting(name)["free"])
+    by_query = campaign.config.get("top_k") is not None
+    step = Step(kind="judge" if waits else "done")
+    command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
+    say(next_sentence(step, command))
 
 
 def _labels(other: str, db: str | None) -> KnownGrades:
@@ -112,7 +128,7 @@ def _labels(other: str, db: str | None) -> KnownGrades:
         return known_of(store, name, f"campaign {masked(place)}{mark}{name}")
 
 
-@click.command("top-up")
+@command("Add to the budget", "top-up")
 @of_campaign
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @drawing.texts_options
@@ -135,10 +151,11 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
         sample, seq = grow(store, name, budget, lambda grown: texts_for(grown, name, documents, queries, drawing.say))
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
+    _say_next(name, db)
     emit_done([asdict(made)], form)
 
 
-@click.command()
+@command("Draw a further round, with all that was learned so far")
 @of_campaign
 @drawing.drawing_options
 @drawing.budget_option
@@ -156,22 +173,24 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     (`campaign cost`); --cost or --overhead say otherwise.
 
     \b
-    activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 100
+    activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --budget 100
     """
-    from activeeval.tasks.campaigns.drawing import draw_round
+    from activeeval.tasks.campaigns.drawing import CampaignDrawing
 
     source = click.get_current_context().get_parameter_source
     by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
-    store, place = partial(opened, name, db), place_of(name, db)
+    store = partial(opened, name, db)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
     choices, request = drawing.requested(options)
     with worded():
-        _, made = draw_round(store, name, place, choices, request, by_clock=by_clock, **beside)
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        _, made = draws.further_round(choices, request, by_clock=by_clock)
     say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+    _say_next(name, db)
     emit_done([asdict(made)], form)
 
 
-@click.command("list")
+@command("The campaigns of a store", "list")
 @click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
 @output_option
 def list_(db: str, form: str) -> None:

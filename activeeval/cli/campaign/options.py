@@ -20,8 +20,7 @@ name_argument = click.argument("name", metavar="NAME")
 db_option = click.option(
     "--db",
     metavar="URL",
-    help="Where it is stored: a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE. "
-    "Default: the file NAME.activeeval.",
+    help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.",
 )
 as_of_option = click.option(
     "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
-from activeeval.cli.answers import show_estimates
-from activeeval.cli.campaign.options import as_of_option, of_campaign, opened, place_of
+from activeeval.cli.answers import show_estimates, show_findings
+from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.drawing import asked_options, documents_option
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
@@ -21,55 +21,79 @@ from activeeval.errors import ActiveEvalError, StateError, visible
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Cell
+    from activeeval.tasks.campaigns.state import CampaignState
+    from activeeval.tasks.campaigns.status import Status
+    from activeeval.tasks.estimate import Estimates
 
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
 
-@click.command()
+@command("How far the judging is, and the interval now")
 @of_campaign
 @as_of_option
 @confidence_option
 @output.rows_options
 def status(name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str) -> None:
-    """Say how far a campaign is: spent and left, what waits, the interval now and what to expect at the end.
+    """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
 
     \b
+    activeeval campaign status week1
     activeeval campaign status week1 -o jsonl
     """
     from activeeval.tasks.campaigns.state import state_of
-    from activeeval.tasks.campaigns.status import intervals, reached
+    from activeeval.tasks.campaigns.status import estimates_of, intervals
     from activeeval.tasks.campaigns.status import status as status_of
 
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
-        row = status_of(state, store).row()
-    now, lines = [], []
+        far = status_of(state, store)
+    estimates, problem = None, ""
     try:
-        now, lines = [asdict(interim) for interim in intervals(state, confidence)], [reached(state)]
-    except ActiveEvalError as problem:  # what is spent and what waits is known all the same
-        lines = [complaint(problem, click.get_current_context().command)]
-    if form == "text":
-        settle()
-        for label, value in row.items():
-            if value is not None:
-                click.echo(
-                    f"{label:<10} {value:.{max(places, 0)}f}"
-                    if isinstance(value, float)
-                    else f"{label:<10} {visible(str(value))}"
-                )
-        if now:
-            click.echo()
-            output.emit(now, form, places)
+        estimates = estimates_of(state, confidence=confidence) if state.block else None
+    except ActiveEvalError as refusal:  # what is spent and what waits is known all the same
+        problem = complaint(refusal, click.get_current_context().command)
+    if form == "text" and not output.is_asked("wide"):
+        _show_status(state, far, estimates, db, places)
     else:
-        output.emit([row | line for line in now] or [row], form, places)
-    for line in filter(None, lines):
-        output.say(line)
-    if state.block == 0:
-        output.say("no block is complete yet: there is nothing that may be read")
+        now = [asdict(interim) for interim in intervals(estimates.answers)] if estimates else []
+        output.emit([far.row() | line for line in now] or [far.row()], form, places)
+        if state.block == 0:
+            output.say("no block is complete yet: there is nothing that may be read")
+    if problem:
+        output.say(problem)
 
 
-@click.command()
+def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:
+    """Print for a reader what is known, how far that is, a table, and what to do next."""
+    from activeeval.cli.campaign.following import next_command
+    from activeeval.report.campaign_next import aside_sentence, expected_sentence, next_sentence, reached_sentence
+    from activeeval.report.words import text_of
+    from activeeval.tasks.campaigns.status import reached, step_of
+
+    name, progress, answers = state.campaign.name, far.progress, estimates.answers if estimates else []
+    goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
+    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    about += [
+        expected_sentence(findings) if progress.waiting and findings else "",
+        "" if goal is None else f"The goal: {text_of(goal)}.",
+    ]
+    if click.get_current_context().params["as_of"] is not None:
+        about.append(f"This is as of event {progress.as_of}.")
+    for line in [*(estimates.headline if estimates else []), *filter(None, about)]:
+        output.show_text(visible(line))
+    if estimates and len(findings) > 1:
+        click.echo()
+        show_findings(estimates, "text", places)
+        click.echo()
+    step = step_of(state, answers, far.free)
+    beside: dict[str, Any] = {"judges": far.reached.judges, "judges_per_item": state.campaign.judges_per_item}
+    command = next_command(step, name, db, **beside, by_query=far.by_query)
+    output.show_text(visible(next_sentence(step, command)))
+
+
+@command("Estimates from what is judged so far")
 @of_campaign
 @as_of_option
 @asked_options
@@ -98,6 +122,7 @@ def estimate(
     activeeval campaign estimate week1
     activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
     """
+    from activeeval.cli.campaign.following import campaign_command
     from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import estimates_of
 
@@ -109,12 +134,12 @@ def estimate(
     where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
     beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
     beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
-    grow = shlex.join(["activeeval", "campaign", "top-up", name, *(["--db", place_of(name, db)] if db else [])])
+    grow = campaign_command(name, db, "top-up")
     shown = estimates_of(state, **asked)
     show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, f"{grow} --budget {{budget}}")
 
 
-@click.command()
+@command("Write judgments and weights for other tools")
 @of_campaign
 @as_of_option
 @click.option(
@@ -141,17 +166,17 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         output.check_new(out, (), force)
     with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
         whole = out or f"{folder}/{kind}.csv"
-        last, notes = write(store, name, kind, whole, as_of)
+        written = write(store, name, kind, whole, as_of)
         if out is None:
             settle()
             click.echo(Path(whole).read_text("utf-8"), nl=False)
-    for note in notes:
-        output.say(note)
+    output.say_notes([written.content], f"as of event {written.as_of}: ")
+    output.say_notes(written.notes)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": last}], form)
+        output.emit_done([{"out": out, "format": kind, "as_of": written.as_of}], form)
 
 
-@click.command()
+@command("Check that nothing was lost or changed")
 @of_campaign
 @click.option(
     "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
@@ -189,7 +214,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     )
 
 
-@click.command()
+@command("How long judging takes, by the judges' clocks")
 @of_campaign
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option

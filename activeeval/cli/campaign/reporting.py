@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.waiting import settle, tell
 
 
-@click.command()
+@command("One page for the team: estimates, cost, judges")
 @of_campaign
 @click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option
@@ -33,6 +35,7 @@ def report(
     activeeval campaign report week1
     activeeval campaign report week1 --db postgresql://team@db/judging --as-of 812 --out week1.json
     """
+    from activeeval.cli.campaign.following import next_command
     from activeeval.io.writing import write_atomically
     from activeeval.report.campaign_page import SUFFIXES, campaign_text
     from activeeval.tasks.campaigns.summary import summary
@@ -42,7 +45,11 @@ def report(
     tell("reading the log")
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence)
-    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix)
+        by_query = store.campaign(name).config.get("top_k") is not None
+    judges = [work.judge for work in summed.cost.judges]
+    how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
+    command = next_command(summed.next, name, db, **how)
+    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix, command)
     with write_atomically(path) as handle:
         handle.write(text)
     settle()

@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.cells import is_formula
+from activeeval.io.tables.grades import CANNOT as CANNOT_WORD
+from activeeval.io.tables.grades import Guide, cell_grades
 from activeeval.io.tables.sheets import Sheet, read_sheet
 from activeeval.io.text.columns import typed_column
 from activeeval.io.writing import Together
@@ -26,15 +28,12 @@ CANNOT = -1
 
 COLUMNS = ("sample", "block", "query_id", "doc_id", "judge", "grade", "note")
 _NEEDED = ("sample", "block", "query_id", "doc_id", "grade")
-_CANNOT = "cannot"
 TEXTS = ("query", "title", "text", "url")
 """Columns that may stand between `doc_id` and `judge`, for the judges to read; nothing reads them back."""
-_CUT = (".csv", ".tsv")
+_CUT = (".csv", ".tsv", ".xlsx")
 _LONGEST = 32_767
 """Of a cell in Excel, counted in UTF-16."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_EXPECTED = f"expected a whole number from 0 on, `{_CANNOT}` where the item cannot be judged, or nothing while it waits"
-
 _NOBODY = Texts.from_list([])
 
 
@@ -86,6 +85,24 @@ class Draws:
         """Number of rows."""
         return self.block.size
 
+    def at(self, rows: Ints) -> Self:
+        """Return some of the rows, in an order of one's own."""
+        columns = {
+            name: getattr(self, name)[rows] for name in ("block", "query_id", "doc_id", "grade", "judge", "note")
+        }
+        lines = None if self.lines is None else [self.lines[row] for row in rows.tolist()]
+        return replace(self, lines=lines, **columns)
+
+    @property
+    def by_query(self) -> Ints:
+        """The rows, block by block, as they are read at one go: in a block those of a query together."""
+        first: dict[tuple[int, str], int] = {}
+        keys = list(zip(self.block.tolist(), self.query_id.tolist(), strict=True))
+        for row, key in enumerate(keys):
+            first.setdefault(key, row)
+        order = sorted(range(self.n_rows), key=lambda row: (keys[row][0], first[keys[row]]))
+        return np.array(order, dtype=np.int64)
+
     @property
     def answers(self) -> frozenset[tuple[str, str, int, str]]:
         """What it says, whatever the order of its rows: query, document, grade and judge of each that was judged."""
@@ -99,21 +116,25 @@ class Draws:
 
 
 def write_draws(
-    draws: Draws, path: PathLike, files: Together | None = None, texts: Mapping[str, Sequence[str]] | None = None
+    draws: Draws,
+    path: PathLike,
+    files: Together | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    guide: Guide | None = None,
 ) -> None:
-    """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
+    """Write a sheet by the suffix of the name: .csv, .tsv, .jsonl (each also .gz), .parquet or .xlsx.
 
     Grades are text, so that a judge can write a word; one that is waited for is an empty cell, null in JSON lines
-    and parquet. In .csv and .tsv a text is cut where a spreadsheet's cell ends.
+    and parquet. In .csv, .tsv and .xlsx a text is cut where a spreadsheet's cell ends.
 
     Parameters
     ----------
     texts : mapping of str to sequence of str, optional
         What the judges are to read beside the ids, under names of `TEXTS`: one a row, empty where there is none.
+    guide : Guide, optional
+        What .xlsx says of the grades.
     """
-    from activeeval.io.tables.export import write_columns  # polars, for which whoever reads alone does not wait
-
-    words = {EMPTY: None, CANNOT: _CANNOT}
+    words = {EMPTY: None, CANNOT: CANNOT_WORD}
     is_cut = bare_suffix(path) in _CUT
     columns: dict[str, Any] = {"sample": [draws.sample] * draws.n_rows, "block": draws.block}
     for name, ids in (("query_id", draws.query_id), ("doc_id", draws.doc_id)):
@@ -124,6 +145,13 @@ def write_draws(
     columns["judge"] = [name or None for name in draws.judge]
     columns["grade"] = [words.get(grade, str(grade)) for grade in draws.grade.tolist()]
     columns["note"] = [None] * draws.n_rows
+    if bare_suffix(path) == ".xlsx":
+        from activeeval.io.tables.workbooks import write_workbook
+
+        write_workbook(columns, path, guide or Guide(), files)
+        return
+    from activeeval.io.tables.export import write_columns  # polars, for which whoever reads alone does not wait
+
     write_columns(columns, path, files)
 
 
@@ -131,7 +159,7 @@ def read_draws(path: PathLike) -> Draws:
     """Read a sheet that `write_draws` wrote, also after a spreadsheet had it, which may have saved it as .xlsx or .ods.
 
     Columns may stand in any order and their names in capitals, cells may be quoted, a comma, a semicolon or a tab may
-    separate them, a grade may read ``2.0``, and further columns do no harm.
+    separate them, a grade may read ``2.0`` or ``2: relevant``, and further columns do no harm.
 
     Raises
     ------
@@ -141,8 +169,8 @@ def read_draws(path: PathLike) -> Draws:
     return draws_of(read_sheet(path).plainly_named(), path)
 
 
-def draws_of(sheet: Sheet, path: PathLike) -> Draws:
-    """Return the sheet of a sample that a plainly named table is; raises as `read_draws`."""
+def draws_of(sheet: Sheet, path: PathLike, max_grade: int | None = None) -> Draws:
+    """Return the sheet of a sample that a plainly named table is; raises as `read_draws`, also above a scale's end."""
     missing = [name for name in _NEEDED if name not in sheet.columns]
     if missing:
         line, held = None if sheet.lines is None else 1, ", ".join(sheet.columns)
@@ -155,7 +183,7 @@ def draws_of(sheet: Sheet, path: PathLike) -> Draws:
         # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
         query_id=sheet.verbatim("query_id"),
         doc_id=sheet.verbatim("doc_id"),
-        grade=grade_cells(sheet, "grade"),
+        grade=grade_cells(sheet, "grade", max_grade),
         judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
         note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NOBODY,
         lines=sheet.lines,
@@ -186,12 +214,7 @@ def _only(sheet: Sheet, name: str) -> str:
     return words[0]
 
 
-def grade_cells(sheet: Sheet, name: str) -> Ints:
+def grade_cells(sheet: Sheet, name: str, max_grade: int | None = None) -> Ints:
     """Return a column of grades as judges write them: `EMPTY` of an empty cell, `CANNOT` of that word."""
-    cells, words = sheet.columns[name], [word.strip().lower() for word in sheet.words(name)]
-    numbers = [None if word in ("", _CANNOT) else cell for word, cell in zip(words, cells, strict=True)]
-    grades = replace(sheet, columns={name: numbers}).grades(name, EMPTY)
-    for row in np.flatnonzero(grades < 0).tolist():
-        if numbers[row] is not None:
-            sheet.fail(row, name, f"holds {grades[row]}, {_EXPECTED}")
-    return np.where(np.array(words) == _CANNOT, CANNOT, grades)
+    codes: dict[int | str, int] = {"": EMPTY, CANNOT_WORD: CANNOT}
+    return np.array([codes.get(grade, grade) for grade in cell_grades(sheet, name, max_grade)], dtype=np.int64)

@@ -31,7 +31,7 @@ class Records(Mapping[str, list[Any]]):
         self._shape_of = array("q")
         self._values: list[tuple[Any, ...]] = []
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, object]) -> None:
         """Add a record behind the others."""
         names = tuple(record)
         shape = self._shapes.setdefault(names, len(self._shapes))
@@ -93,7 +93,7 @@ class Renamed(Mapping[str, Any]):
         return name in self._names
 
 
-def json_record(name: str, line: int, text: str) -> dict[str, Any]:
+def json_record(name: str, line: int, text: str) -> Mapping[str, object]:
     """Return the record of a line of a file, or say what is wrong with it."""
     try:
         record = parse_json(text)

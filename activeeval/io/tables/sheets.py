@@ -72,11 +72,15 @@ class Sheet:
         hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
         raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
 
+    def error(self, row: int, name: str, problem: str) -> FormatError:
+        """Return the error that names a cell."""
+        if self.lines is not None:
+            return FormatError(self.source, self.lines[row], f"column {name}: {problem}")
+        return FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
+
     def fail(self, row: int, name: str, problem: str) -> NoReturn:
         """Raise the error that names a cell."""
-        if self.lines is not None:
-            raise FormatError(self.source, self.lines[row], f"column {name}: {problem}")
-        raise FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
+        raise self.error(row, name, problem)
 
     def place(self, row: int) -> str:
         """Name a row for a message."""

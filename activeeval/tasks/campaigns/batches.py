@@ -4,27 +4,80 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Self
 
 import numpy as np
 
-from activeeval.campaign.labels import WHOLE
 from activeeval.errors import InputError
 from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
 from activeeval.judgments import Judgment, Judgments, read
+from activeeval.judgments.judging import WHOLE, ByComparisons, Judging
 from activeeval.pool.texts import Texts
 from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.ranked_sheets import check_held
 
-Row = dict[str, Any]
 Answer = tuple[str, str, Said, str | None, int | None]
 WHY = "as the file says"
 
 
-def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> Row:
-    """Write the sheet of what waits in the lowest block that is not complete; return its name, block and size.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSheet:
+    """A sheet that was written: its name, its number of items, their block, and as of which event.
+
+    Attributes
+    ----------
+    sheet : str
+    items, block, as_of : int
+    """
+
+    sheet: str
+    items: int
+    block: int
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenFile:
+    """What became of the judgments of a file.
+
+    Attributes
+    ----------
+    file : str
+    stored, replaced, repeated : int
+        Judgments that were stored, how many of them in place of an earlier one, and those that were there already.
+    late : dict of str to int
+        By reason how many are kept and do not count.
+    foreign : int
+        Those of items that were never drawn and are not kept.
+    """
+
+    file: str
+    stored: int
+    replaced: int
+    repeated: int
+    late: Mapping[str, int]
+    foreign: int
+
+    @classmethod
+    def of(cls, file: str, n_read: int, done: Sequence[Acknowledged]) -> Self:
+        """Count what the store says of as many judgments as were read from a file."""
+        fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
+        late = Counter(event.reason for event in fresh if event.kind == "late")
+        return cls(
+            file=file,
+            stored=len(fresh) - late.total(),
+            replaced=sum(event.supersedes is not None for event in fresh),
+            repeated=len(done) - len(fresh),
+            late=dict(late),
+            foreign=n_read - len(done),
+        )
+
+
+def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> WrittenSheet:
+    """Write the sheet of what waits in the lowest block that is not complete.
 
     Parameters
     ----------
@@ -47,15 +100,12 @@ def write_batch(store: Store, name: str, path: str, most: int | None = None, jud
     block = rows[0][0].block
     rows = [row for row in rows if row[0].block == block][:most]
     write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
-    return {"sheet": path, "items": len(rows), "block": block, "as_of": state.as_of}
+    return WrittenSheet(sheet=path, items=len(rows), block=block, as_of=state.as_of)
 
 
 def _check_takes_sheets(state: CampaignState, judge: str | None) -> None:
     row = state.campaign
-    if row.config.get("top_k") is not None:
-        raise InputError(
-            f"campaign {row.name}: documents are compared, two at a time: `campaign label` asks, or claim them"
-        )
+    row.judging.check_sheets(row.name)
     if row.strict_order:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
     if judge is None and row.judges_per_item > 1:
@@ -84,7 +134,7 @@ def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
 
 def take_files(
     store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, keep_foreign: bool = False
-) -> list[Row]:
+) -> list[TakenFile]:
     """Store the judgments of files, all of them or none; return what became of each.
 
     Parameters
@@ -93,13 +143,6 @@ def take_files(
         Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
         of a whole collection these are nearly all.
 
-    Returns
-    -------
-    list of dict
-        By file how many judgments were ``stored``, how many of them ``replaced`` an earlier one, how many were
-        ``repeated``, by reason how many are kept and do not count, ``late``, and how many are of items that were never
-        drawn and are not kept, ``foreign``.
-
     Raises
     ------
     InputError
@@ -107,11 +150,9 @@ def take_files(
         item twice.
     """
     campaign, units = store.campaign(name), store.units(name)
-    k = campaign.config.get("top_k")
-    docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
-    by_file = {path: _answers(path, drawn, judge) if k is None else _truths(path, docs, k, judge) for path in paths}
+    by_file = {path: _answers(campaign.judging, path, drawn, judge) for path in paths}
     kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
     parts = [(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()]
     stored = store.record_all(name, [(who, answers) for _, who, answers in parts])
@@ -119,7 +160,7 @@ def take_files(
     for (path, *_), events in zip(parts, stored, strict=True):
         done[path] += events
     n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()}
-    return [{"file": path, **_counts(events), "foreign": n_read[path] - len(events)} for path, events in done.items()]
+    return [TakenFile.of(path, n_read[path], events) for path, events in done.items()]
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:
@@ -129,22 +170,12 @@ def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) ->
     return {who: answers for who, answers in kept.items() if answers}
 
 
-def _counts(done: Sequence[Acknowledged]) -> Row:
-    fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
-    late = Counter(event.reason for event in fresh if event.kind == "late")
-    return {
-        "stored": len(fresh) - late.total(),
-        "replaced": sum(event.supersedes is not None for event in fresh),
-        "repeated": len(done) - len(fresh),
-        "late": dict(late),
-    }
-
-
 class _Drawn:
     """What sheets and tables may be about: the samples, the units of each item, and queries by their texts."""
 
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
+        self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
         self._by_text: dict[str, set[str]] = {}
@@ -192,8 +223,9 @@ class _Drawn:
         return unit
 
 
-def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says in a file of grades."""
+@singledispatch
+def _answers(judging: Judging, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
+    """Return what each judge says in a file of grades; of ranks of queries that are judged as a whole."""
     judgments = read(path)
     if not judgments.is_of_grades:
         judgments.refuse("grades")
@@ -220,8 +252,8 @@ def _answers(path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answ
     }
 
 
-def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says of queries that are judged as a whole, by their ranks."""
+@_answers.register
+def _(judging: ByComparisons, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
     judgments = read(path)
     if not judgments.holds("truth"):
         judgments.refuse("a table of query, rank and doc_id")
@@ -230,7 +262,7 @@ def _truths(path: str, docs: Mapping[str, list[str]], k: int, judge: str | None)
         name = who.name or judge
         if name is None:
             raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
-        check_held(path, query, truth, docs, k)
+        check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
         answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))
     return answers

@@ -40,7 +40,7 @@ def calibrations(state: CampaignState) -> list[Calibration]:
 
     Nothing of top-k judging either: ranks are no grades that the model speaks of.
     """
-    if state.block == 0 or state.campaign.config.get("top_k") is not None:
+    if state.block == 0 or not state.campaign.judging.has_grades:
         return []
     rows = (_of_round(k + 1, sample) for k, sample in enumerate(state.read))
     return [row for row in rows if row is not None]

@@ -109,11 +109,16 @@ class Comparing:
     name : str
         Of the campaign.
     judge : str
+
+    Raises
+    ------
+    InputError
+        Where the campaign's items are graded.
     """
 
     def __init__(self, store: Store, name: str, judge: str) -> None:
-        k_of(store, name)
         self._store, self._name, self._judge = store, name, judge_name(judge)
+        self._k = store.campaign(name).judging.of_ranks(f"campaign {name}: its items are graded, not compared").k
         self._question: Question | None = None
 
     @property
@@ -124,7 +129,7 @@ class Comparing:
     def ask(self) -> Question | None:
         """Return what to compare next, the same until there is an answer; None when nothing is left."""
         if self._question is None:
-            self._question = claim_comparison(self._store, self._name, self._judge)
+            self._question = claim_comparison(self._store, self._name, self._judge, self._k)
         return self._question
 
     def prefer(self, document: str | None, active_ms: int | None = None) -> Acknowledged:
@@ -157,7 +162,7 @@ class Comparing:
     @property
     def compared(self) -> Compared:
         """What all comparisons of the judge come to so far."""
-        return compared(self._store, self._name, self._judge)
+        return compared(self._store, self._name, self._judge, self._k)
 
     def _answer(self, body: Body, active_ms: int | None) -> Acknowledged:
         question = self.ask()
@@ -166,36 +171,26 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        said = settling(self._store, self._name, token, Said(kind="preferred", body=body, active_ms=active_ms))
-        done = self._store.submit(self._name, token, said)
+        judgment = Said(kind="preferred", body=body, active_ms=active_ms)
+        done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
         return done
 
     def _last_settled(self) -> int | None:
         """Return the event of the query that this judge settled last by comparisons."""
-        state = State()
-        state.apply_all(self._store.events(self._name))
+        state = State.of(self._store.events(self._name))
         settled = (event for event in state.standing if (event.unit, event.judge) in state.preferences)
         return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
 
 
-def k_of(store: Store, name: str) -> int:
-    """Return how many of the best of a query are asked for; InputError where a campaign's items are graded."""
-    k = store.campaign(name).config.get("top_k")
-    if k is None:
-        raise InputError(f"campaign {name}: its items are graded, not compared")
-    return int(k)
-
-
-def claim_comparison(store: Store, name: str, judge: str) -> Question | None:
+def claim_comparison(store: Store, name: str, judge: str, k: int) -> Question | None:
     """Give a judge the next comparison of the query that he has, or else of the next query; None where there is none.
 
-    Raises
-    ------
-    InputError
-        Where the campaign's items are graded.
+    Parameters
+    ----------
+    k : int
+        How many of the best of a query the campaign asks for.
     """
-    k = k_of(store, name)
     while (item := store.claim(name, judge)) is not None:
         labelling, docs = _labelling(store.events(name, unit=item.unit), judge_name(judge), k)
         pair = labelling.ask()
@@ -207,8 +202,13 @@ def claim_comparison(store: Store, name: str, judge: str) -> Question | None:
     return None
 
 
-def settling(store: Store, name: str, token: str, said: Said) -> Said:
+def settling(store: Store, name: str, token: str, judgment: Said, k: int) -> Said:
     """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
+
+    Parameters
+    ----------
+    k : int
+        As in `claim_comparison`.
 
     Raises
     ------
@@ -217,8 +217,8 @@ def settling(store: Store, name: str, token: str, said: Said) -> Said:
     """
     claimed = store.shown(name, token)
     events = store.events(name, claimed.seq, unit=claimed.unit)
-    labelling, docs = _labelling(events, claimed.judge, k_of(store, name))
-    body = dict(said.body)
+    labelling, docs = _labelling(events, claimed.judge, k)
+    body = dict(judgment.body)
     asked = labelling.ask()
     if body.get("what") == "compared" and asked is not None:
         first, second = sided(claimed.query_id, docs[asked[0]], docs[asked[1]])
@@ -228,13 +228,13 @@ def settling(store: Store, name: str, token: str, said: Said) -> Said:
             raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
-    return replace(said, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
+    return replace(judgment, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
 
 
-def compared(store: Store, name: str, judge: str) -> Compared:
-    """Return what the comparisons of a judge come to so far."""
-    k, events, state = k_of(store, name), store.events(name), State()
-    state.apply_all(events)
+def compared(store: Store, name: str, judge: str, k: int) -> Compared:
+    """Return what the comparisons of a judge come to so far; ``k`` as in `claim_comparison`."""
+    events = store.events(name)
+    state = State.of(events)
     standing = [event for event in state.standing if event.judge == judge]
     truths = {event.query_id: Truth.from_parts(event.body) for event in standing if event.body}
     by_unit: dict[int | None, list[Event]] = {}
@@ -251,31 +251,6 @@ def compared(store: Store, name: str, judge: str) -> Compared:
         truths=truths,
         comparisons=[pair for part in parts for pair in _standing(*part)],
     )
-
-
-def compare_all(
-    store: Store, name: str, judge: str, oracle: Mapping[Pair, int], *, limit: int | None, unjudged: str
-) -> Iterator[tuple[Acknowledged, str]]:
-    """Compare by the grades that a file has, a tie where they are equal, until nothing is left or so many are done.
-
-    Raises
-    ------
-    InputError
-        Where the oracle has no grade of a document that is asked for, unless such documents are irrelevant.
-    """
-    work, n_done = Comparing(store, name, judge), 0
-    while (limit is None or n_done < limit) and (question := work.ask()) is not None:
-        sides = (question.first, question.second)
-        grades = [oracle.get((question.query, doc), -1) for doc in sides]
-        if min(grades) < 0 and unjudged == "error":
-            doc = sides[grades.index(min(grades))]
-            raise InputError(
-                f"document {doc!r} of query {question.query!r} is asked for and has no grade: expected one"
-            )
-        left, right = (max(grade, 0) for grade in grades)
-        better = None if left == right else sides[left < right]
-        yield work.prefer(better), question.claimed.token
-        n_done += 1
 
 
 def truth_of(settled: TopKLabelling, docs: Sequence[str]) -> Truth:
@@ -298,8 +273,7 @@ def sided(query: str, first: str, second: str) -> Pair:
 
 def _labelling(events: Sequence[Event], judge: str, k: int) -> tuple[TopKLabelling, list[str]]:
     """Return what the events of a unit come to for a judge, and the documents of its query as they are met."""
-    state = State()
-    state.apply_all(events)
+    state = State.of(events)
     drawn = next(event for event in events if event.kind == "drawn")
     docs = list(drawn.body["members"][0])
     labelling = TopKLabelling(len(docs), min(k, len(docs)), order="given")

@@ -17,7 +17,7 @@ def known_now(design: Design, before: Sequence[Sample]) -> Ints:
     """Return what a round's design takes for known, as the rounds before it say now, shape (n_items,)."""
     if not before:
         return design.known
-    grades, _ = _said(before)
+    grades, _ = _last_grades(before)
     changed = (design.known >= 0) & (grades >= 0) & (grades != design.known)
     return np.where(changed, grades, design.known) if changed.any() else design.known
 
@@ -26,7 +26,7 @@ def check_known(rounds: Sequence[Sample]) -> None:
     """Raise StateError where what a later round takes for known is no grade any more: not judged, or in dispute."""
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design
-        grades, settled = _said(rounds[: k - 1])
+        grades, settled = _last_grades(rounds[: k - 1])
         gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
         if gone.size:
             raise StateError(
@@ -45,7 +45,7 @@ def asked_again(rounds: Sequence[Sample]) -> int:
     return int(n)
 
 
-def _said(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
+def _last_grades(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the last grade that rounds give each item, and which items any has settled.
 
     −1 where none does, or where judges differ and all of their grades count.

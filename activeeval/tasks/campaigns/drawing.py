@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from activeeval.campaign import Rules
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades
+from activeeval.cases.texts import SheetTexts
 from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw
@@ -28,86 +29,80 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
     return KnownGrades(source, [(*pair, grade, "") for pair, grade in labels.items()])
 
 
-def draw_campaign(
-    opened: Opener,
-    name: str,
-    place: str,
-    choices: Choices,
-    request: SampleRequest,
-    rules: Rules,
-    *,
-    documents: str | None = None,
-    queries: str | None = None,
-    progress: Callable[[str], object] = lambda what: None,
-    say: Say = lambda note: None,
-) -> tuple[Sample, Made]:
-    """Draw a sample and put it into a store, ready for judges; return it and the row of the campaign.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignDrawing:
+    """Where samples of a campaign go, what its judges read, and who is told of the way.
 
-    Parameters
+    Attributes
     ----------
     opened : callable
-        Opens the store, or makes it; called once the sample is drawn.
+        Opens the store, or makes it; called again once a sample is drawn.
+    name : str
+        Of the campaign.
     place : str
         Where it is stored, as anybody may read it.
-    choices : Choices
-        ``judged`` also takes what other campaigns have judged (`known_of`).
-    documents, queries : str, optional
+    documents, queries : str or None
         Tables of what the judges read.
     progress, say : callable
         As of `activeeval.tasks.drawing.draw_for`.
-
-    Raises
-    ------
-    ActiveEvalError
-        As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
     """
-    sample = draw_for(choices, request, progress=progress, say=say).sample
-    check_rules(sample, rules)
-    texts = texts_for(sample, name, documents, queries, say)
-    beside = {"seed": sample.seed, "half_width": request.half_width}
-    with opened() as store:
-        seq = create(store, name, sample, rules, texts=texts, beside=beside)
-        return sample, Made.of(store, name, place, sample, seq)
 
+    opened: Opener
+    name: str
+    place: str
+    documents: str | None = None
+    queries: str | None = None
+    progress: Callable[[str], object] = lambda what: None
+    say: Say = lambda note: None
 
-def draw_round(
-    opened: Opener,
-    name: str,
-    place: str,
-    choices: Choices,
-    request: SampleRequest,
-    *,
-    by_clock: bool = True,
-    documents: str | None = None,
-    queries: str | None = None,
-    progress: Callable[[str], object] = lambda what: None,
-    say: Say = lambda note: None,
-) -> tuple[Sample, Made]:
-    """Draw a further round of a campaign, to which all that is judged is known; return its sample and its row.
+    def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[Sample, Made]:
+        """Draw a sample and put it into the store, ready for judges; return it and the row of the campaign.
 
-    Parameters
-    ----------
-    by_clock : bool
-        Let items and queries cost what the judges' clocks say, where a time was taken.
-    opened, place, documents, queries, progress, say
-        As of `draw_campaign`.
+        Parameters
+        ----------
+        choices : Choices
+            ``judged`` also takes what other campaigns have judged (`known_of`).
 
-    Raises
-    ------
-    ActiveEvalError
-        As `draw_for`; StateError also where an item waits, InputError where the round asks other questions.
-    """
-    with opened() as store:
-        check_judged(store, name)
-        if by_clock and is_timed(store.events(name)):
-            taken = clocked(store, name, documents)
-            say(taken)
-            choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
-        known = known_of(store, name, f"campaign {name}")
-    choices = replace(choices, judged=(*choices.judged, known))
-    sample = draw_for(choices, request, progress=progress, say=say).sample
-    texts = texts_for(sample, name, documents, queries, say)
-    with opened() as store:
-        check_next_round(state_of(store, name), sample)
-        seq = redraw(store, name, sample, texts)
-        return sample, Made.of(store, name, place, sample, seq)
+        Raises
+        ------
+        ActiveEvalError
+            As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
+        """
+        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
+        check_rules(sample, rules)
+        texts = self._texts(sample)
+        beside = {"seed": sample.seed, "half_width": request.half_width}
+        with self.opened() as store:
+            seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
+            return sample, Made.of(store, self.name, self.place, sample, seq)
+
+    def further_round(self, choices: Choices, request: SampleRequest, *, by_clock: bool = True) -> tuple[Sample, Made]:
+        """Draw a further round, to which all that is judged is known; return its sample and the campaign's row.
+
+        Parameters
+        ----------
+        by_clock : bool
+            Let items and queries cost what the judges' clocks say, where a time was taken.
+
+        Raises
+        ------
+        ActiveEvalError
+            As `draw_for`; StateError also where an item waits, InputError where the round asks other questions.
+        """
+        with self.opened() as store:
+            check_judged(store, self.name)
+            if by_clock and is_timed(store.events(self.name)):
+                taken = clocked(store, self.name, self.documents)
+                self.say(taken)
+                choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
+            known = known_of(store, self.name, f"campaign {self.name}")
+        choices = replace(choices, judged=(*choices.judged, known))
+        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
+        texts = self._texts(sample)
+        with self.opened() as store:
+            check_next_round(state_of(store, self.name), sample)
+            seq = redraw(store, self.name, sample, texts)
+            return sample, Made.of(store, self.name, self.place, sample, seq)
+
+    def _texts(self, sample: Sample) -> SheetTexts:
+        return texts_for(sample, self.name, self.documents, self.queries, self.say)

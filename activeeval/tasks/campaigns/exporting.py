@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
 from activeeval.io.text.trec import Prels, Qrels, write_prels, write_qrels
 from activeeval.io.writing import write_atomically
+from activeeval.judgments.judging import ByComparisons, Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
+from activeeval.results import Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
@@ -25,7 +28,7 @@ from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_gra
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
 
-def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     rows = Qrels(
         Texts.from_list([query for (query, _), _ in judged]),
@@ -34,15 +37,10 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     )
     one_judge = state.campaign.judges_per_item == 1
     write_qrels(rows, path, "0" if one_judge else state.policy)
-    return [f"{len(judged)} judgments", *_of_ranks(state)]
+    return [Note("judgments written", {"n": len(judged)}), *state.campaign.judging.about_labels]
 
 
-def _of_ranks(state: CampaignState) -> list[str]:
-    k = state.campaign.config.get("top_k")
-    return [] if k is None else [f"grades stand for ranks, the first of {k} for the largest: they are no relevance"]
-
-
-def _prels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write what lies below the threshold of the highest complete block, and what was known before."""
     if state.block == 0:
         raise StateError("no block is complete: with which probability the items so far came is not known yet")
@@ -61,29 +59,34 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
     write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
-    notes = [f"{rows.size - n_known} judgments of blocks 1 to {state.block}, {n_known} grades known before"]
-    notes += [f"{n_later} judgments of blocks that are not complete are left out"] if n_later else []
-    names = ", ".join(f"{k} {name}" for k, name in enumerate(POLICIES) if k)
-    return [*notes, *([] if method == 0 else [f"the fourth column is the policy: {names}"])]
+    n_new = rows.size - n_known
+    notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
+    notes += [Note("later blocks left out", {"n": n_later})] if n_later else []
+    return [*notes, *([] if method == 0 else [Note("policies by number", {"policies": POLICIES[1:]})])]
 
 
-def event_record(event: Event) -> dict[str, Any]:
-    """Return an event as the log is written out: what is empty is null."""
+def _line(event: Event) -> str:
+    """Return an event as a line of the log: what is empty is null."""
     values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
-    return {name: None if value in ("", {}) else value for name, value in values.items()}
+    record = {name: None if value in ("", {}) else value for name, value in values.items()}
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
 
 
-def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     events = state.log
     with write_atomically(path) as handle:
-        handle.writelines(f"{json.dumps(event_record(e), ensure_ascii=False, sort_keys=True)}\n" for e in events)
-    return [f"{len(events)} events"]
+        handle.writelines(f"{_line(event)}\n" for event in events)
+    return [Note("events written", {"n": len(events)})]
 
 
-def _csv(state: CampaignState, store: Store, path: PathLike) -> list[str]:
-    """Write what every judge said of every item, a row each, for a spreadsheet; of whole queries the ranks."""
-    if state.campaign.config.get("top_k") is not None:
-        return _ranks(state, path)
+def _csv(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write what judges said for a spreadsheet."""
+    return _table(state.campaign.judging, state, path)
+
+
+@singledispatch
+def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]:
+    """Write what every judge said of every item, a row each; of comparisons the ranks."""
     events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
     rows = [event for *_, event in events]
     columns: dict[str, Any] = {
@@ -93,18 +96,19 @@ def _csv(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     columns["note"] = [e.reason or None for e in rows]
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
     _write_table(columns, path)
-    return [f"{len(rows)} judgments, one row each judge"]
+    return [Note("judgments by judge", {"n": len(rows)})]
 
 
-def _ranks(state: CampaignState, path: PathLike) -> list[str]:
+@_table.register
+def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note]:
     """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
     events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
     truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
     write_truth(truths, path)
-    return [f"the truths of {len(truths)} queries"]
+    return [Note("truths written", {"n": len(truths)})]
 
 
-def _weights(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
     pool = state.sample.campaign.design.pool
     rows = [
@@ -134,8 +138,8 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[str]:
         path,
     )
     n_known = int((state.rounds[0].campaign.design.known >= 0).sum())
-    notes = [f"{len(rows)} items of the sample, with the probabilities of all of it"]
-    return [*notes, *([f"{n_known} grades known before are not in it, prels has them"] if n_known else [])]
+    without = [Note("known grades left out", {"n": n_known})] if n_known else []
+    return [Note("weights written", {"n": len(rows)}), *without]
 
 
 def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
@@ -147,23 +151,23 @@ def _shown(grade: int | None) -> str | None:
     return "cannot" if grade == -1 else None if grade is None else str(grade)
 
 
-def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
     there = {query for (query, _), _ in judged}
     n_shared = len(there) - len({texts[query] for query in there})
-    notes = [f"{n_shared} queries have the text of another: Quepid takes them for one"] if n_shared else []
+    shared = [Note("queries of one text", {"n": n_shared})] if n_shared else []
     columns = {
         "query": [texts[query] for (query, _), _ in judged],
         "docid": [doc for (_, doc), _ in judged],
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)
-    return [f"{len(judged)} ratings", *notes, *_of_ranks(state)]
+    return [Note("ratings written", {"n": len(judged)}), *shared, *state.campaign.judging.about_labels]
 
 
-def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[str]:
+def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
     texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
     ratings: dict[str, list[dict[str, Any]]] = {}
@@ -177,12 +181,12 @@ def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[str]:
     with write_atomically(path) as handle:
         json.dump({"requests": requests, "metric": _metric(state)}, handle, ensure_ascii=False, indent=1)
         handle.write("\n")
-    near = f"the metric is the nearest that the engines have to {state.sample.campaign.design.target.measure}"
-    biased = f"{near}, of the judged documents as they are, without weights: for relative looks, no estimate"
-    return [f"{len(requests)} queries; set INDEX and the query for your index", biased]
+    measure = str(state.sample.campaign.design.target.measure)
+    return [Note("request written", {"n": len(requests)}), Note("nearest metric", {"measure": measure})]
 
 
-def _metric(state: CampaignState) -> dict[str, Any]:
+def _metric(state: CampaignState) -> Mapping[str, Mapping[str, int | None]]:
+    """Return the metric of the engines that is nearest to the measure of a campaign, as they take it."""
     target = state.sample.campaign.design.target
     name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
     if name == "ERR":
@@ -191,7 +195,7 @@ def _metric(state: CampaignState) -> dict[str, Any]:
     return {metric: {"k": k} | ({"normalize": name == "nDCG"} if metric == "dcg" else {})}
 
 
-FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[str]]] = {
+FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[Note]]] = {
     "qrels": _qrels,
     "prels": _prels,
     "jsonl": _jsonl,
@@ -203,8 +207,27 @@ FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[str]]] = {
 """How a campaign can be written out; tables go by the suffix of the file's name."""
 
 
-def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> tuple[int, list[str]]:
-    """Write a campaign as of an event in one of `FORMATS`; return the event and what to know of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written of a campaign.
+
+    Attributes
+    ----------
+    as_of : int
+        The event.
+    content : Note
+        What is in the file.
+    notes : tuple of Note
+        What else is to be known of it.
+    """
+
+    as_of: int
+    content: Note
+    notes: tuple[Note, ...]
+
+
+def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> Exported:
+    """Write a campaign as of an event in one of `FORMATS`.
 
     Raises
     ------
@@ -215,8 +238,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     """
     is_of_log = form in ("jsonl", "csv")
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
-    first, *notes = FORMATS[form](state, store, path)
+    content, *notes = FORMATS[form](state, store, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
-        counted = "lower median (estimates take the mean gain)" if state.policy == "mean-gain" else state.policy
-        notes.append(f"an item's grade is the {counted} of its {state.campaign.judges_per_item} judges")
-    return state.as_of, [f"as of event {state.as_of}: {first}", *notes]
+        notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))
+    return Exported(as_of=state.as_of, content=content, notes=tuple(notes))

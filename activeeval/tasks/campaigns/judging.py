@@ -2,53 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
 from activeeval.errors import InputError
+from activeeval.judgments.judging import ByComparisons
 from activeeval.store import Acknowledged, Claimed, Said, Store
 
 
-def is_compared(store: Store, name: str) -> bool:
-    """Return whether a campaign's judges compare documents, rather than grade them."""
-    return store.campaign(name).config.get("top_k") is not None
+class Desk(Protocol):
+    """Where a campaign's judges are given something and hand in what they say of it."""
+
+    def claim(self, judge: str) -> Claimed | None:
+        """Give a judge the next thing to judge; None where there is nothing for him."""
+
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+        """Store what a judge says of what was given out under a token; see `Store.submit`.
+
+        Raises
+        ------
+        InputError
+            Where nobody can say that of it.
+        """
+
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
+        """Do `submit` and `claim` of the same judge."""
+
+    def documents(self, claimed: Claimed) -> list[str]:
+        """Return the documents that an answer to what was claimed is about."""
+
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+        """Return what grades of documents say of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grading(Desk):
+    """Items to grade."""
+
+    store: Store
+    name: str
+
+    def claim(self, judge: str) -> Claimed | None:
+        """Give a judge the next item."""
+        return self.store.claim(self.name, judge)
+
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+        """Store what a judge says of an item."""
+        return self.store.submit(self.name, token, self._checked(judgment), key)
+
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
+        """Do both in one transaction."""
+        return self.store.submit_and_claim(self.name, token, self._checked(judgment), key)
+
+    def documents(self, claimed: Claimed) -> list[str]:
+        """Return the item's."""
+        return [claimed.doc_id]
+
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+        """Return the grade of the item."""
+        return Said(kind="judged", grade=grades[0])
+
+    def _checked(self, judgment: Said) -> Said:
+        if judgment.kind == "preferred":
+            raise InputError(f"campaign {self.name}: its items are graded, not compared")
+        return judgment
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons(Desk):
+    """Two documents of a query at a time, of which one is better."""
+
+    store: Store
+    name: str
+    k: int
+
+    def claim(self, judge: str) -> Claimed | None:
+        """Give a judge the next two documents."""
+        # whoever claims an item to grade does not wait for what comparisons need
+        from activeeval.tasks.campaigns.comparing import claim_comparison
+
+        question = claim_comparison(self.store, self.name, judge, self.k)
+        return None if question is None else question.claimed
+
+    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+        """Store what a judge says of two documents, with what it settles."""
+        from activeeval.tasks.campaigns.comparing import settling
+
+        if judgment.kind == "judged":
+            raise InputError(f"campaign {self.name}: its documents are compared, not graded")
+        if judgment.kind == "preferred":
+            judgment = settling(self.store, self.name, token, judgment, self.k)
+        return self.store.submit(self.name, token, judgment, key)
+
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
+        """Do one after the other: what is next follows from what was said."""
+        done = self.submit(token, judgment, key)
+        return done, self.claim(done.event.judge)
+
+    def documents(self, claimed: Claimed) -> list[str]:
+        """Return the two, as they are shown."""
+        return [document["doc_id"] for document in claimed.text["documents"]]
+
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+        """Return the one with the higher grade; a tie where they are equal."""
+        first, second = grades
+        preferred = None if first == second else documents[first < second]
+        return Said(kind="preferred", body={"what": "compared", "preferred": preferred})
+
+
+def desk_of(store: Store, name: str) -> Desk:
+    """Return where a campaign's judges claim and submit; InputError where there is no campaign of that name."""
+    match store.campaign(name).judging:
+        case ByComparisons(k=k):
+            return Comparisons(store, name, k)
+    return Grading(store, name)
 
 
 def claim(store: Store, name: str, judge: str) -> Claimed | None:
     """Give a judge the next item, or two documents of a query to compare; None where there is nothing for him."""
-    if not is_compared(store, name):
-        return store.claim(name, judge)
-    # whoever claims an item to grade does not wait for what comparisons need
-    from activeeval.tasks.campaigns.comparing import claim_comparison
-
-    question = claim_comparison(store, name, judge)
-    return None if question is None else question.claimed
+    return desk_of(store, name).claim(judge)
 
 
-def submit(store: Store, name: str, token: str, said: Said, key: str | None = None) -> Acknowledged:
-    """Store what a judge says of an item, or of two documents; see `Store.submit`.
-
-    Raises
-    ------
-    InputError
-        Where nobody can say that of what was given out under the token.
-    """
-    return store.submit(name, token, _checked(store, name, token, said), key)
+def submit(store: Store, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    """Store what a judge says of an item, or of two documents; see `Desk.submit`."""
+    return desk_of(store, name).submit(token, judgment, key)
 
 
 def submit_and_claim(
-    store: Store, name: str, token: str, said: Said, key: str | None = None
+    store: Store, name: str, token: str, judgment: Said, key: str | None = None
 ) -> tuple[Acknowledged, Claimed | None]:
     """Do `submit` and `claim` of the same judge, of items in one transaction."""
-    if not is_compared(store, name):
-        return store.submit_and_claim(name, token, _checked(store, name, token, said), key)
-    done = submit(store, name, token, said, key)
-    return done, claim(store, name, done.event.judge)
-
-
-def _checked(store: Store, name: str, token: str, said: Said) -> Said:
-    """Return what is said as the store takes it; of a comparison with the documents that it is of."""
-    if said.kind == "judged" and is_compared(store, name):
-        raise InputError(f"campaign {name}: its documents are compared, not graded")
-    if said.kind != "preferred":
-        return said
-    from activeeval.tasks.campaigns.comparing import settling
-
-    return settling(store, name, token, said)
+    return desk_of(store, name).submit_and_claim(token, judgment, key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -11,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign, Rules
-from activeeval.campaign.labels import WHOLE
 from activeeval.cases.budgets import Budget
-from activeeval.design import Replacement
 from activeeval.errors import InputError, StateError
-from activeeval.measures import judged_k
+from activeeval.judgments.judging import Shown
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 from activeeval.tasks.samples import Sample, unpacked_sample
 
@@ -91,10 +88,10 @@ def create(
     InputError
         Where the name is taken.
     """
-    k = check_rules(sample, rules)
-    design = sample.campaign.design
+    check_rules(sample, rules)
+    design, judging = sample.campaign.design, sample.campaign.judging
     digest, payload = sample.packed()
-    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit, "top_k": k} | dict(beside or {})
+    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | judging.config | dict(beside or {})
     row = CampaignRow(
         name=checked_name(name),
         config=config,
@@ -108,17 +105,14 @@ def create(
     return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, ended)
 
 
-def check_rules(sample: Sample, rules: Rules) -> int | None:
-    """Raise InputError where a sample cannot be judged so; return the k of top-k judging, None of grades."""
+def check_rules(sample: Sample, rules: Rules) -> None:
+    """Raise InputError where a sample cannot be judged so."""
     design = sample.campaign.design
-    k = judged_k([target.measure for target in design.targets])
     if rules.policy == "refuse":
         raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
-    if k is not None and rules.judges_per_item > 1:
-        raise InputError("of ranks one judge's count: a query of top-k judging has one judge, not several")
+    sample.campaign.judging.check_rules(rules.judges_per_item)
     if rules.strict_order and not design.scheme.can_be_topped_up:
         raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
-    return k
 
 
 def top_up(
@@ -202,13 +196,12 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, units, at = sample.campaign, [], 0
     probabilities = item_probabilities(campaign)
-    is_whole = judged_k([target.measure for target in campaign.design.targets]) is not None
     for unit in campaign.planned[sample.n_before :]:
-        places, query_text = [], ""
+        items, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
             words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
             query_text = words_of_item.pop("query", "")
-            places.append(PlaceRow(doc_id=doc, probability=float(probabilities[item]), text=words_of_item))
+            items.append(Shown(doc, float(probabilities[item]), words_of_item))
             at += 1
         units.append(
             UnitRow(
@@ -217,24 +210,12 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
                 query_id=unit.query_id,
                 level=None if np.isnan(unit.level) else unit.level,
                 cost=unit.cost,
-                places=(whole_place(unit.query_id, places),) if is_whole else tuple(places),
+                places=tuple(PlaceRow(**shown._asdict()) for shown in campaign.judging.shown(unit.query_id, items)),
                 query_text=query_text,
                 version=version,
             )
         )
     return units
-
-
-def whole_place(query: str, places: Sequence[PlaceRow]) -> PlaceRow:
-    """Return the one place of a query that is judged as a whole; a tie keeps what came first, so ids decide on that."""
-    order = sorted(places, key=lambda place: arrival_number(query, place.doc_id))
-    documents = [{"doc_id": place.doc_id, **place.text} for place in order]
-    return PlaceRow(doc_id=WHOLE, probability=places[0].probability, text={"documents": documents})
-
-
-def arrival_number(query: str, doc: str) -> bytes:
-    """Return the number by which a query's documents are put in the order in which they are met."""
-    return hashlib.sha256(f"{query}\0{doc}".encode()).digest()
 
 
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
@@ -248,10 +229,7 @@ def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArra
     design = campaign.design
     probabilities = np.zeros(design.pool.n_items)
     selection = campaign.whole_selection
-    if isinstance(design.scheme, Replacement):
-        missed = (1 - design.scheme.sampling_probs) ** selection.queries.size
-        probabilities[design.order.items] = (1 - missed)[design.order.place_queries]
-    else:
-        probabilities[design.order.items] = design.order.inclusion_probs(selection.level if level is None else level)[1]
+    up_to = selection.level if level is None else level
+    probabilities[design.order.items] = design.scheme.item_probs(design.order, selection, up_to)
     probabilities[design.known >= 0] = 1.0
     return probabilities

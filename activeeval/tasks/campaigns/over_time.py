@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign.reading import carried
-from activeeval.campaign.rounds import round_weights
+from activeeval.campaign.together import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.report.campaign_summary import Ends, Largest, Moment, QueryShare

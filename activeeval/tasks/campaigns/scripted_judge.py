@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from activeeval.errors import InputError
 from activeeval.judgments import read
-from activeeval.store import Acknowledged, Said, Store
-from activeeval.tasks.campaigns.judging import is_compared
+from activeeval.store import Acknowledged, Store
+from activeeval.tasks.campaigns.judging import desk_of
 
 Pair = tuple[str, str]
 
@@ -48,7 +48,7 @@ def judge_all(
     store: Store,
     name: str,
     judge: str,
-    oracle: Mapping[Pair, int],
+    truth: Mapping[Pair, int],
     *,
     limit: int | None = None,
     unjudged: str = "error",
@@ -60,27 +60,24 @@ def judge_all(
     Raises
     ------
     InputError
-        Where the oracle has no grade of an item that is asked for, unless such items are irrelevant.
+        Where the truth has no grade of an item that is asked for, unless such items are irrelevant.
     """
-    if is_compared(store, name):
-        from activeeval.tasks.campaigns.comparing import compare_all
-
-        yield from (Answered(*done) for done in compare_all(store, name, judge, oracle, limit=limit, unjudged=unjudged))
-        return
-    item = store.claim(name, judge) if limit is None or limit > 0 else None
+    desk = desk_of(store, name)
+    item = desk.claim(judge) if limit is None or limit > 0 else None
     n_done = 0
     while item is not None:
-        grade = oracle.get((item.query_id, item.doc_id), -1)
-        if grade < 0 and unjudged == "error":
-            pairs = [(unit.query_id, place.doc_id) for unit in store.units(name) for place in unit.places]
-            n_missing = sum(oracle.get(pair, -1) < 0 for pair in pairs)
-            first = f"document {item.doc_id!r} of query {item.query_id!r}"
+        docs = desk.documents(item)
+        grades = [truth.get((item.query_id, doc), -1) for doc in docs]
+        if min(grades) < 0 and unjudged == "error":
+            pairs = [(u.query_id, doc) for u in store.units(name) for p in u.places for doc in p.members or [p.doc_id]]
+            n_missing = sum(truth.get(pair, -1) < 0 for pair in pairs)
+            first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"
             raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
         n_done += 1
-        judgment = Said(kind="judged", grade=max(grade, 0))
+        judgment = desk.answer(docs, [max(grade, 0) for grade in grades])
         if limit is not None and n_done == limit:
-            yield Answered(store.submit(name, item.token, judgment), item.token)
+            yield Answered(desk.submit(item.token, judgment), item.token)
             return
-        done, following = store.submit_and_claim(name, item.token, judgment)
+        done, following = desk.submit_and_claim(item.token, judgment)
         yield Answered(done, item.token)
         item = following

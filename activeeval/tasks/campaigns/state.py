@@ -11,7 +11,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign, Rules, Unit
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.rounds import check_rounds
+from activeeval.campaign.together import check_rounds
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement
@@ -295,11 +295,10 @@ def labels_of(state: CampaignState) -> dict[Pair, int]:
     InputError
         Where what it holds are no grades: ranks, or the mean of what several grades are worth.
     """
-    name = f"campaign {state.campaign.name}"
-    if state.campaign.config.get("top_k") is not None:
-        raise InputError(f"{name}: holds ranks, which are no known grades")
+    name = state.campaign.name
+    state.campaign.judging.check_known(name)
     if any(sample.campaign.labels.is_soft for sample in state.rounds):
-        raise InputError(f"{name}: items count the mean gain of grades that differ, which is no known grade")
+        raise InputError(f"campaign {name}: items count the mean gain of grades that differ, which is no known grade")
     design = state.rounds[0].campaign.design
     queries = design.pool.query_texts[design.pool.item_queries]
     known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from activeeval.cases.systems import direction
+from activeeval.report.campaign_next import Reached
 from activeeval.report.campaign_summary import Progress
+from activeeval.report.campaign_work import Step
+from activeeval.report.findings import about, sentence
 from activeeval.report.rendering import Cell
+from activeeval.results import Note
 from activeeval.store import Store
+from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.estimate import Estimates
-from activeeval.tasks.orders import places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +30,15 @@ class Status:
         Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
     by_query : bool
         Of top-k judging.
+    reached : Reached
+        The same for readers.
     """
 
     progress: Progress
     free: int
     in_hand: int
     by_query: bool
+    reached: Reached
 
     def row(self) -> dict[str, Cell]:
         """Return the progress as a row, with what is free and in hand before what is late."""
@@ -42,9 +51,28 @@ class Status:
 
 def status(state: CampaignState, store: Store) -> Status:
     """Return how far a campaign is, and what is free and in hand as of now."""
-    assignments, by_query = store.waiting(state.campaign.name), state.campaign.config.get("top_k") is not None
+    assignments, by_query = store.waiting(state.campaign.name), state.campaign.judging.is_whole
     return Status(
-        progress=progress_of(state), free=assignments["free"], in_hand=assignments["leased"], by_query=by_query
+        progress=progress_of(state),
+        free=assignments["free"],
+        in_hand=assignments["leased"],
+        by_query=by_query,
+        reached=reached_of(state),
+    )
+
+
+def reached_of(state: CampaignState) -> Reached:
+    """Return how much of a campaign is judged, and by whom."""
+    judges = Counter(event.judge for event in state.state.standing)
+    is_each_once = state.campaign.judges_per_item == 1 and not state.campaign.judging.is_whole
+    return Reached(
+        done=sum(state.progress) - state.progress.waiting,
+        planned=sum(state.progress),
+        noun="judgment" if is_each_once else "item",
+        block=state.block,
+        blocks=state.n_blocks,
+        missing=waiting_by_block(state).get(state.block + 1, 0),
+        judges=[name for name, _ in sorted(judges.items(), key=lambda each: (-each[1], each[0]))],
     )
 
 
@@ -84,18 +112,59 @@ def spent_by_block(state: CampaignState) -> dict[int, float]:
     return spent
 
 
-def reached(state: CampaignState) -> str:
-    """Return whether the half-width that the campaign was made for is reached, in words; nothing where it has none.
+def waiting_by_block(state: CampaignState) -> dict[int, int]:
+    """Return how many items of each block wait, of all rounds one after another; of those that have none nothing."""
+    waiting, before = Counter[int](), 0
+    for sample in state.rounds:
+        for unit in sample.campaign.waiting:
+            waiting[before + unit.block] += len(set(unit.items) - sample.campaign.settled)
+        before += len(sample.campaign.design.blocks)
+    return dict(sorted(waiting.items()))
 
-    Whoever stops as soon as it is has looked at the end of every block: the group-sequential interval is valid then.
+
+def look(state: CampaignState) -> tuple[float, float] | None:
+    """Return the half-width that a campaign was made for, and the widest now; None where it has none.
+
+    Whoever stops as soon as it is reached has looked at the end of every block: it is the group-sequential one.
     """
     wanted = state.campaign.config.get("half_width")
     if wanted is None or state.block == 0 or state.version > 1:  # looks are planned for the first budget
-        return ""
+        return None
     answers, _ = answered(state, kind="group-sequential")
-    widest = max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
-    reach = "reached: judging may stop" if widest <= wanted else "not reached yet"
-    return f"± {wanted:g} is {reach}; by the interval that may be looked at after every block it is ± {widest:.3g}"
+    return wanted, max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
+
+
+def reached(state: CampaignState) -> Note | None:
+    """Return whether the half-width that the campaign was made for is reached; None where it has none."""
+    seen = look(state)
+    if seen is None:
+        return None
+    wanted, widest = seen
+    return Note(
+        "half-width reached" if widest <= wanted else "half-width not reached", {"wanted": wanted, "widest": widest}
+    )
+
+
+def step_of(state: CampaignState, answers: Sequence[Answer], free: int | None = None) -> Step:
+    """Return what is to be done next.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+        What it answers so far.
+    free : int, optional
+        Answers that may be claimed; by default it is not known what judges have in hand.
+    """
+    seen = look(state)
+    if seen is not None and seen[1] <= seen[0]:
+        return Step(kind="stop")
+    if state.progress.waiting:
+        return Step(kind="wait" if free == 0 else "judge")
+    needed = [answer.needed for answer in answers if answer.needed is not None and answer.needed.budget]
+    if not needed:
+        return Step(kind="done")
+    can_grow = all(need.can_grow for need in needed)
+    return Step(kind="top up" if can_grow else "draw", budget=float(about(max(need.budget or 0 for need in needed))))
 
 
 def estimates_of(
@@ -109,17 +178,15 @@ def estimates_of(
     confidence: float = 0.95,
 ) -> Estimates:
     """Return what a campaign answers, and what to know of it; arguments as of `state.answered`."""
-    how = {"scope": scope, "kind": kind, "confidence": confidence}
-    answers, notes = answered(state, measures, questions, contrasts, **how)  # type: ignore[arg-type]
-    return Estimates(
-        answers=answers,
-        notes=notes,
-        places=places(state.sample.systems, answers) if len(state.read) == 1 else [],
+    return Estimates.of(
+        state.read,
+        answered(state, measures, questions, contrasts, scope=scope, kind=kind, confidence=confidence),
         progress=state.progress,
         agreement=state.agreement,
         policy=state.policy,
-        model=state.sample.model,
-        **how,  # type: ignore[arg-type]
+        scope=scope,
+        kind=kind,
+        confidence=confidence,
     )
 
 
@@ -129,25 +196,34 @@ class Interim:
 
     measure: str
     question: str
+    system: str
+    versus: str
+    direction: str
+    definition: str
     value: float
     low: float
     high: float
     half_width: float
     half_width_at_end: float
+    sentence: str
 
 
-def intervals(state: CampaignState, confidence: float = 0.95) -> list[Interim]:
-    """Return the estimate of each question that the campaign was made for; nothing where no block is complete."""
-    answers, _ = answered(state, confidence=confidence) if state.block else ([], [])
+def intervals(answers: Sequence[Answer]) -> list[Interim]:
+    """Return the estimate of each question with what to expect at the end."""
     return [
         Interim(
             measure=answer.target.name,
             question=answer.question,
+            system=answer.system,
+            versus=answer.versus,
+            direction=direction(answer.system, answer.versus),
+            definition=str(answer.target.measure),
             value=answer.estimate.value,
             low=answer.interval.low,
             high=answer.interval.high,
             half_width=(answer.interval.high - answer.interval.low) / 2,
             half_width_at_end=answer.half_width_at_end,
+            sentence=sentence(answer.finding),
         )
         for answer in answers
     ]

@@ -12,7 +12,6 @@ from dataclasses import asdict
 import numpy as np
 
 from activeeval.campaign import drawing_of
-from activeeval.design import Replacement
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -29,16 +28,23 @@ from activeeval.report.campaign_summary import (
     WaitingBlock,
 )
 from activeeval.report.campaign_work import Cost
-from activeeval.report.words import worded
-from activeeval.results import Note
+from activeeval.report.findings import sentence
+from activeeval.report.words import text_of, worded
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
-from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
-from activeeval.tasks.campaigns.status import progress_of, reached, spent_by_block
+from activeeval.tasks.campaigns.state import CampaignState, state_of
+from activeeval.tasks.campaigns.status import (
+    estimates_of,
+    progress_of,
+    reached,
+    spent_by_block,
+    step_of,
+    waiting_by_block,
+)
 from activeeval.tasks.samples import Sample
 
 FORMAT = "activeeval campaign report 1"
@@ -59,12 +65,13 @@ def summary(
     state, units = state_of(store, name, as_of), store.units(name)
     events = state.log
     texts = {unit.query_id: unit.query_text for unit in units}
-    answers: list[Answer] = []
-    notes: list[Note] = []
-    if state.block:
-        answers, notes = answered(state, scope=scope, confidence=confidence)
+    read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
+    answers, notes = (read.answers, read.notes) if read else ([], [])
     return Summary(
         format=FORMAT,
+        headline=read.headline if read else [],
+        footnotes=read.footnotes if read else [],
+        next=step_of(state, answers),
         head=_head(state),
         scope=scope,
         confidence=confidence,
@@ -83,12 +90,7 @@ def summary(
 
 def _head(state: CampaignState) -> Head:
     """Return how far the campaign is, and as of when that is true."""
-    waiting = Counter[int]()
-    before = 0
-    for sample in state.rounds:
-        for unit in sample.campaign.waiting:
-            waiting[before + unit.block] += len(set(unit.items) - sample.campaign.settled)
-        before += len(sample.campaign.design.blocks)
+    goal = reached(state)
     return Head(
         **asdict(progress_of(state)),
         date=date_of(state.log[-1].at),
@@ -98,8 +100,8 @@ def _head(state: CampaignState) -> Head:
         block_read=sum(sample.campaign.complete_block[0] for sample in state.read),
         unit=state.sample.campaign.design.pool.cost_unit,
         judges_per_item=state.campaign.judges_per_item,
-        waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in sorted(waiting.items())],
-        goal=reached(state),
+        waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in waiting_by_block(state).items()],
+        goal="" if goal is None else text_of(goal),
     )
 
 
@@ -113,6 +115,7 @@ def _estimate(answer: Answer, confidence: float) -> Estimate:
         question=answer.question,
         system=answer.system,
         versus=answer.versus,
+        definition=str(answer.target.measure),
         value=finite(answer.estimate.value),
         std_error=finite(answer.estimate.std_error),
         low=finite(low),
@@ -129,6 +132,7 @@ def _estimate(answer: Answer, confidence: float) -> Estimate:
         cautions=[worded(caution) for caution in answer.estimate.cautions],
         low_at_once=at_once and finite(at_once[0]),
         high_at_once=at_once and finite(at_once[1]),
+        sentence=sentence(answer.finding),
     )
 
 
@@ -148,10 +152,17 @@ def _design(state: CampaignState) -> DesignSummary:
     design = campaign.design
     return DesignSummary(
         method=design.name,
-        with_replacement=isinstance(design.scheme, Replacement),
+        with_replacement=design.scheme.is_with_replacement,
         has_model=design.beliefs is not None,
+        model=state.sample.model,
         questions=[
-            Question(measure=a.target.name, question=a.question, system=a.system, versus=a.versus)
+            Question(
+                measure=a.target.name,
+                question=a.question,
+                system=a.system,
+                versus=a.versus,
+                definition=str(a.target.measure),
+            )
             for a in state.sample.made_for
         ],
         max_grade=design.max_grade,

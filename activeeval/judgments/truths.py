@@ -1,70 +1,19 @@
-"""Top-k judging of a case: what judging a query by comparisons costs, and truths on file in the place of grades."""
+"""Truths on file: κ-grades of ranks, and whether they go as far as is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from activeeval.cases.inputs import sampled_measure
-from activeeval.errors import ChoiceError, InputError
+from activeeval.errors import InputError
 from activeeval.io.comparisons import Truth
 from activeeval.io.text.trec import Qrels
-from activeeval.judgments import Judgments, read
-from activeeval.measures import judged_k
+from activeeval.judgments.reading import read
+from activeeval.judgments.table import Judgments
 from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
-from activeeval.results import Note
-from activeeval.top_k import expected_comparisons
-from activeeval.top_k.assessors import SECONDS_A_COMPARISON
-from activeeval.types import Floats, Ints
-
-
-def asked_k(judging: str, measures: Sequence[str]) -> int | None:
-    """Return the k of measure strings for judging by ``grades`` or of the ``top-k``; None of grades.
-
-    Raises
-    ------
-    ChoiceError
-        Where the measures are of the other kind.
-    """
-    k = judged_k([sampled_measure(text) for text in measures])
-    if (k is None) != (judging == "grades"):
-        names = ", ".join(map(str, measures))
-        raise ChoiceError(
-            f"{names}: of grades; with `judging` top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
-            if k is None
-            else f"{names}: of the {k} best of each query; it takes `judging` top-k of sample and plan",
-            field="judging",
-        )
-    return k
-
-
-def comparison_costs(pool: QueryPool, k: int) -> Floats:
-    """Return what each item costs where its query is judged by comparisons, shape (n_items,): an equal part of it.
-
-    The unit is a comparison; a query of one item, of which nothing is asked, counts as one.
-    """
-    sizes = np.diff(pool.query_offsets)
-    costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}
-    return np.array([costs[n] for n in sizes.tolist() if n]).repeat(sizes[sizes > 0])
-
-
-def comparisons_note(pool: QueryPool, k: int) -> Note:
-    """Return what a budget means where queries are judged by comparisons."""
-    each = float(pool.item_costs.mean())
-    per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
-    return Note(
-        "comparisons",
-        {
-            "k": k,
-            "per_query": per_query,
-            "per_hundred": 100 * each,
-            "minutes": 100 * each * SECONDS_A_COMPARISON / 60,
-            "seconds": SECONDS_A_COMPARISON,
-        },
-    )
+from activeeval.types import Ints
 
 
 def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:

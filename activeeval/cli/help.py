@@ -1,0 +1,214 @@
+"""How commands are helped with: options in groups, the usual ones first, all of them for ``--help-all``.
+
+To add an option, name it in `GROUPS`: there it has its group, and its place within the group. An option that means
+something else in some commands is named there with these, too, as ``compare,plan --sheet``. What stands under `RARELY`
+is left out of ``--help``, as are the middle paragraphs of a docstring: the first one and the examples are what a reader
+needs first.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import click
+
+WIDTH = 100
+RARELY = "Rarely"
+GROUPS = {
+    "What you have": """
+        --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
+        --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
+        --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
+        --grades --head demo --queries
+        """,
+    "What you ask": """
+        --measure --question --k --scope --margin --confidence --interval --by --as-of estimate --strict-order
+        --seq --reason --test --correction --method --depth --count --best-gain
+        """,
+    "How much": """
+        --budget --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
+        --then-claim
+        """,
+    "Where it goes": """
+        --out --sheet --format --log --preferences --plot --force -q -n --output --places --wide --explain
+        --quiet --version
+        """,
+    "People": """
+        --judge --overlap --for --documents --queries --guidelines sample,top-up,sheet,next --grade
+        --judges-per-item --policy --adjudicate
+        """,
+    "The model": """
+        --model --train simulate,calibration --train-fraction --pool-depth --shape --validation
+        """,
+    RARELY: """
+        sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
+        sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
+        --judging --pool-run --versus-scores --train-scores
+        --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor
+        --judged-policy --use-labels --overhead --cost --traffic --defensive-share create --strict-order
+        --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin --resamples
+        --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
+        --key --active-ms --keep-foreign
+        """,
+}
+"""Title of a group to its options, in the order in which help shows them."""
+_RANGE = re.compile(r"\bx\s*[<>]|[<>]=?\s*x\b")
+_IN_BRACKETS = re.compile(r"(?<=default: )\((.*)\)$")
+_WIDEST_NAME = 26
+_ALL = "activeeval.help_all"
+
+
+def _placed() -> dict[str, tuple[str, int]]:
+    """Return group and place of each option, by its name or by ``command --name``."""
+    places: dict[str, tuple[str, int]] = {}
+    commands = [""]
+    for title, text in GROUPS.items():
+        for place, word in enumerate(text.split()):
+            if not word.startswith("-"):
+                commands = [f"{name} " for name in word.split(",")]
+                continue
+            places |= {name + word: (title, place) for name in commands}
+            commands = [""]
+    return places
+
+
+_PLACES = _placed()
+
+
+def group_of(option: click.Parameter, command: click.Command) -> tuple[str, int] | None:
+    """Return the title of an option's group and its place in there; None of one that has none.
+
+    Examples
+    --------
+    >>> group_of(click.Option(["--budget"]), click.Command("sample"))[0]
+    'How much'
+    """
+    name = max(option.opts, key=len)
+    return _PLACES.get(f"{command.name} {name}", _PLACES.get(name))
+
+
+def width_of_help() -> int | None:
+    """Return how wide help is where no terminal says so; None where one does, or the environment."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
+
+
+def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        context.meta[_ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+def _help_all() -> click.Option:
+    return click.Option(
+        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
+    )
+
+
+class Helped(click.Command):
+    """A command whose help shows its options in groups, and the rarer ones to whoever asks for all."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._help_all = _help_all()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters with ``--help`` and ``--help-all``."""
+        return [*super().get_params(ctx), self._help_all]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first paragraph and the examples, or the whole."""
+        paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
+        if not ctx.meta.get(_ALL):
+            paragraphs = [text for k, text in enumerate(paragraphs) if not k or text.startswith("\b")]
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\n\n".join(paragraphs))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by groups, the required ones first within each."""
+        groups = dict(self._grouped(ctx))
+        hidden = [] if ctx.meta.get(_ALL) else groups.pop(RARELY, [])
+        names = [name for rows in groups.values() for name, _ in rows if len(name) <= _WIDEST_NAME]
+        for title, rows in groups.items():
+            with formatter.section(title):
+                write_rows(formatter, rows, max(map(len, names), default=0))
+        self._write_end(ctx, formatter, len(hidden))
+
+    def _grouped(self, ctx: click.Context) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield groups with the names and the texts of their options; what no group has is rare."""
+        options = [p for p in self.params if isinstance(p, click.Option) and not p.hidden]
+        by_place = [(group_of(option, self) or (RARELY, 0), option) for option in options]
+        for title in GROUPS:
+            members = [(not option.required, place, option) for (at, place), option in by_place if at == title]
+            members.sort(key=lambda member: member[:2])
+            if members:
+                yield title, [_record(option, ctx) for *_, option in members]
+
+    def _write_end(self, ctx: click.Context, formatter: click.HelpFormatter, n_hidden: int) -> None:
+        """Write how to see what is left out."""
+        if ctx.meta.get(_ALL):
+            return
+        is_cut = any(not text.startswith("\b") for text in inspect.cleandoc(self.help or "").split("\n\n")[1:])
+        parts = [f"{n_hidden} more option{'s' if n_hidden > 1 else ''}"] if n_hidden else []
+        parts += ["the whole text"] if is_cut else []
+        if parts:
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all: {' and '.join(parts)}")
+
+
+class HelpedGroup(Helped, click.Group):
+    """Commands that are listed by what they are for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections: dict[str, list[str]] = {}
+
+    def add_section(self, title: str, *commands: click.Command) -> None:
+        """Add commands, listed under a title."""
+        for command_of_it in commands:
+            self.add_command(command_of_it)
+            self.sections.setdefault(title, []).append(str(command_of_it.name))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order in which they are listed."""
+        return [name for names in self.sections.values() for name in names]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by sections, then the options that all of them have."""
+        width = max(map(len, self.commands), default=0)
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                write_rows(formatter, [(name, self.commands[name].short_help or "") for name in names], width)
+        super().format_options(ctx, formatter)
+
+
+def command(summary: str, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Helped]:
+    """Return what makes a function a command; ``summary`` is its line in the list of commands, without a full stop."""
+    return click.command(name, cls=Helped, short_help=summary, **settings)
+
+
+def group(summary: str, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], HelpedGroup]:
+    """Return what makes a function a group of commands."""
+    return click.group(name, cls=HelpedGroup, short_help=summary, **settings)
+
+
+def write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]], width: int) -> None:
+    """Write names and what they mean as two columns, the first of a width; a longer name has a line of its own."""
+    formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=width)
+
+
+def _record(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """Return how an option is written and what it means; without the range of numbers, which an error tells."""
+    name, text = option.get_help_record(ctx) or ("", "")
+    name = name.replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "X")
+    before, mark, extra = text.rpartition("  [")
+    if not mark or not extra.endswith("]"):
+        return name, text
+    kept = [_IN_BRACKETS.sub(r"\1", part) for part in extra[:-1].split("; ") if not _RANGE.search(part)]
+    return name, f"{before}  [{'; '.join(kept)}]" if kept else before

@@ -1,0 +1,205 @@
+"""What is kept of a learned measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from activeeval.gains.intervals import GainIntervals
+from activeeval.gains.learner import GainDiscountLearner
+from activeeval.gains.pair_summary import PairSummary
+from activeeval.gains.pairs import PreferenceData
+from activeeval.gains.readout import told_apart
+from activeeval.gains.stability import Stability
+from activeeval.results import Caution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalEnds:
+    """The ends of confidence intervals, lower ones and upper ones, as a gains file has them.
+
+    Attributes
+    ----------
+    method : str
+    confidence, turned : float
+    telling : int
+    independent : str
+    units : int
+        As confidence, turned, n_telling, unit and n_units of `GainIntervals`.
+    gains, discounts : list of two lists of float
+    """
+
+    method: str
+    confidence: float
+    turned: float
+    telling: int
+    independent: str
+    units: int
+    gains: list[list[float]]
+    discounts: list[list[float]]
+
+    @classmethod
+    def of(cls, intervals: GainIntervals) -> Self:
+        """Take plain numbers out of intervals."""
+        return cls(
+            method="likelihood ratio",
+            confidence=intervals.confidence,
+            turned=intervals.turned,
+            telling=intervals.n_telling,
+            independent=intervals.unit,
+            units=intervals.n_units,
+            gains=intervals.gains.tolist(),
+            discounts=intervals.discounts.tolist(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StabilityBand:
+    """What holds most of the resamples, lower ends and upper ones: no confidence interval.
+
+    Attributes
+    ----------
+    method : str
+    confidence : float
+        The share of the resamples.
+    resamples, undetermined : int
+        Those that tell gains and discounts, and those that do not.
+    resampled : str
+    units : int
+        As unit and n_units of `Stability`.
+    gains, discounts : list of two lists of float
+    rank_one_shares : list of two floats
+    """
+
+    method: str
+    confidence: float
+    resamples: int
+    undetermined: int
+    resampled: str
+    units: int
+    gains: list[list[float]]
+    discounts: list[list[float]]
+    rank_one_shares: list[float]
+
+    @classmethod
+    def of(cls, stability: Stability, confidence: float) -> Self:
+        """Take the band that holds a share of the resamples."""
+        bands = (stability.interval(name, confidence) for name in ("gains", "discounts", "rank_one_shares"))
+        gains, discounts, shares = ([low.tolist(), high.tolist()] for low, high in bands)
+        return cls(
+            method="resampling, no confidence interval",
+            confidence=confidence,
+            resamples=len(stability.gains),
+            undetermined=stability.n_undetermined,
+            resampled=stability.unit,
+            units=stability.n_units,
+            gains=gains,
+            discounts=discounts,
+            rank_one_shares=shares,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedGains:
+    """Gains and discounts with all that is known of how they were learned, as plain numbers, texts and lists.
+
+    Attributes
+    ----------
+    gains, discounts : list of float
+        Of the measure: by grade and by rank.
+    rank_one_share : float
+        How much of the weights they hold.
+    weights : list of list of float
+        Rows by rank, columns by grade.
+    max_grade, depth : int
+    C, C_ties : float
+    shape, margin : str
+    tie_margin : float
+        As of `GainDiscountLearner`.
+    held_out_precision, held_out_loss : float or None
+        Of the C that was chosen; None where it was given.
+    pairs : PairSummary
+    violated, violated_by_measure : int
+        Preferences that the weights, and that gains and discounts, do not order rightly.
+    unjudged, missing : int
+        Places of the lists without a judged item, and without any.
+    cautions : tuple of Caution
+    intervals : IntervalEnds or None
+    stability : StabilityBand or None
+    """
+
+    gains: list[float]
+    discounts: list[float]
+    rank_one_share: float
+    weights: list[list[float]]
+    max_grade: int
+    depth: int
+    C: float
+    C_ties: float
+    shape: str
+    margin: str
+    tie_margin: float
+    held_out_precision: float | None
+    held_out_loss: float | None
+    pairs: PairSummary
+    violated: int
+    violated_by_measure: int
+    unjudged: int
+    missing: int
+    cautions: tuple[Caution, ...]
+    intervals: IntervalEnds | None = None
+    stability: StabilityBand | None = None
+
+    @classmethod
+    def of(
+        cls,
+        learner: GainDiscountLearner,
+        data: PreferenceData,
+        stability: Stability | None = None,
+        confidence: float = 0.95,
+        best_gain: float | None = None,
+        intervals: GainIntervals | None = None,
+    ) -> Self:
+        """Take what a learner has learned.
+
+        Parameters
+        ----------
+        learner : GainDiscountLearner
+            Fitted on ``data``.
+        stability : Stability, optional
+            Adds the band that holds ``confidence`` of the resamples, which is no confidence interval.
+        best_gain : float, optional
+            See `GainDiscountLearner.measure`; the weights stay on their own scale.
+        intervals : GainIntervals, optional
+            Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first
+            rank's.
+        """
+        measure = learner.measure(best_gain)
+        gains = measure.gains.values(learner.n_levels_)
+        is_right = told_apart(data.differences(), np.outer(measure.discounts, gains))[~data.ties] > 0
+        chosen = next((choice for choice in learner.choices_ if choice.C == learner.C_), None)
+        return cls(
+            gains=gains.tolist(),
+            discounts=list(measure.discounts),
+            rank_one_share=learner.read_out().rank_one_share,
+            weights=learner.weights_.tolist(),
+            max_grade=learner.n_levels_ - 1,
+            depth=learner.n_ranks_,
+            C=learner.C_,
+            C_ties=learner.C_ties_,
+            shape=learner.shape,
+            margin=learner.margin,
+            tie_margin=learner.tie_margin,
+            held_out_precision=None if chosen is None else chosen.precision,
+            held_out_loss=None if chosen is None else chosen.loss,
+            pairs=learner.pair_summary_,
+            violated=learner.n_violated_,
+            violated_by_measure=int((~is_right).sum()),
+            unjudged=data.n_unjudged,
+            missing=data.n_missing,
+            cautions=(*learner.cautions_, *(() if intervals is None else intervals.cautions)),
+            intervals=None if intervals is None else IntervalEnds.of(intervals),
+            stability=None if stability is None else StabilityBand.of(stability, confidence),
+        )

@@ -1,0 +1,79 @@
+"""The words of what is learned from preferences and clicks: cautions of gains, and what was kept of a click log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from activeeval.adaptation import ClickReport
+    from activeeval.report.words import Words
+
+
+def _places(numbers: Mapping[str, Any]) -> str:
+    return ", ".join([*(f"rank {rank}" for rank in numbers["ranks"]), *(f"grade {y}" for y in numbers["grades"])])
+
+
+CAUTIONS: dict[str, Words] = {
+    # of gains and discounts
+    "none explainable": "none of the {pairs} preferences is for a list that some DCG with falling discounts prefers",
+    "silent preferences": "{n} of {pairs} preferences are between lists of the same grades or for a list that every "
+    "DCG prefers, such as the best order of its items: they say next to nothing of gains and discounts",
+    "nothing read out": "{why}",
+    "rising discounts": "the discounts do not fall from rank to rank, or are not positive",
+    "weights are no product": "gains and discounts hold {share:.0%} of the weights: what a grade is worth depends on "
+    "its rank, or there are too few pairs to tell",
+    "hardly better than chance": "{share:.0%} of the {n} held-out preferences between lists of different grades are "
+    "ordered rightly, hardly more than by chance: too few pairs, answers that no grades explain, or preferred and "
+    "other exchanged",
+    "grade not weighed": "no pair that tells anything weighs grade {grade}: its gain is what the shape and the penalty "
+    "say",
+    "grades not told apart": "no pair tells grade {grade} from grade {below}: the shape and the penalty say what is "
+    "between them",
+    "ranks without difference": "no pair differs at rank {ranks}: what is found there is what the shape and the "
+    "penalty say",
+    "discounts up to a constant": "both lists of every pair that tells anything hold the same grades, so the discounts "
+    "are known only up to a constant that is added to all: compare (c_k − c_K) / (c_1 − c_K)",
+    "few tell the constant": "{n} of the {pairs} pairs that tell anything hold other grades in one list than in the "
+    "other: a constant that is added to all discounts rests on these few",
+    "hidden directions": "{n} more ways to change gains and discounts together leave all pairs as they are",
+    # of their intervals
+    "rough intervals": "{n} {unit} make rough intervals",
+    "wide intervals": lambda numbers: (
+        f"{{confidence:.0%}} intervals wider than {{width:g}}, too few preferences tell of {_places(numbers)}"
+    ),
+    "pulled by the penalty": lambda numbers: (
+        f"the penalty puts what was learned of {_places(numbers)} where the preferences alone would not: the intervals "
+        "are stretched to hold it"
+    ),
+    "no intervals": "{why}",
+}
+
+
+def click_lines(report: ClickReport) -> tuple[str, ...]:
+    """Return what was kept of a click log and why, a line for each fate of rows and of pairs of documents."""
+    from activeeval.adaptation import PairFate, RowFate  # scikit-learn, for which other words do not wait
+
+    rules = report.rules
+    of_rows = {
+        RowFate.KEPT: "kept",
+        RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
+        RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
+        "impressions or more",
+        RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
+        f"clicked in {rules.robot_query_rate:.0%} or more",
+    }
+    of_pairs = {
+        PairFate.KEPT: "kept",
+        PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
+        PairFate.ROBOTS: "a document that robots clicked",
+        PairFate.NOT_SIGNIFICANT: f"no significant difference at level {report.level:g}",
+        PairFate.ABOVE: "the one clicked more stands above (Skip-Above)",
+        PairFate.BOTH_WAYS: "preferred both ways at different positions",
+    }
+    return (
+        f"{report.n_rows} rows of {report.n_queries} queries",
+        *(f"  {report.rows[fate]} {words}" for fate, words in of_rows.items()),
+        f"{report.n_possible} pairs of documents",
+        *(f"  {report.pairs[fate]} {words}" for fate, words in of_pairs.items()),
+    )

@@ -1,0 +1,225 @@
+"""Plans of one sample for several questions beside what its samples show; section *joint* of `benchmarks.planning`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from activeeval import METHODS, Campaign, Target, parse_measure
+from activeeval.cases.case import target_weights
+from activeeval.cases.inputs import from_tables
+from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
+from activeeval.design.methods import default_method
+from activeeval.errors import ActiveEvalError
+from activeeval.io.loading import load_qrels, load_run
+from activeeval.planning import Forecast, Lesson, Planner
+from activeeval.simulation import replicate
+from benchmarks.few_topics import lightgbm_test, robust03
+from benchmarks.machine import data_folder, figure
+from benchmarks.pools import SEED, JudgedPool, generated, load
+
+INSIDE = (0.75, 0.9)
+SHARES, PILOT_QUERIES, PILOTS = (0.1, 0.25), 50.0, 5
+ENOUGH = 20.0
+"""Judged queries from which on a cell counts, as in benchmarks/results/coverage.md."""
+MODELS = ("learned", "given", "uniform")
+LLM_PROBS = ((0.75, 0.15, 0.07, 0.03), (0.2, 0.35, 0.3, 0.15))
+"""What a user may take a language model's 0 and 1 for; no label has been looked at."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions of one sample: measures, of the difference and of each ranking, and how they are balanced."""
+
+    measures: tuple[str, ...]
+    questions: tuple[str, ...]
+    weights: str = "equal"
+
+    def __str__(self) -> str:
+        what = f"{' + '.join(self.measures)}, {' + '.join(self.questions)}"
+        return what if self.weights == "equal" else f"{what}, {self.weights}"
+
+    def targets(self, pool: JudgedPool) -> list[Target]:
+        """Return the questions as targets of one pool, in the order in which a sample has them."""
+        whole = pool.target(self.measures[0], "two rankers", 0.0)
+        pairs = {"difference": (whole.ranking, whole.versus), "run": (whole.ranking, None)}
+        pairs["versus"] = (whole.other, None)
+        return [
+            Target(parse_measure(measure).bound_to(pool.max_grade), *pairs[question])
+            for measure, question in product(self.measures, self.questions)
+        ]
+
+
+ASKED = (
+    Asked(("DCG@10",), ("difference", "run", "versus")),
+    Asked(("DCG@10", "nDCG@10"), ("difference",)),
+    Asked(("DCG@10", "ERR@10"), ("difference", "run"), "minimax"),
+)
+
+
+def dl_passages() -> JudgedPool:
+    """Return the 53 judged queries of TREC Deep Learning 2021, first 50 ranks of two runs of thirty; a third trains."""
+    home = data_folder() / "dl-passage-llm"
+    paths = sorted((home / "runs-dl21").glob("*.run.gz"))
+    first = [path for path in paths if path.name.split(".")[0] in ("p_tct0", "paug_bm25")]
+    runs = [load_run(str(path)) for path in (*first, *(path for path in paths if path not in first))]
+    qrels = load_qrels(str(home / "human.dl21.qrels.gz"))
+    whole = from_tables(qrels, runs, evaluated=2, unjudged="irrelevant").cut_at(50)
+    inputs = whole.held_out(1 / 3, np.random.default_rng(SEED))
+    beliefs = believe(inputs, "forest", 3, np.random.default_rng(SEED), n_jobs=-1)
+    assert inputs.versus is not None
+    return JudgedPool("DL passages", inputs, inputs.versus, beliefs, 3)
+
+
+def _llm_beliefs(pool: JudgedPool) -> GradeBeliefs:
+    """Return what a language model's grades of the passages are taken for; all grades alike where it gave none."""
+    llm = load_qrels(str(data_folder() / "dl-passage-llm" / "binary-gpt4.dl21.qrels.gz"))
+    judged = from_tables(llm, [load_run(str(path)) for path in _dl_runs()], evaluated=2, unjudged="irrelevant")
+    ids = pool.inputs.pool
+    grades = {
+        (judged.pool.query_texts[q], doc): int(grade)
+        for q, doc, grade in zip(judged.pool.item_queries, judged.pool.item_ids, judged.grades, strict=True)
+    }
+    asked = zip(ids.item_queries, ids.item_ids, strict=True)
+    return GradeBeliefs(np.array([LLM_PROBS[grades.get((ids.query_texts[q], doc), 0)] for q, doc in asked]))
+
+
+def _dl_runs() -> list[Any]:
+    return sorted((data_folder() / "dl-passage-llm" / "runs-dl21").glob("*.run.gz"))
+
+
+POOLS: dict[str, tuple[Callable[[], JudgedPool], bool]] = {
+    "mq2008": (partial(load, "mq2008"), False),
+    "mq2007-agg": (partial(load, "mq2007-agg"), False),
+    "ohsumed": (partial(load, "ohsumed"), False),
+    "lightgbm": (partial(load, "lightgbm"), True),
+    "lightgbm test": (lightgbm_test, True),
+    "robust03": (robust03, True),
+    "dl-passages": (dl_passages, True),
+    "generated": (partial(generated, n_queries=660), False),
+}
+"""And whether plans were never calibrated on them."""
+
+
+def of_model(pool: JudgedPool, model: str) -> JudgedPool:
+    """Return a pool with another model than the learned one: its word alone, given by somebody, or none."""
+    if model == "learned":
+        return pool
+    if model == "uniform":
+        return replace(pool, beliefs=uniform_beliefs(pool.inputs.pool.n_items, pool.max_grade))
+    return replace(pool, beliefs=_llm_beliefs(pool) if pool.name == "DL passages" else GradeBeliefs(pool.beliefs.probs))
+
+
+def joint(key: str, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield how many samples of joint questions of a pool have half-widths within the planned ranges."""
+    load_pool, is_unseen = POOLS[key]
+    pool = load_pool()
+    for model, asked in product(MODELS, ASKED):
+        try:
+            yield from _rows(of_model(pool, model), model, asked, options, is_unseen=is_unseen)
+        except ActiveEvalError as problem:
+            print(f"{pool.name}, {model}, {asked}: {problem}", flush=True)
+
+
+def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespace, *, is_unseen: bool) -> Iterator[Row]:
+    targets, n_grades = asked.targets(pool), pool.max_grade + 1
+    name = default_method(*(target.measure for target in targets)).name
+    planner = Planner(
+        targets=targets,
+        believed=lambda method: pool.beliefs.for_method(method, n_grades),
+        max_grade=pool.max_grade,
+        weights=target_weights(asked.weights, len(targets)),
+        held_out=pool.beliefs.held_out,
+    )
+    forecasts, design = planner.rehearsed(METHODS[name]), planner.designs(METHODS[name])[0]
+    grades = np.maximum(pool.inputs.grades, 0)
+    budgets = [share * design.cost for share in SHARES if forecasts[0].works(share * design.cost)]
+    if not budgets:
+        return
+    arguments: Any = (design, grades, budgets, options.repetitions, options.seed)
+    halves = [replicate(*arguments, target=target).half_widths() for target in targets]
+    lessons = _lessons(planner, design, forecasts[0], grades)
+    for which, budget in enumerate(budgets):
+        planned = [forecast.at(budget) for forecast in forecasts]
+        if planned[0].queries < ENOUGH:
+            continue
+        common = {"model": model, "is_unseen": is_unseen, "asked": str(asked), "method": name}
+        cell = f"{pool.name}, {model}, {asked}, {name}, {budget / design.cost:.0%}"
+        shown = [of_target[:, which] for of_target in halves]
+        yield _figure(cell, [prospect.half_widths() for prospect in planned], shown, planned, common)
+        taught = [
+            [forecast.taught(lesson).at(budget) for forecast, lesson in zip(forecasts, each, strict=True)]
+            for each in lessons
+        ]
+        if taught:
+            ranges = [prospect.half_widths() for each in taught for prospect in each]
+            common |= {"of": "after a pilot", "pilots": len(taught)}
+            yield _figure(
+                f"{cell}, after a pilot",
+                ranges,
+                shown * len(taught),
+                [prospect for each in taught for prospect in each],
+                common,
+            )
+
+
+def _figure(
+    name: str, ranges: Sequence[tuple[float, float]], halves: Sequence[Any], planned: Sequence[Any], common: Row
+) -> Row:
+    """Return the share of half-widths within ranges, the mean over questions and pilots."""
+    pairs = list(zip(ranges, halves, strict=True))
+    below = float(np.mean([np.mean(of_target < low) for (low, _), of_target in pairs]))
+    above = float(np.mean([np.mean(of_target > high) for (_, high), of_target in pairs]))
+    ratios = [np.median(of_target) / each.half_width() for of_target, each in zip(halves, planned, strict=True)]
+    of_plan, width = float(np.exp(np.mean(np.log(ratios)))), float(np.mean([high / low for low, high in ranges]))
+    note = f"{below:.2f} below, {above:.2f} above; {of_plan:.2f} times the plan; high over low {width:.2f}"
+    details = {"below": below, "above": above, "of_plan": of_plan, "width": width, "note": note}
+    return figure(name, 1 - below - above, "inside", **details, queries=planned[0].queries, **common)
+
+
+def _lessons(planner: Planner, design: Any, forecast: Forecast, grades: Any) -> list[list[Lesson]]:
+    """Return what pilots of one joint sample teach of each question; those that say nothing of one are left out."""
+    n = min(PILOT_QUERIES, design.pool.n_queries / 4)
+    lowest, highest = forecast.least, forecast.cost
+    while highest - lowest > 0.01:
+        middle = (lowest + highest) / 2
+        lowest, highest = (lowest, middle) if forecast.at(middle).queries > n else (middle, highest)
+    lessons = []
+    for seed in range(PILOTS):
+        campaign = Campaign(design, highest, rng=10_000 + seed)
+        while (unit := campaign.ask()) is not None:
+            campaign.tell(unit, [int(grades[item]) for item in unit.items])
+        try:
+            arguments = (campaign.design, campaign.selection, campaign.grades)
+            lessons.append([planner.lesson(*arguments, which) for which in range(len(planner.targets))])
+        except ActiveEvalError:
+            continue
+    return lessons
+
+
+def overall(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the mean over cells of each model, without a pilot and after one, and of collections never seen before."""
+    kinds: list[tuple[str, Callable[[Row], bool]]] = [("all", lambda row: True)]
+    kinds += [(model, lambda row, model=model: row["model"] == model) for model in MODELS]
+    kinds += [("unseen collections", lambda row: row["is_unseen"])]
+    kinds += [
+        (f"unseen, {model}", lambda row, model=model: row["is_unseen"] and row["model"] == model) for model in MODELS
+    ]
+    kinds += [(str(asked), lambda row, asked=asked: row["asked"] == str(asked)) for asked in ASKED]
+    for (kind, belongs), is_taught in product(kinds, (False, True)):
+        chosen = [row for row in rows if belongs(row) and ("of" in row) == is_taught]
+        if chosen:
+            low, middle, high = np.quantile([row["of_plan"] for row in chosen], (0.1, 0.5, 0.9))
+            above = np.mean([row["above"] for row in chosen])
+            note = f"{len(chosen)} cells; {above:.2f} above; half-widths {middle:.2f} times the plan, "
+            note += f"{low:.2f} to {high:.2f} in four of five"
+            what = f"joint, {kind}{', after a pilot' if is_taught else ''}"
+            bounds = dict(zip(("at_least", "at_most"), INSIDE, strict=True))
+            yield figure(what, np.mean([row["value"] for row in chosen]), "inside", **bounds, note=note)

@@ -1,0 +1,183 @@
+"""Sheets for people: one each, workbooks to choose grades in, every wrong cell named at once."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import groupby
+
+import pytest
+from cli_cases import RUN, both, files, grade_of, judge_file
+from cli_files import csv_rows, write_csv, write_lines
+from openpyxl import load_workbook
+
+from activeeval.io.tables.draws import read_draws
+
+DRAW = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60%", "--seed", 3)
+PEOPLE = ("ann", "bob", "cy")
+JUDGES = tuple(word for name in PEOPLE for word in ("--judge", name))
+SHEETS = [f"d-{name}.csv" for name in PEOPLE]
+
+
+@pytest.fixture
+def shared(call):
+    """Draw a sample for three people, twenty items on everybody's sheet, and judge the sheets alike."""
+    done = call("sample", *DRAW, *JUDGES, "--overlap", 20, *files("d.csv"))
+    assert done.code == 0, done.err
+    assert "20 items stand on the sheets of all 3 judges" in done.err
+    for sheet in SHEETS:
+        judge_file(sheet)
+    return done
+
+
+def pairs(sheet):
+    return [(row["query_id"], row["doc_id"]) for row in csv_rows(sheet)]
+
+
+def test_of_three_people_with_a_sheet_each_no_judgment_is_lost(call, shared):
+    n_of = Counter(pair for sheet in SHEETS for pair in pairs(sheet))
+    assert sorted(n_of.values()) == [1] * (len(n_of) - 20) + [3] * 20
+    sizes = [len(pairs(sheet)) for sheet in SHEETS]
+    assert max(sizes) - min(sizes) <= 2
+    for sheet, name in zip(SHEETS, PEOPLE, strict=True):
+        rows = csv_rows(sheet)
+        assert {row["judge"] for row in rows} == {name}
+        by_query = [key for key, _ in groupby(rows, key=lambda row: (row["block"], row["query_id"]))]
+        assert len(by_query) == len(set(by_query))
+    together = call("estimate", "d.csv.sample.npz", *SHEETS, "-o", "jsonl", "-p", -1)
+    assert "20 items were judged by several judges, 20 of them alike" in together.err
+    assert call("sample", *DRAW, *files("e.csv")).code == 0
+    assert sorted(pairs("e.csv")) == sorted(n_of)
+    judge_file("e.csv")
+    alone = call("estimate", *both("e.csv"), "-o", "jsonl", "-p", -1)
+    assert together.rows == alone.rows
+
+
+def test_all_items_that_judges_grade_differently_are_named(call, shared):
+    rows = csv_rows("d-bob.csv")
+    common = set(pairs("d-ann.csv")) & set(pairs("d-bob.csv"))
+    for row in rows:
+        if (row["query_id"], row["doc_id"]) in common:
+            row["grade"] = (int(row["grade"]) + 1) % 4
+    write_csv("d-bob.csv", rows)
+    done = call("estimate", "d.csv.sample.npz", *SHEETS)
+    assert (done.code, done.out) == (1, "")
+    lines = [line for line in done.err.splitlines() if "has two grades" in line]
+    assert len(lines) == 20
+    assert all("of 'ann'" in line and "of 'bob'" in line for line in lines)
+    assert done.err.splitlines()[-1].startswith("activeeval: a policy, as majority, says what counts")
+    done = call("estimate", "d.csv.sample.npz", *SHEETS, "--policy", "majority")
+    assert (done.code, "20 items were judged by several judges, 0 of them alike" in done.err) == (0, True)
+
+
+def test_without_one_of_the_sheets_the_sample_is_not_read(call, shared):
+    done = call("estimate", "d.csv.sample.npz", *SHEETS[:2])
+    assert done.code == 1
+    assert "is in the sample, but not in the sheet" in done.err
+
+
+def test_sheets_of_several_people_are_written_all_or_none(call, folder):
+    (folder / "d-bob.csv").write_text("work")
+    done = call("sample", *DRAW, *JUDGES, "--out", "d.sample", "--sheet", "d.csv")
+    assert (done.code, "d-bob.csv: is there already" in done.err) == (1, True)
+    assert not (folder / "d-ann.csv").exists()
+    assert not (folder / "d.sample").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--overlap", 5), "--overlap is of several judges"),
+        (("--judge", "ann", "--judge", " ann "), "--judge must be a name, each once"),
+        (("--judge", "a/b", "--judge", "a?b"), "two judges have the sheet"),
+        (("--grade", "2=relevant"), "stand in .xlsx alone"),
+    ],
+)
+def test_what_cannot_be_shared_out_is_said_before_anything_is_drawn(call, folder, options, says):
+    done = call("sample", *DRAW, *options, "--out", "d.sample", "--sheet", "d.csv")
+    assert (done.code, says in done.err) == (1, True), done.err
+    assert not (folder / "d.sample").exists()
+
+
+def test_a_workbook_offers_the_grades_and_says_how_to_judge(call, folder):
+    write_lines(folder / "how.md", ["# How", "", "=Read both."])
+    names = ("--grade", "0=off topic", "--grade", "3=perfect", "--guidelines", "how.md")
+    assert call("sample", *DRAW, *names, *files("d.xlsx")).code == 0
+    first = (folder / "d.xlsx").read_bytes()
+    book = load_workbook("d.xlsx")
+    sheet, page = book.worksheets
+    choices = sheet.data_validations.dataValidation[0]
+    assert (choices.type, choices.formula1) == ("list", "guidelines!$A$2:$A$6")
+    assert str(choices.sqref) == f"F2:F{sheet.max_row}"
+    assert [page.cell(row, 1).value for row in range(2, 7)] == ["0: off topic", 1, 2, "3: perfect", "cannot"]
+    assert [cell.value for cell in page["A"]][-3:] == ["# How", None, "=Read both."]
+    again = call("sheet", "d.xlsx.sample.npz", *names, "--out", "d.xlsx", "--force")
+    assert (again.code, (folder / "d.xlsx").read_bytes() == first) == (0, True), again.err
+    for row in range(2, sheet.max_row + 1):
+        grade = grade_of(sheet.cell(row, 3).value, sheet.cell(row, 4).value)
+        sheet.cell(row, 6).value = {0: "0: off topic", 3: "3: perfect"}.get(grade, grade)
+    book.save("d.xlsx")
+    assert call("sample", *DRAW, *files("e.csv")).code == 0
+    judge_file("e.csv")
+    rows = [call("estimate", *both(name), "-o", "jsonl").rows for name in ("d.xlsx", "e.csv")]
+    assert rows[0] == rows[1]
+    assert call("score", "d.xlsx", "a.run", "P@5").out == call("score", "e.csv", "a.run", "P@5").out
+
+
+def test_a_workbook_by_default_says_what_the_columns_are(call):
+    assert call("sample", *DRAW, *files("d.xlsx")).code == 0
+    page = load_workbook("d.xlsx").worksheets[1]
+    words = "\n".join(str(cell.value) for cell in page["A"])
+    assert "`cannot`" in words
+    assert "CSV UTF-8" in words
+
+
+def test_without_openpyxl_the_extra_is_named(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    done = call("sample", *DRAW, *files("d.xlsx"))
+    assert done.code == 1
+    assert done.err.splitlines()[-1].startswith('activeeval: d.xlsx: .xlsx is written with pip install "activeeval-ir[')
+
+
+def test_every_wrong_cell_is_named_with_what_is_allowed(call):
+    assert call("sample", *DRAW, *files("d.csv")).code == 0
+    rows = judge_file("d.csv")
+    for row in rows[:25]:
+        row["grade"] = "good"
+    rows[30]["grade"], rows[31]["grade"] = "7", "Cannot"
+    write_csv("d.csv", rows)
+    done = call("estimate", *both("d.csv"))
+    lines = done.err.splitlines()
+    assert lines[0] == "activeeval: d.csv:2: column grade: holds 'good', expected 0, 1, 2, 3, empty or cannot"
+    assert [line.split(":")[2] for line in lines[:20]] == [str(number) for number in range(2, 22)]
+    assert lines[20:] == ["activeeval: and 6 more"]
+    scored = call("score", "d.csv", "a.run", "P@5").err.splitlines()
+    assert scored[20:] == ["activeeval: and 5 more"]
+
+
+def test_a_sheet_that_windows_saved_is_said_to_be_one(call, folder):
+    assert call("sample", *DRAW, *files("d.csv")).code == 0
+    rows = judge_file("d.csv")
+    rows[0]["note"] = "café"
+    write_csv("d.csv", rows, encoding="cp1252")
+    done = call("estimate", *both("d.csv"))
+    assert (done.code, len(done.err.splitlines())) == (1, 1)
+    assert "café' reads as Windows-1252; save the sheet as CSV UTF-8" in done.err
+
+
+def test_a_workbook_holds_every_id_as_it_is(tmp_path):
+    from activeeval.io.tables.draws import EMPTY, Draws, write_draws
+    from activeeval.pool.texts import Texts
+
+    ids = ["=1+1", "0012", "_x0041_", " padded ", "a\nb", "1e5", "'quoted", "café", "🜁"]
+    draws = Draws(
+        sample="abc",
+        block=[1] * len(ids),
+        query_id=Texts.from_list(ids),
+        doc_id=Texts.from_list(ids[::-1]),
+        grade=[EMPTY] * len(ids),
+    )
+    write_draws(draws, tmp_path / "a.xlsx")
+    back = read_draws(tmp_path / "a.xlsx")
+    assert back.query_id.tolist() == ids
+    assert back.doc_id.tolist() == ids[::-1]

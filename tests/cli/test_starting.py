@@ -1,0 +1,156 @@
+"""``activeeval init``: whatever is answered, the commands that it prints are those to run."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+
+import numpy as np
+import pytest
+from cli_cases import grade_of
+from cli_files import csv_rows, tables, write_csv, write_lines
+
+from activeeval.cli.help import WIDTH
+from activeeval.cli.starting import folded, free_name
+
+QUESTIONS = 5
+VERDICTS = {"better": 0, "equivalent": 0, "worse": 10, "undecided": 11}
+
+
+@pytest.fixture
+def answered(call, monkeypatch, folder):
+    """Return a function from answers, as lines of a pipe, to what is printed for them."""
+    write_lines(folder / "new one's.run", tables(np.random.default_rng(1))[1])
+    judged = [f"q{query} 0 d{document} {grade_of(query, document)}" for query in range(1, 9) for document in range(9)]
+    (folder / "old.qrels").write_text("\n".join(judged))
+
+    def answer(*lines):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return call("init")
+
+    return answer
+
+
+def commands_in(text):
+    """Yield the words of each command of a text, as a shell reads them."""
+    for line in text.replace("\\\n", " ").splitlines():
+        if words := shlex.split(line, comments=True):
+            assert words[0] == "activeeval"
+            yield words[1:]
+
+
+def judge_all(folder):
+    """Fill in every sheet in a folder."""
+    for path in folder.glob("judging*.csv"):
+        write_csv(path, [row | {"grade": grade_of(row["query_id"], row["doc_id"])} for row in csv_rows(path)])
+
+
+ANSWERS = {
+    "one run, alone": (["a.run", "", "", "DCG@5 3", "20"], ["plan", "sample", "estimate"]),
+    "two runs, judgments": (
+        ['"new one\'s.run" b.run', "old.qrels", "me", "DCG@5", "20%"],
+        ["plan", "sample", "estimate", "compare"],
+    ),
+    "three runs by a script": (
+        ["a.run b.run 'new one'\"'\"'s.run'", "none", "script", "P@5 3", "30"],
+        ["plan", "sample", "estimate"],
+    ),
+    "two people": (
+        ["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"],
+        ["plan", "sample", "estimate", "compare"],
+    ),
+    "two people and a half-width": (
+        ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
+        ["plan", "create", "next", "import", "next", "import", "status", "report", "compare"],
+    ),
+    "a half-width": (
+        ["a.run b.run", "", "", "DCG@5 3", "±2.5"],
+        ["plan", "create", "next", "import", "status", "report", "compare"],
+    ),
+    "judged already": (["a.run b.run", "q.qrels", "nobody", "nDCG@5"], ["score", "compare"]),
+    "judged already, one run": (["a.run", "q.qrels", "nobody", "nDCG@5"], ["score"]),
+    "only the first answer": (["a.run"], ["plan", "sample", "estimate"]),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_commands_work_as_they_are_printed(answered, call, folder, name):
+    lines, names = ANSWERS[name]
+    before = {path.name for path in folder.iterdir()}
+    printed = answered(*lines)
+    assert (printed.code, printed.err) == (0, "")
+    assert max(map(len, printed.out.splitlines())) <= WIDTH
+    assert {path.name for path in folder.iterdir()} == before
+    commands = list(commands_in(printed.out))
+    assert [words[words[0] == "campaign"] for words in commands] == names
+    for words in commands:
+        done = call(*words)
+        expected = 0 if words[0] != "compare" else VERDICTS[json.loads(call(*words, "-o", "jsonl").out)["verdict"]]
+        assert done.code == expected, (words, done.err)
+        judge_all(folder)
+
+
+WRONG = {
+    "answer 1: gone.run: no such file": ["gone.run"],
+    "answer 1: a.rum: no such file; did you mean a.run?": ["a.rum"],
+    "answer 1: expected one or several files, each once, got 'a.run a.run'": ["a.run a.run"],
+    "answer 1: 'a.run: No closing quotation": ["'a.run"],
+    "answer 1 is missing: Your run files, the new one first": [],
+    "answer 2: gone.qrels: no such file": ["a.run", "gone.qrels"],
+    "answer 2: expected one file, or none, got 'a b'": ["a.run", "a b"],
+    "answer 3: without judgments somebody has to judge": ["a.run", "", "nobody"],
+    "answer 3: script stands alone, got 'ann script'": ["a.run", "", "ann script"],
+    "answer 4: the largest grade must be 1 to 1000, got 0": ["a.run", "", "", "DCG@5 0"],
+    "answer 4: unknown measure 'foo'; known: ": ["a.run", "", "", "foo"],
+    "answer 4: kNDCG(k=5)@10: ": ["a.run", "", "", "kNDCG(k=5)@10"],
+    "answer 5: a budget is a number of judgments, as 200, or a share, as 10%, got 'many'": ["a.run", *[""] * 3, "many"],
+    "answer 5: a half-width is a positive number, as ±0.05, got 'x'": ["a.run", *[""] * 3, "±x"],
+}
+
+
+@pytest.mark.parametrize("problem", WRONG)
+def test_a_wrong_answer_of_a_pipe_is_one_line(answered, problem):
+    answer = answered(*WRONG[problem])
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.startswith(f"activeeval: {problem}")
+    assert answer.err.count("\n") == 1
+
+
+class Typed(io.StringIO):
+    """What somebody types."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_asks_again(call, folder, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Typed("gone.run\na.run\n\n\nfoo\nDCG@5\n10 %\n"))
+    answer = call("init")
+    assert answer.code == 0, answer.err
+    assert "Error: gone.run: no such file" in answer.err
+    assert "Error: unknown measure 'foo'" in answer.err
+    assert "[DCG@10 3]" in answer.err
+    assert all(f"{k}. " in answer.err for k in range(1, QUESTIONS + 1))
+    assert "activeeval sample --run a.run --max-grade 3 --measure DCG@5 --budget 10%" in answer.out
+
+
+def test_what_is_written_takes_no_name_that_is_taken(folder, monkeypatch):
+    assert free_name() == "judging"
+    (folder / "judging-ann.csv").touch()
+    assert free_name() == "judging2"
+    (folder / "judging2.activeeval").touch()
+    assert free_name() == "judging3"
+
+
+def test_a_file_that_looks_like_an_option_is_none(answered, folder):
+    (folder / "-x.run").write_bytes((folder / "a.run").read_bytes())
+    assert "--run ./-x.run" in answered("-x.run").out
+
+
+@pytest.mark.parametrize("width", [20, 40, 100])
+def test_folded_lines_are_one_command(width):
+    words = ["activeeval", "plan", "--run", "a b.run", "--measure", "nDCG(dcg='exp-log2')@10", "--force", "x"]
+    lines = list(folded(words, width))
+    assert shlex.split("\n".join(lines).replace("\\\n", " ")) == words
+    assert max(map(len, lines)) <= max(width, len("    --measure 'nDCG(dcg='\"'\"'exp-log2'\"'\"')@10' \\"))

@@ -1,0 +1,112 @@
+"""Judging by grades and by comparisons: which one measures take, what a campaign keeps of it, what labels come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from activeeval.errors import ChoiceError, InputError
+from activeeval.io.comparisons import Truth
+from activeeval.judgments.judging import WHOLE, ByComparisons, ByGrades, Shown, judging_in, judging_of
+from activeeval.judgments.log import Event
+from activeeval.judgments.policies import CANNOT
+from activeeval.measures import parse_measure
+from activeeval.results import Note
+from activeeval.store import CampaignRow
+
+BOTH = [ByGrades(), ByComparisons(5)]
+ITEMS = [Shown(doc, 0.5, {"title": doc.upper()}) for doc in ("a", "b", "c")]
+
+
+def judged(seq, judge, grade=None, *, kind="judged", body=None):
+    return Event(seq=seq, kind=kind, at=seq, judge=judge, query_id="q", doc_id="d", grade=grade, body=body or {})
+
+
+def of(*texts):
+    return judging_of(parse_measure(text) for text in texts)
+
+
+def test_measures_say_how_they_are_judged():
+    assert of("DCG@10", "AP") == of() == ByGrades()
+    assert of("kNDCG(k=5)@10", "kERR(k=5)") == ByComparisons(5)
+    for mixed in (("DCG", "kERR(k=5)"), ("kNDCG(k=5)", "kERR(k=4)")):
+        with pytest.raises(InputError, match="one judging is of grades, or of the top k with one k for all measures"):
+            of(*mixed)
+
+
+@pytest.mark.parametrize("judging", BOTH)
+def test_what_a_campaign_keeps_of_it_is_read_back(judging):
+    assert judging_in(judging.config) == CampaignRow(name="c", config=judging.config).judging == judging
+
+
+def test_a_campaign_that_keeps_nothing_of_it_is_graded():
+    assert judging_in({}) == ByGrades()
+
+
+def test_grades_are_of_one_document():
+    judgments = {"ann": judged(1, "ann", 2), "bob": judged(2, "bob", kind="cannot")}
+    assert ByGrades().grades("a", ["a", "b"], judgments) == {"a": {"ann": 2, "bob": CANNOT}}
+    # a sheet with truths in the place of grades holds κ-grades; a document may be called as a whole query is
+    assert ByComparisons(5).grades("a", ["a", "b"], judgments) == {"a": {"ann": 2, "bob": CANNOT}}
+    assert ByGrades().grades(WHOLE, [WHOLE, "b"], judgments) == {WHOLE: {"ann": 2, "bob": CANNOT}}
+
+
+def test_an_order_gives_grades_to_all_documents():
+    order = Truth.of([["b"], ["a", "d"]], below=["c"]).parts
+    judgments = {"ann": judged(1, "ann", body=order), "bob": judged(2, "bob", kind="cannot")}
+    assert ByComparisons(3).grades(WHOLE, ["a", "b", "c", "d"], judgments) == {
+        "a": {"ann": 2, "bob": CANNOT},
+        "b": {"ann": 3, "bob": CANNOT},
+        "c": {"ann": 0, "bob": CANNOT},
+        "d": {"ann": 2, "bob": CANNOT},
+    }
+
+
+def test_items_are_shown_one_by_one_or_all_as_one():
+    assert ByGrades().shown("q", ITEMS) == ITEMS
+    ((doc, probability, text),) = ByComparisons(2).shown("q", ITEMS)
+    assert (doc, probability) == (WHOLE, 0.5)
+    assert sorted(text["documents"], key=lambda d: d["doc_id"]) == [
+        {"doc_id": item.doc_id, **item.text} for item in ITEMS
+    ]
+    assert ByComparisons(2).shown("q", ITEMS[::-1])[0].text == text  # ids decide which comes first
+
+
+def test_notes_say_what_judges_do():
+    assert ByGrades().notes(("ERR",), 3, 0) == [Note("judges grade", {"measures": ("ERR",), "max_grade": 3})]
+    assert [note.code for note in ByGrades().notes(("nDCG",), None, 7)] == ["ideal of the pool"]
+    assert ByComparisons(5).notes(("kERR",), 5, 7) == [Note("judges compare", {"measures": ("kERR",), "k": 5})]
+
+
+def test_grades_refuse_ranks_and_nothing_else():
+    judging = ByGrades()
+    judging.check_choices(["judged", "cost"])
+    judging.check_rules(3)
+    judging.check_grade("x.csv:2")
+    judging.check_sheets("week1")
+    judging.check_known("week1")
+    assert judging.about_labels == []
+    with pytest.raises(InputError, match=r"^x\.csv: holds ranks$"):
+        judging.of_ranks("x.csv: holds ranks")
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (lambda j: j.check_choices(["cost"]), "`cost` is of grades"),
+        (lambda j: j.check_rules(2), "of ranks one judge's count"),
+        (lambda j: j.check_grade("x.csv:2"), "x.csv:2: a grade, where the 5 best are asked for"),
+        (lambda j: j.check_sheets("week1"), "campaign week1: documents are compared, two at a time"),
+        (lambda j: j.check_known("week1"), "campaign week1: holds ranks, which are no known grades"),
+    ],
+)
+def test_comparisons_refuse_what_is_of_grades(asked, problem):
+    with pytest.raises((InputError, ChoiceError), match=problem):
+        asked(ByComparisons(5))
+
+
+def test_comparisons_take_ranks():
+    judging = ByComparisons(5)
+    judging.check_choices([])
+    judging.check_rules(1)
+    assert judging.of_ranks("not asked") is judging
+    assert judging.about_labels == ["grades stand for ranks, the first of 5 for the largest: they are no relevance"]

@@ -1,0 +1,71 @@
+"""Cautions of several estimates in few lines: the gravest first, merged where they say the same, notes left out."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from activeeval.cli.output import explain_option, say_cautions
+from activeeval.report.cautions import caution_lines
+from activeeval.report.words import line_of
+from activeeval.results import LEVELS, Caution, Estimate
+
+UNBOUNDED = Caution("do not use", "unbounded")
+CAREFUL = Caution("careful", "less spread", {"std_error": 0.1, "planned": 0.4})
+EARLY = Caution("note", "early", {"share": 0.5})
+
+
+def test_the_gravest_comes_first_and_notes_are_left_out():
+    lines = caution_lines([("DCG@10", [EARLY, CAREFUL, UNBOUNDED])])
+    assert lines == [line_of(UNBOUNDED), line_of(CAREFUL)]
+    assert caution_lines([("DCG@10", [EARLY])]) == []
+
+
+@pytest.mark.parametrize("least", LEVELS)
+def test_the_least_level_is_the_callers(least):
+    lines = caution_lines([("DCG@10", [EARLY, CAREFUL, UNBOUNDED])], least=least)
+    assert [line.partition(":")[0] for line in lines] == list(LEVELS[: LEVELS.index(least) - 1 : -1] or LEVELS[::-1])[
+        : len(LEVELS) - LEVELS.index(least)
+    ]
+
+
+def test_what_is_true_of_all_is_said_once_without_names():
+    assert caution_lines([("DCG@10", [CAREFUL]), ("P@5", [CAREFUL])]) == [line_of(CAREFUL)]
+
+
+def test_what_is_true_of_some_names_them():
+    other = Caution("careful", "less spread", {"std_error": 0.2, "planned": 0.9})
+    (line,) = caution_lines([("DCG@10", [CAREFUL]), ("P@5", [other]), ("AP", [])])
+    text = line_of(CAREFUL).removeprefix("careful: ")
+    assert line == f"careful: DCG@10; P@5: {text}"  # the numbers are the first one's
+    many = [*((f"P@{k}", [CAREFUL]) for k in range(1, 6)), ("AP", [])]
+    assert caution_lines(many) == [f"careful: P@1; P@2; P@3 and 2 more: {text}"]
+
+
+def test_a_number_alone_makes_no_other_caution():
+    alike = [Caution("careful", "less spread", {"std_error": k / 7, "planned": k}) for k in range(1, 5)]
+    assert len(caution_lines([(f"P@{k}", [caution]) for k, caution in enumerate(alike)])) == 1
+
+
+def estimate(*cautions):
+    numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0, "method": "items"}
+    return Estimate(value=1.0, std_error=0.1, degrees_of_freedom=8.0, **numbers, concerns=cautions)
+
+
+@pytest.mark.parametrize(("asked", "n_lines"), [((), 4), (("--explain",), 6)])
+def test_three_lines_are_told_and_that_there_are_more(capsys, asked, n_lines):
+    careful = [Caution("careful", code, {}) for code in ("a", "b", "c", "d")]
+
+    @click.command()
+    @explain_option
+    def command():
+        say_cautions([("DCG@10", estimate(*careful, UNBOUNDED, EARLY))])
+
+    command.main(asked, standalone_mode=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == n_lines
+    assert lines[0].startswith("activeeval: do not use: ")
+    if not asked:
+        assert lines[-1] == "activeeval: 2 cautions more: --explain tells them"
+    else:
+        assert lines[-1].startswith("activeeval: note: an early reading")

@@ -1,0 +1,219 @@
+"""What was found, in words: a sentence for each verdict, digits that the interval is worth, a table of few columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from activeeval.report.findings import (
+    WIDTH,
+    Finding,
+    about,
+    contest_sentence,
+    figures,
+    fitting,
+    headline,
+    sentence,
+    short_name,
+    some_names,
+    table_of,
+)
+from activeeval.report.rendering import render
+from activeeval.results import Needed
+
+PAIR = Finding(
+    system="new.run", versus="old.run", measure="DCG@10", value=0.14, low=0.05, high=0.23, n_queries=25, n_items=200
+)
+LONG = ("bm25-k1=0.9-b=0.4-rm3-fb=10-docs-stemmed-v7.run", "splade-cocondenser-ensembledistil-max-length-256.run")
+
+
+def between(low, high, **more):
+    return replace(PAIR, low=low, high=high, value=(low + high) / 2, **more)
+
+
+@pytest.mark.parametrize(
+    ("finding", "verdict", "text"),
+    [
+        (PAIR, "better", "new.run is better than old.run: DCG@10 +0.14 (0.05 to 0.23), 25 queries, 200 judgments."),
+        (
+            between(-0.23, -0.05),
+            "worse",
+            "new.run is worse than old.run: DCG@10 −0.14 (−0.23 to −0.05), 25 queries, 200 judgments.",
+        ),
+        (
+            between(-0.1, 0.3),
+            "open",
+            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments.",
+        ),
+        (
+            between(-0.1, 0.3, needed=Needed(budget=58.3)),
+            "open",
+            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
+            "about 59 more judgments should decide.",
+        ),
+        (
+            between(-0.1, 0.3, needed=Needed(budget=1042, can_grow=False)),
+            "open",
+            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
+            "a new sample with about 1,100 more judgments should decide.",
+        ),
+        (
+            between(-0.1, 0.3, needed=Needed(budget=0)),
+            "open",
+            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
+            "judging what waits should decide.",
+        ),
+        (
+            between(-0.1, 0.3, needed=Needed(queries=205), n_items=None),
+            "open",
+            "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries; "
+            "about 210 queries like these, all judged, should decide.",
+        ),
+        (
+            between(-0.01, 0.03, margin=0.05),
+            "equivalent",
+            "new.run and old.run differ by no more than 0.05: DCG@10 +0.010 (−0.010 to 0.030), 25 queries, "
+            "200 judgments.",
+        ),
+        (
+            between(0, 0),
+            "equal",
+            "new.run and old.run are exactly equal: DCG@10 0.00 (exactly known), 25 queries, 200 judgments.",
+        ),
+        (
+            replace(PAIR, low=-math.inf, high=math.inf),
+            "unbounded",
+            "Nothing can be said yet of new.run and old.run: DCG@10 +0.14 (not bounded), 25 queries, 200 judgments.",
+        ),
+        (
+            replace(PAIR, is_supported=False),
+            "unbounded",
+            "Nothing can be said yet of new.run and old.run: DCG@10 +0.14 (0.05 to 0.23), 25 queries, 200 judgments.",
+        ),
+        (
+            replace(PAIR, versus="", n_queries=1, n_items=1200),
+            "value",
+            "new.run: DCG@10 0.14 (0.05 to 0.23), 1 query, 1,200 judgments.",
+        ),
+        (
+            replace(PAIR, segment="head"),
+            "better",
+            "new.run is better than old.run: DCG@10 of head +0.14 (0.05 to 0.23), 25 queries, 200 judgments.",
+        ),
+    ],
+)
+def test_every_verdict_has_its_sentence(finding, verdict, text):
+    assert (finding.verdict, sentence(finding)) == (verdict, text)
+
+
+def test_a_margin_and_a_zero_at_the_end_decide_as_the_gate_does():
+    assert between(0.0, 0.3).verdict == between(-0.3, 0.0).verdict == "open"
+    assert between(0.01, 0.3, margin=0.3).verdict == "equivalent"
+    assert between(0.01, 0.31, margin=0.3).verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("half", "shown"),
+    [
+        (0.00123, "7.3527 (7.3515 to 7.3539)"),
+        (0.0299, "7.353 (7.323 to 7.383)"),
+        (0.031, "7.35 (7.32 to 7.38)"),
+        (0.14, "7.35 (7.21 to 7.49)"),
+        (0.5, "7.4 (6.9 to 7.9)"),
+        (1.2545, "7.4 (6.1 to 8.6)"),
+        (4, "7 (3 to 11)"),
+        (40, "7 (−33 to 47)"),
+    ],
+)
+def test_as_many_digits_as_the_interval_is_worth(half, shown):
+    value = 7.3527
+    finding = replace(PAIR, versus="", value=value, low=value - half, high=value + half)
+    assert figures(finding) == shown
+
+
+def test_places_that_are_asked_for_are_shown():
+    assert figures(PAIR, 4) == "+0.1400 (0.0500 to 0.2300)"
+    assert figures(PAIR, -1) == "0.14 (0.05 to 0.23)"
+    assert figures(replace(PAIR, value=-1e-9, low=-0.5, high=0.5)) == "0.0 (−0.5 to 0.5)"
+
+
+@pytest.mark.parametrize("finding", [between(0.3, 0.3), replace(PAIR, versus="", value=2.75, low=2.75, high=2.75)])
+def test_what_is_exactly_known_has_no_interval(finding):
+    assert figures(finding).endswith("(exactly known)")
+    assert table_of([finding])[0]["interval"] == "exactly known"
+
+
+def test_a_column_that_says_the_same_of_all_is_left_out():
+    other = replace(PAIR, measure="P@5", n_items=180, p_value=0.04)
+    assert list(table_of([PAIR])[0]) == ["measure", "of", "value", "interval", "queries", "judgments"]
+    assert list(table_of([PAIR, other])[0]) == ["measure", "of", "value", "interval", "p", "judgments"]
+    assert list(table_of([PAIR, replace(PAIR, measure="P@5")])[0]) == ["measure", "of", "value", "interval"]
+    assert table_of([replace(other, half_width_at_end=0.0512)])[0]["at the end"] == "± 0.051"
+
+
+def test_long_names_lose_their_middle():
+    for longest in (28, 21, 15, 11, 8):
+        cut = short_name(LONG[0], longest)
+        assert len(cut) == longest
+        start, end = cut.split("…")
+        assert LONG[0].startswith(start)
+        assert LONG[0].endswith(end)
+    assert short_name("a.run") == "a.run"
+    assert some_names(LONG * 2) == f"{short_name(LONG[0])}, {short_name(LONG[1])}, {short_name(LONG[0])} and 1 more"
+
+
+@pytest.mark.parametrize(("width", "at_the_end"), [(WIDTH, 0.0512), (88, None)], ids=["estimate", "compare"])
+@pytest.mark.parametrize("segment", [None, "queries of more than six words, in English"])
+@pytest.mark.parametrize("measure", ["nDCG@10", "DCG(gains={0:0,1:1,2:3,3:7,4:15})@100"])
+@pytest.mark.parametrize("n_rows", [1, 3])
+def test_a_table_of_the_longest_names_stays_within_a_hundred_columns(segment, measure, n_rows, width, at_the_end):
+    finding = replace(
+        PAIR, system=LONG[0], versus=LONG[1], measure=measure, p_value=0.039, half_width_at_end=at_the_end
+    )
+    numbers = [{"n_queries": 1500 + k, "n_items": 12000 + k, "p_value": k / 10} for k in range(n_rows)]
+    rows = [replace(finding, segment=segment and f"{segment} {k}", **more) for k, more in enumerate(numbers)]
+    text = render(table_of(rows, width=width), "text", 4)
+    assert max(map(len, text.splitlines())) <= width, text
+
+
+def test_names_are_cut_no_more_than_it_takes():
+    asked = []
+
+    def rows_of(longest):
+        asked.append(longest)
+        return [{"name": "x" * longest, "n": "7"}]
+
+    assert len(fitting(rows_of, 25)[0]["name"]) == 21
+    assert asked == [28, 21]
+    assert len(fitting(rows_of, 3)[0]["name"]) == 8  # and no further
+
+
+def test_three_sentences_at_most_begin_an_output():
+    of_system = replace(PAIR, versus="")
+    assert headline([of_system, PAIR]) == [sentence(PAIR)]
+    assert headline([of_system]) == [sentence(of_system)]
+    assert len(headline([replace(PAIR, measure=f"P@{k}") for k in range(1, 6)])) == 3
+
+
+def test_segments_are_counted():
+    parts = [replace(PAIR, segment="a"), between(-0.1, 0.3, segment="b"), between(-0.3, 0.1, segment="c")]
+    assert headline(parts) == [
+        "new.run and old.run by DCG@10, 3 segments: 1 better, 2 open; all intervals hold at once."
+    ]
+    alone = [replace(part, versus="") for part in parts]
+    assert headline(alone) == [
+        "new.run, 3 segments: DCG@10 lies between −0.10 (−0.30 to 0.10) for c and 0.14 (0.05 to 0.23) for a."
+    ]
+
+
+def test_of_several_systems_the_best_is_named():
+    assert contest_sentence("P@5", ["a", "b"], 3, 1, 3) == (
+        "Which of 3 is the best by P@5 is open between a, b; 1 of 3 pairs are told apart, all with one confidence."
+    )
+
+
+def test_about_is_never_less():
+    for amount in (0.1, 1, 9.5, 10, 99, 100.5, 1042, 123456):
+        assert amount <= about(amount) <= max(1.1 * amount + 1, 2)
