@@ -64,7 +64,8 @@ _HOMES = {
     "activeeval.verbs.evaluating": ("compare", "evaluate"),
     "activeeval.verbs.planning": ("Plan", "plan"),
     "activeeval.verbs.results": ("Result", "Results"),
-    "activeeval.verbs.sampling": ("Sample", "load_sample", "sample"),
+    "activeeval.verbs.samples": ("Sample",),
+    "activeeval.verbs.sampling": ("load_sample", "sample"),
     "activeeval.verbs.scoring": ("Score", "Scores", "score"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
@@ -131,7 +132,8 @@ if TYPE_CHECKING:
     from activeeval.verbs.evaluating import compare, evaluate
     from activeeval.verbs.planning import Plan, plan
     from activeeval.verbs.results import Result, Results
-    from activeeval.verbs.sampling import Sample, load_sample, sample
+    from activeeval.verbs.samples import Sample
+    from activeeval.verbs.sampling import load_sample, sample
     from activeeval.verbs.scoring import Score, Scores, score
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -44,8 +44,8 @@ def call(folder, capsys):
     """Return a function from arguments to the JSON rows of the command line."""
 
     def run(*arguments):
-        code, out = cli.run(list(arguments)), capsys.readouterr().out
-        assert code in (0, 10, 11), out
+        assert cli.run(list(arguments)) == 0
+        out = capsys.readouterr().out
         return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
     return run
@@ -186,7 +186,7 @@ def test_measures_are_text_objects_of_any_library_and_lists():
     results = both.estimate(graded(both.sheet("polars")))
     assert [result.measure for result in results] == ["DCG@5", "P@3"]
     assert isinstance(results, list)
-    assert len(results.to_frame()) == 2
+    assert repr(results) == str(results)
     assert results.to_frame("polars")["measure"].to_list() == ["DCG@5", "P@3"]
     alone = both.estimate(graded(both.sheet("polars")), measure=ae.DCG() @ 5)
     assert alone.value == results[0].value

@@ -56,6 +56,9 @@ class Shown:
     def __str__(self) -> str:
         return shown_text(self.sentences, self.table, self.footnotes)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return shown_html(self.sentences, self.table, self.footnotes)
 

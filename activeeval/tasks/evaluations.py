@@ -15,7 +15,7 @@ from activeeval.results import Caution, Estimate, Interval, Needed
 from activeeval.tasks.estimate import estimate_row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Evaluation(Shown):
     """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from activeeval.cases.budgets import Budget
@@ -19,6 +19,19 @@ from activeeval.report.cautions import caution_lines
 from activeeval.results import Caution
 
 SCOPES = ("pool", "population")
+_NAMES = {"train_qrels": "judged", "train_fraction": "grade_probs"}
+"""What stands in a verb for what trains a grade model elsewhere; `train` takes judgments there."""
+
+
+def in_python(parameter: str) -> str:
+    """Return how a text names a parameter of the library: as the verbs do.
+
+    Examples
+    --------
+    >>> in_python("train_qrels"), in_python("max_grade")
+    ('`judged`', '`max_grade`')
+    """
+    return f"`{_NAMES.get(parameter, parameter)}`"
 
 
 def is_path(source: Any) -> bool:
@@ -133,7 +146,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
     return KnownGrades(name, [(query, doc, grade, "") for query, doc, grade in zip(*columns, strict=True)])
 
 
-def warn_of(named: Sequence[tuple[str, Sequence[Caution]]], written: Callable[[str], str] | None = None) -> None:
+def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
     """Warn of what results say carefully or forbid, each once; called by the function that the user calls."""
-    for line in caution_lines(named, *(() if written is None else (written,))):
+    for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=3)

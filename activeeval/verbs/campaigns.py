@@ -32,7 +32,7 @@ from activeeval.verbs.arguments import check_scope, measures_of, texts_of, warn_
 from activeeval.verbs.results import Result, Results, results_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CampaignStatus(Shown):
     """How far a campaign is.
 

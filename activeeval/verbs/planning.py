@@ -17,11 +17,11 @@ from activeeval.report.rows import plain_plan_rows, plan_rows
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.tasks.plan import goals_of, plan_sample
-from activeeval.verbs.arguments import budget_of, check_scope, measures_of
+from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Plan(Shown):
     """What methods should reach for every measure and question by one sample; `plan` makes it.
 
@@ -81,7 +81,7 @@ class Plan(Shown):
     @property
     def sentences(self) -> list[str]:
         """What to take and what it should reach."""
-        return [text_of(note) for note in self.sample.headlines(self.confidence, None, self.scope)]
+        return [text_of(note, in_python) for note in self.sample.headlines(self.confidence, None, self.scope)]
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -118,7 +118,7 @@ def plan(
     runs: Any,
     *,
     measure: Any = "DCG",
-    questions: Sequence[str] = (),
+    questions: Any = (),
     weights: str = "equal",
     half_width: float | None = None,
     difference: float | None = None,
@@ -170,12 +170,14 @@ def plan(
     if budgets and half_width is not None:
         raise InputError("`half_width` asks which budget: give that or `budget`", field="budget")
     measures, _ = measures_of(measure)
-    check_fits(measures, methods)
+    check_fits(measures, texts_of(methods))
     choices = choices_of(runs, names, judged, max_grade, seed, {**options})
     case = prepare(replace(choices, judging=chosen_judging(judging, measures)), use_labels=False)
     share = options.get("defensive_share")
-    made = plan_sample(case, measures, questions, methods, budgets, goals, defensive_share=share, weights=weights)
-    notes = tuple(dict.fromkeys(text_of(note) for note in case.notes))
+    made = plan_sample(
+        case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, weights=weights
+    )
+    notes = tuple(dict.fromkeys(text_of(note, in_python) for note in case.notes))
     return Plan(
         sample=made,
         confidence=confidence,

@@ -25,7 +25,7 @@ def _no_moments() -> list[Moment]:
     return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Result(Shown):
     """What a judged sample or a campaign says of one question.
 
@@ -43,7 +43,7 @@ class Result(Shown):
 
     answer: Answer
     estimates: Estimates
-    readings: Callable[[], list[Moment]] = field(default=_no_moments, repr=False)
+    readings: Callable[[], list[Moment]] = field(default=_no_moments)
     frame_kind: str = ""
 
     @property
@@ -189,6 +189,9 @@ class ResultList(list[AnyResult]):
 
     def __str__(self) -> str:
         return shown_text(self.sentences, self.table, self.footnotes)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         return shown_html(self.sentences, self.table, self.footnotes)

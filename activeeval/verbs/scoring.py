@@ -96,7 +96,7 @@ class Score:
         return self.row.p_value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Scores(Shown):
     """Runs by measures; iterates over each `Score`, and is indexed by the names of a run and a measure.
 

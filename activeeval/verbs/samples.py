@@ -1,0 +1,276 @@
+"""A drawn sample: its sheet as a frame, what it says once it is judged, saved, topped up, handed to a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from activeeval.campaign import Rules
+from activeeval.campaign.sheet import sheet_of
+from activeeval.cases.texts import texts_of as words_of
+from activeeval.errors import InputError
+from activeeval.io.tables.draws import COLUMNS
+from activeeval.io.tables.frames import frame_of, kind_of_frame
+from activeeval.io.writing import write_atomically
+from activeeval.report.rendering import Cell
+from activeeval.report.result_pictures import Moment
+from activeeval.report.shown import Shown
+from activeeval.report.words import text_of
+from activeeval.results import Caution, Note
+from activeeval.store import open_store
+from activeeval.tasks.answers import Answer
+from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.drawing import GoalBudget
+from activeeval.tasks.estimate import estimate_judged
+from activeeval.tasks.held_judgments import judged_by, moments_of
+from activeeval.tasks.samples import Sample as Drawn
+from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.campaigns import StoredCampaign, store_url
+from activeeval.verbs.results import Result, Results, results_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Sample(Shown):
+    """What is to be judged: `sample` draws it, `load_sample` reads it again.
+
+    Attributes
+    ----------
+    drawn : activeeval.tasks.samples.Sample
+    notes : tuple of str
+        What whoever has drawn it should know, in sentences.
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    drawn: Drawn
+    notes: tuple[str, ...] = ()
+    frame_kind: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its id, which stands in every row of its sheet."""
+        return self.drawn.packed()[0]
+
+    @property
+    def seed(self) -> int | None:
+        """What it was drawn with; the same seed and choices draw the same sample."""
+        return self.drawn.seed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the runs are called."""
+        return self.drawn.systems
+
+    @property
+    def n_items(self) -> int:
+        """How many items its sheet has."""
+        return len(self.drawn.pairs)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is to be judged, and for which questions."""
+        asked = list(dict.fromkeys(f"{each.target.name}, {each.title}" for each in self.drawn.made_for))
+        extent = next(text_of(note, in_python) for note in self.drawn.notes() if isinstance(note, Note))
+        shown = "; ".join(asked[:3]) + (f"; and {len(asked) - 3} more" if len(asked) > 3 else "")
+        return [f"{extent}: {shown}."]
+
+    @property
+    def table(self) -> list[dict[str, Cell]]:
+        """How much each block asks for: the sample may be read once one is complete."""
+        blocks: dict[int, dict[str, Any]] = {}
+        for unit in self.drawn.campaign.planned[self.drawn.n_before :]:
+            of_block = blocks.setdefault(unit.block, {"items": 0, "queries": set()})
+            of_block["items"] += len(unit.items)
+            of_block["queries"].add(unit.query)
+        return [
+            {"block": block, "items": held["items"], "queries": len(held["queries"])} for block, held in blocks.items()
+        ]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What whoever has drawn it should know."""
+        return [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the rows of its sheet: what `to_frame` makes a frame of."""
+        draws = sheet_of(self.drawn.campaign, self.id, self.drawn.n_before)
+        columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
+        empty: dict[str, Cell] = {"judge": None, "grade": None, "note": None}
+        return [
+            {"sample": draws.sample, "block": block, "query_id": query, "doc_id": doc} | empty
+            for block, query, doc in zip(*columns, strict=True)
+        ]
+
+    def sheet(self, kind: str = "") -> Any:
+        """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
+
+        Judges fill in ``grade``: a grade, ``cannot`` where it cannot be judged, nothing while it waits. Of a sample
+        that was topped up the sheet has what is new.
+
+        Parameters
+        ----------
+        kind : {"", "pandas", "polars", "pyarrow"}
+            By default that of the frames that came in; else pandas where it is installed, else polars.
+        """
+        return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
+
+    def save(
+        self,
+        path: Any,
+        sheet: Any = None,
+        *,
+        documents: str | None = None,
+        queries: str | None = None,
+        force: bool = False,
+    ) -> Sample:
+        """Write the sample, and its sheet where that has a name too; return the sample.
+
+        Parameters
+        ----------
+        path, sheet : path
+            As week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl or .parquet.
+        documents, queries : str, optional
+            Files of what the judges are to read on the sheet: a table of id and title, text or url, and of id and text.
+        force : bool
+            Write over files of other content: a sheet may have been judged, and a sample be needed to read one.
+        """
+        self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
+        if sheet is not None:
+            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, queries)
+            self.drawn.write(os.fspath(path), os.fspath(sheet), words)
+            return self
+        with write_atomically(os.fspath(path), binary=True) as handle:
+            handle.write(self.drawn.packed()[1])
+        return self
+
+    def _check_free(self, path: str, sheet: str | None, force: bool) -> None:
+        is_other = os.path.exists(path) and Path(path).read_bytes() != self.drawn.packed()[1]
+        taken = [path] if is_other else []
+        taken += [sheet] if sheet is not None and os.path.exists(sheet) else []
+        if taken and not force:
+            raise InputError(f"{taken[0]} is there already: give another name, or `force`", field="force")
+
+    def estimate(
+        self,
+        judged: Any,
+        *,
+        measure: Any = None,
+        questions: Any = (),
+        contrasts: str | None = None,
+        policy: str = "refuse",
+        scope: str = "pool",
+        interval: str = "t",
+        confidence: float = 0.95,
+        segments: str | None = None,
+    ) -> Result | Results:
+        """Return what the judged sample says: one result where one question was asked, else a list.
+
+        Parameters
+        ----------
+        judged : data frame, path or Judgments, or a list of them
+            Sheets of the sample, also those that are judged in part: what is read is the highest block of which nothing
+            waits. Of judgments that name no sample the items of this one are looked up.
+        measure : str or measure, or a list of them
+            Any that the sample reaches; by default what it was made for, as ``questions``: difference, run, versus.
+        contrasts : {"all", "first"}, optional
+            Of several runs: which are compared.
+        policy : {"refuse", "majority", "median", "mean-gain"}
+            What becomes of an item that several judges grade differently.
+        scope : {"pool", "population"}
+            What the interval is about: these queries, or all that they are a sample of.
+        interval : {"t", "skewed", "logit", "group-sequential"}
+        confidence : float
+        segments : path, optional
+            A table of query_id and segment: a result for each segment of each question.
+
+        Raises
+        ------
+        StateError
+            Where no block is complete.
+        """
+        check_scope(scope)
+        sources = sources_of(judged)
+        if not sources:
+            raise InputError("expected a judged sheet, got none", field="judged")
+        sample, progress, agreement = judged_by(self.drawn, sources, policy)
+        measures = [] if measure is None else measures_of(measure)[0]
+        estimates = estimate_judged(
+            [sample], progress, agreement, measures, texts_of(questions), contrasts,
+            policy=policy, scope=scope, kind=interval, confidence=confidence,
+            segments=None if segments is None else os.fspath(segments),
+        )  # fmt: skip
+        warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
+        kind = self.frame_kind or kind_of_frame(*sources)
+        return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
+
+    def create_campaign(
+        self,
+        url: Any,
+        name: str,
+        *,
+        judges_per_item: int = 1,
+        policy: str = "majority",
+        lease_s: int = 900,
+        documents: str | None = None,
+        queries: str | None = None,
+    ) -> StoredCampaign:
+        """Put the sample into a store, made where there is none, and return the campaign, ready for judges.
+
+        Parameters
+        ----------
+        url : path or str
+            A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+        judges_per_item : int
+        policy : {"majority", "median", "mean-gain"}
+            What counts where several judges grade an item.
+        lease_s : int
+            Seconds for which an item belongs to the judge who has claimed it.
+        documents, queries : str, optional
+            As of `save`.
+        """
+        rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
+        words, _ = words_of(self.drawn.pairs, name, documents, queries)
+        store = open_store(store_url(url), create=True)
+        try:
+            create(store, name, self.drawn, rules, texts=words, beside={"seed": self.seed, "half_width": None})
+        except BaseException:
+            store.close()
+            raise
+        return StoredCampaign(store, name)
+
+    def top_up(self, budget: Any) -> Sample:
+        """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
+
+        Examples
+        --------
+        >>> from activeeval import sample
+        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+        ...         for k, name in enumerate(["new", "old"], 1)}
+        >>> first = sample(runs, measure="DCG@5", budget=40, max_grade=3, seed=1)
+        >>> first.n_items, first.top_up(20).n_items
+        (40, 20)
+        """
+        added = budget_of(budget)
+        if added is None:
+            raise InputError("expected a budget to add, got none", field="budget")
+        drawn = self.drawn.topped_up(added, self.id)
+        return Sample(drawn=drawn, notes=sentences_of(drawn.notes()), frame_kind=self.frame_kind)
+
+
+def _moments(sample: Drawn, scope: str, confidence: float, answer: Answer) -> list[Moment]:
+    return moments_of(sample, answer.target, scope, confidence)
+
+
+def sentences_of(notes: Sequence[Note | Caution | GoalBudget]) -> tuple[str, ...]:
+    """Return notes as sentences, but for those that the first line and the table say."""
+    said = []
+    for note in notes:
+        if isinstance(note, GoalBudget):
+            said.append(f"{note.goal} takes a budget of {note.budget}, as far as the grade model is right")
+        elif note.code not in ("to judge", "blocks"):
+            said.append(text_of(note, in_python))
+    return tuple(dict.fromkeys(said))
