@@ -38,14 +38,14 @@ _MINUTES = 60
     "where it is in another store. Repeatable.",
 )
 @drawing.texts_options
-@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="An item waits for so many judges.")
+@click.option("--judges-per-item", type=click.IntRange(1), help="An item waits for so many judges. Default: 1.")
 @click.option(
     "--policy",
     type=click.Choice(("majority", "median", "mean-gain")),
-    default="majority",
     help="What the grades of several judges count as: the grade that most give, the lowest of several such; the lower "
-    "median; or the mean gain.",
+    "median; or the mean gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
 )
+@click.option("--adjudicate", is_flag=True, help="An item has two judges, and a third one where they differ.")
 @click.option(
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
@@ -83,12 +83,15 @@ def create(
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
     from activeeval.tasks.campaigns.drawing import draw_campaign
+    from activeeval.tasks.campaigns.making import policy_for
 
     check_free(checked_name(name), db)
+    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate")}
+    n_judges = options.pop("judges_per_item") or (2 if how["adjudicate"] else 1)
+    with worded():
+        policy = policy_for(options.pop("policy"), n_judges, how["adjudicate"], options["measures"])
     seconds = max(1, math.ceil(lease * _MINUTES))
-    rules = Rules(
-        lease_s=seconds, **{rule: options.pop(rule) for rule in ("judges_per_item", "policy", "strict_order")}
-    )
+    rules = Rules(lease_s=seconds, judges_per_item=n_judges, policy=policy, **how)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
@@ -98,6 +101,9 @@ def create(
     with worded():
         sample, made = draw_campaign(store, name, place, choices, request, rules, **beside)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
+    if rules.judges_per_item > 1:
+        third = ", a third where they differ" if rules.adjudicate else ""
+        say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     emit_done([asdict(made)], form)
 

@@ -24,12 +24,15 @@ class Status:
         Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
     by_query : bool
         Of top-k judging.
+    differing : int or None
+        Items on which two judges differ and that wait for a third; None where nobody decides between two.
     """
 
     progress: Progress
     free: int
     in_hand: int
     by_query: bool
+    differing: int | None = None
 
     def row(self) -> dict[str, Cell]:
         """Return the progress as a row, with what is free and in hand before what is late."""
@@ -37,6 +40,8 @@ class Status:
         for name, value in asdict(self.progress).items():
             row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}
             row[name] = value
+            if name == "waiting" and self.differing is not None:
+                row["differing"] = self.differing
         return row
 
 
@@ -44,7 +49,11 @@ def status(state: CampaignState, store: Store) -> Status:
     """Return how far a campaign is, and what is free and in hand as of now."""
     assignments, by_query = store.waiting(state.campaign.name), state.campaign.config.get("top_k") is not None
     return Status(
-        progress=progress_of(state), free=assignments["free"], in_hand=assignments["leased"], by_query=by_query
+        progress=progress_of(state),
+        free=assignments["free"],
+        in_hand=assignments["leased"],
+        by_query=by_query,
+        differing=state.state.n_differing if state.campaign.adjudicate else None,
     )
 
 
