@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from activeeval.io.tables.draws import Draws
     from activeeval.io.tables.sheets import Sheet
     from activeeval.io.text.trec import Qrels
+    from activeeval.results import Note
 
 _GRADE = ("rating", "relevance", "label", "grade")
 _LOG = {"seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "supersedes"}
@@ -116,10 +118,25 @@ def labels_of(source: Any, policy: str = "median") -> Qrels:
     judgments = read(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
-        return labels
+        return replace(labels, notes=_notes_of(source, judgments)) if judgments is not source else labels
     from activeeval.io.loading import load_qrels
 
     return load_qrels(judgments)
+
+
+def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note, ...]:
+    """Return what whoever takes a file's judgments for labels should know."""
+    from activeeval.io.sampled import sampled_note
+    from activeeval.results import Note
+
+    source, notes = os.fspath(path), []
+    instead = f"activeeval estimate SAMPLE {source}" if judgments.sample else sampled_note(path)
+    if instead:
+        notes.append(Note("of a sample", {"source": source, "instead": instead}))
+    n_cannot = int((judgments.kind_of == CANNOT).sum()) if judgments.holds("cannot") else 0
+    if n_cannot:
+        notes.append(Note("cannot count", {"source": source, "n": n_cannot}))
+    return tuple(notes)
 
 
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:

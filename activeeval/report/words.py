@@ -237,6 +237,9 @@ _NOTES: dict[str, Words] = {
     "numbers of that size are not told apart",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
     "outside segments": "{n} queries of the pool are in no segment",
+    "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
+    "`{instead}` has them",
+    "cannot count": "{source}: {n} items could not be judged: they count as not judged",
     "missing texts": "{n} of {of} {what} have no text in {source}",
     # of a pool and its rankings
     "missing queries": lambda numbers: f"{{n}} of {{of}} queries are missing from {_of_run(numbers)}: they score 0",

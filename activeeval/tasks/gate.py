@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
@@ -135,6 +135,7 @@ def by_judgments(
     margin: float = 0.0,
     confidence: float = 0.95,
     scope: str = "population",
+    say: Callable[[Note], object] = lambda note: None,
     **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
@@ -145,10 +146,14 @@ def by_judgments(
         Files.
     margin : float
         Not negative.
+    say : callable
+        Told what to know of the judgments.
     options
         As `activeeval.compare` takes them.
     """
     labels, after, before = labels_of(judgments), load_run(new), load_run(old)
+    for note in labels.notes:
+        say(note)
     estimates = []
     for text in measures:
         measure = sampled_measure(text)
