@@ -240,6 +240,11 @@ _NOTES: dict[str, Words] = {
     "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
     "`{instead}` has them",
     "cannot count": "{source}: {n} items could not be judged: they count as not judged",
+    "texts recalled": "the texts of the {what} are those of {source}, as before",
+    "texts changed": "the texts of the {what} are those of {source}, which has changed since",
+    "texts gone": lambda numbers: (
+        f"the texts of the {{what}} are not shown: {{source}} is there no longer ({{option[{numbers['what']}]}})"
+    ),
     "missing texts": "{n} of {of} {what} have no text in {source}",
     # of a pool and its rankings
     "missing queries": lambda numbers: f"{{n}} of {{of}} queries are missing from {_of_run(numbers)}: they score 0",

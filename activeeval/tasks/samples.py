@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
+from activeeval.campaign.sample import TEXTS, Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
 from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
+from activeeval.cases.texts import TextFile, TextFiles
 from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
@@ -54,6 +55,8 @@ class Sample:
         The rank at which the lists were cut when it was drawn.
     seed : int or None
         What it was drawn with.
+    text_files : mapping of str to TextFile
+        Where the texts came from that its judges read.
     """
 
     campaign: Campaign
@@ -63,6 +66,7 @@ class Sample:
     n_before: int = 0
     depth: int | None = None
     seed: int | None = None
+    text_files: TextFiles = field(default_factory=dict)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -111,6 +115,8 @@ class Sample:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
+        if self.text_files:
+            beside[TEXTS] = np.array([(what, file.path, file.digest) for what, file in self.text_files.items()])
         beside |= {"systems": np.array(self.systems)} if self.systems else {}
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
@@ -320,8 +326,10 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
     numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    kept = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
     sample = Sample(
         campaign=campaign,
+        text_files={what: TextFile(path=path, digest=digest) for what, path, digest in kept},
         questions=questions,
         systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
         earlier=tuple(earlier),

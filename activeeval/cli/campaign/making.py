@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from activeeval.cli.waiting import tell
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
+    from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
+    from activeeval.tasks.samples import Sample
 
 _MINUTES = 60
 
@@ -94,9 +96,13 @@ def create(
     rules = Rules(lease_s=seconds, judges_per_item=n_judges, policy=policy, **how)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
-    options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
+    kept: dict[str, TextFile] = {}
+    for other in dict.fromkeys(judged_from):
+        labels, texts = _labels(other, db)
+        options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
     store, place = partial(opened, name, db, create=True), place_of(name, db)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
+    beside["kept"] = kept
     choices, request = drawing.requested(options)
     with worded():
         sample, made = draw_campaign(store, name, place, choices, request, rules, **beside)
@@ -108,14 +114,15 @@ def create(
     emit_done([asdict(made)], form)
 
 
-def _labels(other: str, db: str | None) -> KnownGrades:
-    """Return what another campaign has judged and knew."""
+def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
+    """Return what another campaign has judged and knew, and where its texts are."""
     from activeeval.store import masked
-    from activeeval.tasks.campaigns.drawing import known_of
+    from activeeval.tasks.campaigns.drawing import kept_texts, known_of
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
-        return known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+        known = known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+        return known, kept_texts(store.campaign(name).config)
 
 
 @click.command("top-up")
@@ -132,13 +139,19 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
+    from activeeval.tasks.campaigns.drawing import kept_texts
     from activeeval.tasks.campaigns.making import Made
     from activeeval.tasks.campaigns.making import top_up as grow
-    from activeeval.tasks.drawing import texts_for
+    from activeeval.tasks.drawing import with_texts
 
     tell("topping up")
     with opened(name, db) as store:
-        sample, seq = grow(store, name, budget, lambda grown: texts_for(grown, name, documents, queries, drawing.say))
+        kept = kept_texts(store.campaign(name).config)
+
+        def texts_of(grown: Sample) -> SheetTexts:
+            return with_texts(replace(grown, text_files=kept), name, documents, queries, drawing.say)[1]
+
+        sample, seq = grow(store, name, budget, texts_of)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     emit_done([asdict(made)], form)

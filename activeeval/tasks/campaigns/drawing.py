@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 from activeeval.campaign import Rules
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades
+from activeeval.cases.texts import TextFile, TextFiles
 from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
-from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, texts_for
+from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
 from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -28,6 +30,11 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
     return KnownGrades(source, [(*pair, grade, "") for pair, grade in labels.items()])
 
 
+def kept_texts(config: Mapping[str, Any]) -> TextFiles:
+    """Return where the texts of a campaign came from, by its configuration."""
+    return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+
+
 def draw_campaign(
     opened: Opener,
     name: str,
@@ -38,6 +45,7 @@ def draw_campaign(
     *,
     documents: str | None = None,
     queries: str | None = None,
+    kept: TextFiles | None = None,
     progress: Callable[[str], object] = lambda what: None,
     say: Say = lambda note: None,
 ) -> tuple[Sample, Made]:
@@ -53,6 +61,8 @@ def draw_campaign(
         ``judged`` also takes what other campaigns have judged (`known_of`).
     documents, queries : str, optional
         Tables of what the judges read.
+    kept : mapping of str to TextFile, optional
+        Tables of a campaign before, for what is not named.
     progress, say : callable
         As of `activeeval.tasks.drawing.draw_for`.
 
@@ -63,8 +73,10 @@ def draw_campaign(
     """
     sample = draw_for(choices, request, progress=progress, say=say).sample
     check_rules(sample, rules)
-    texts = texts_for(sample, name, documents, queries, say)
-    beside = {"seed": sample.seed, "half_width": request.half_width}
+    sample, texts = with_texts(replace(sample, text_files=kept or {}), name, documents, queries, say)
+    beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}
+    beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
+    sample = replace(sample, text_files={})
     with opened() as store:
         seq = create(store, name, sample, rules, texts=texts, beside=beside)
         return sample, Made.of(store, name, place, sample, seq)
@@ -99,6 +111,7 @@ def draw_round(
     """
     with opened() as store:
         check_judged(store, name)
+        kept = kept_texts(store.campaign(name).config)
         if by_clock and is_timed(store.events(name)):
             taken = clocked(store, name, documents)
             say(taken)
@@ -106,7 +119,7 @@ def draw_round(
         known = known_of(store, name, f"campaign {name}")
     choices = replace(choices, judged=(*choices.judged, known))
     sample = draw_for(choices, request, progress=progress, say=say).sample
-    texts = texts_for(sample, name, documents, queries, say)
+    _, texts = with_texts(replace(sample, text_files=kept), name, documents, queries, say)
     with opened() as store:
         check_next_round(state_of(store, name), sample)
         seq = redraw(store, name, sample, texts)
