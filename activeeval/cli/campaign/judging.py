@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import people
-from activeeval.cli.campaign.options import DURATION, judge_of, judge_option, of_campaign, opened
+from activeeval.cli.campaign.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.output import emit_done, force_option, output_option, say
 
 if TYPE_CHECKING:
@@ -219,18 +219,15 @@ def next_(
     \b
     activeeval campaign next week1 --judge ann --judge bob --out batch1.csv
     """
-    from datetime import UTC, datetime
-
     from activeeval.tasks.campaigns.batches import Lease, write_batches
 
     plan = people.planned(out, tuple(map(judge_of, judges)), force=force, **guide)
     with opened(name, db) as store:
         rows = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
     for row in rows:
-        until = datetime.fromtimestamp(row["until"] / 1e6, UTC)
-        whose = f"{row['judge']}'s" if row["judge"] else "lent to whoever brings them back,"
+        whose = f"{row['judge']}'s" if row["judge"] else "theirs who bring it back"
         where = f"items of block {row['block']}, as of event {row['as_of']}"
-        say(f"wrote {row['sheet']}: {row['items']} {where}; {whose} until {until:%Y-%m-%d %H:%M} UTC")
+        say(f"wrote {row['sheet']}: {row['items']} {where}; {whose} for {lasting(lease_s)}")
     emit_done(rows, form)
 
 

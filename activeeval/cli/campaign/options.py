@@ -18,6 +18,7 @@ _URL = re.compile(r"[a-z][\w+.-]*://", re.I)
 _SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)
 _TIME = re.compile(r"(\d+(?:\.\d+)?)([mhd])")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400}
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 _LONGEST_LEASE = 366 * 86_400
 name_argument = click.argument("name", metavar="NAME")
 db_option = click.option(
@@ -44,6 +45,18 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases ar
 
 
 DURATION = _Duration()
+
+
+def lasting(seconds: int) -> str:
+    """Return how long something lasts in words.
+
+    Examples
+    --------
+    >>> lasting(3 * 86_400), lasting(5_400)
+    ('3 days', '1.5 hours')
+    """
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), _UNITS[-1])
+    return f"{seconds / size:.3g} {unit}" + ("s" if seconds != size else "")
 
 
 def url_of(name: str, db: str | None) -> str:
