@@ -13,7 +13,7 @@ from activeeval.campaign.units import Unit
 from activeeval.design import Design
 from activeeval.judgments.judging import Judging
 from activeeval.judgments.log import Event
-from activeeval.judgments.policies import Agreement, agreement_of, given_grades, one_grade
+from activeeval.judgments.policies import Agreement, agreement_of, given_grades, needs_third, one_grade
 from activeeval.measures import SoftLabels
 from activeeval.types import Ints
 
@@ -56,7 +56,8 @@ class Labels:
     def judge(self, item: int, grades: Mapping[str, int]) -> None:
         """Take in what judges say of an item, `CANNOT` of one who could not; it waits where they are too few."""
         unit, was_settled = self._unit_of[item], item in self._given
-        is_settled = len(grades) >= self._rules.judges_per_item
+        is_differing = self._rules.adjudicate and needs_third(list(grades.values()))
+        is_settled = len(grades) >= self._rules.judges_per_item and not is_differing
         self._grades[item] = -1
         for held in (self._given, self._differing):
             held.pop(item, None)

@@ -39,7 +39,7 @@ class Record:
         self.design, self.key, self.rules = design, key, rules
         self._drawing = drawing_of(design, key)
         self._log: list[Event] = []
-        self._state = State(judges_per_item=rules.judges_per_item)
+        self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
         self._labels = Labels(design, rules)
 

@@ -24,15 +24,21 @@ class Rules:
     strict_order : bool
         Items go out strictly in their order and nobody passes one over, so that the sample may be read at any time,
         below the lowest that waits; otherwise in any order within a block, and it is read at the ends of blocks.
+    adjudicate : bool
+        An item on which its two judges differ waits for a third.
     """
 
     judges_per_item: int = 1
     policy: str = "majority"
     lease_s: int = 900
     strict_order: bool = False
+    adjudicate: bool = False
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
             raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
         for name in ("judges_per_item", "lease_s"):
             whole_number(getattr(self, name), name, 1)
+        if self.adjudicate and self.judges_per_item != 2:
+            n = self.judges_per_item
+            raise InputError(f"`adjudicate` is for two judges an item, got {n}", field="judges_per_item")

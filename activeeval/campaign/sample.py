@@ -31,6 +31,8 @@ Arrays = Mapping[str, NDArray[Any]]
 FORMAT = "activeeval sample 2"
 """Name and version of the format; later versions read it."""
 FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scale", "targets")
+TEXTS = "texts"
+"""What judges read may be somewhere else tomorrow: the sample is the same."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")
@@ -84,12 +86,12 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
 
 
 def digest_of(arrays: Arrays) -> str:
-    """Return the digest of all arrays but the digest itself: the id of a sample, 32 letters from a to p.
+    """Return the digest of all arrays but itself and where texts are: the id of a sample, 32 letters from a to p.
 
     Hexadecimal digits might read as 12345e10, a number to a spreadsheet.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for name in sorted(set(arrays) - {"digest"}):
+    for name in sorted(set(arrays) - {"digest", TEXTS}):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.tobytes())

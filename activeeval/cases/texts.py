@@ -2,13 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.tables.texts import DOCUMENTS, QUERIES, TextsById, Vocabulary, read_texts
 from activeeval.results import Note, Told
 
 SheetTexts = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """A table of texts as it was.
+
+    Attributes
+    ----------
+    path : str
+        As it was named; `kept` makes it one that is found from anywhere.
+    digest : str
+        Of what it held.
+    """
+
+    path: str
+    digest: str
+
+    @property
+    def kept(self) -> Self:
+        """The same table, as it is found from any folder."""
+        return replace(self, path=os.path.abspath(self.path))
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        """Return a table as it is now; raises InputError where there is none."""
+        try:
+            with open(path, "rb") as handle:
+                digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as problem:
+            raise InputError(f"{path}: {problem.strerror or problem}") from None
+        return cls(path=path, digest=digest)
+
+
+TextFiles = Mapping[str, TextFile]
+"""Tables of texts by what they are of: documents, queries."""
+
+
+def recalled(
+    kept: TextFiles, documents: str | None = None, queries: str | None = None
+) -> tuple[dict[str, TextFile], list[Note]]:
+    """Return the tables that are named, or else those that were used before and are there still, and notes.
+
+    Parameters
+    ----------
+    kept : mapping of str to TextFile
+        What was used before.
+    documents, queries : str, optional
+        Tables that take their place.
+    """
+    files: dict[str, TextFile] = {}
+    notes: list[Note] = []
+    for what, path in (("documents", documents), ("queries", queries)):
+        if path is not None:
+            files[what] = TextFile.of(path)
+        elif what in kept:
+            before = kept[what]
+            if not os.path.isfile(before.path):
+                notes.append(Note("texts gone", {"source": before.path, "what": what}))
+                continue
+            files[what] = TextFile.of(before.path)
+            changed = files[what].digest != before.digest
+            notes.append(Note("texts changed" if changed else "texts recalled", {"source": before.path, "what": what}))
+    return files, notes
 
 
 def texts_of(

@@ -183,7 +183,8 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
 
     names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties", "budget", "margin", "confidence")
     chosen = {name: options[name] for name in names} | {"rng": options["seed"], "named": options["names"]}
-    return by_judgments(qrels, old, new, options["measures"] or ("DCG@10",), **chosen)
+    measures = options["measures"] or ("DCG@10",)
+    return by_judgments(qrels, old, new, measures, say=lambda note: output.say_notes([note]), **chosen)
 
 
 def _sample(

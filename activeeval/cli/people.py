@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORMS = ".csv, .tsv, .jsonl, .parquet, or .xlsx with a list of the grades to choose from"
 
 
-class _NamedGrade(click.ParamType):  # type: ignore[type-arg]
+class _NamedGrade(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
     name = "N=NAME"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, str]:

@@ -126,14 +126,15 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     \b
     activeeval sheet week1.sample --out week1.csv
     """
-    from activeeval.cases.texts import texts_of
+    from activeeval.cases.texts import recalled, texts_of
     from activeeval.tasks.samples import read_sample
 
     plan = _plan(out, force, options)
     _check_sheet(path, plan, documents, queries)
     sample, sample_id = read_sample(path)
-    texts, notes = texts_of(sample.pairs, out, documents, queries)
-    output.say_notes(notes)
+    files, notes = recalled(sample.text_files, documents, queries)
+    texts, more = texts_of(sample.pairs, out, **{what: file.path for what, file in files.items()})
+    output.say_notes([*notes, *more])
     sample.write_sheet(plan, sample_id, texts)
     output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
     output.say(f"`{shlex.join(['activeeval', 'estimate', path, *plan.paths])}` reads it once it is judged")
@@ -178,9 +179,10 @@ def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
 
 
 def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str) -> None:
-    from activeeval.tasks.drawing import texts_for
+    from activeeval.tasks.drawing import with_texts
 
-    sample_id = sample.write(out, plan, texts_for(sample, plan.path, documents, queries, drawing.say))
+    kept, texts = with_texts(sample, plan.path, documents, queries, drawing.say)
+    sample_id = kept.write(out, plan, texts)
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
     if plan.overlap:
         n = min(plan.overlap, len(sample.pairs))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IS_ALL = "activeeval.is_all"
 """Under which a context knows whether its process does nothing else."""
+_HALF = 0.5
 _SMALL = 1 << 16
 """Bytes of both files together up to which Python is done before compiled code is there: 69 kB, 4,000 lines, took it
 .28 s, and numba with the kernels .9 s."""
@@ -115,6 +116,9 @@ def score(
     _tell(tables, called, bound)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
+    if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
+        sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
+        say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
 
 
 def _show(scored: RunTable, form: str, places: int, *, by_query: bool, in_all: bool, versus: bool) -> None:
@@ -178,6 +182,11 @@ def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) 
     for measure in measures:
         if (least := least_relevant(measure)) is not None and least > max(1, top):
             say(f"{measure}: no judgment is {least} or more, the largest is {top}: every score is 0")
+
+
+def _is_half_judged(scored: RunTable) -> bool:
+    """Return whether by some measure the runs rank more items without a judgment than with one."""
+    return any(run.scores.n_counted and run.scores.judged < _HALF for runs in scored.by_measure for run in runs)
 
 
 def _unjudged(scored: RunTable, measures: Sequence[Measure]) -> Iterator[str]:

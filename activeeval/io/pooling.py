@@ -37,7 +37,7 @@ class TablePool:
     n_ignored : list of int
         For each run, how many of its queries the pool does not hold.
     notes : tuple of Note
-        What the readers of the runs found odd.
+        What the readers of the judgments and the runs have to say of them.
     """
 
     pool: QueryPool
@@ -126,7 +126,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
         rankings,
         [pool.n_queries - n for n in n_held],
         [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
-        tuple(note for run in runs for note in run.notes),
+        tuple(note for table in tables for note in table.notes),
     )
 
 

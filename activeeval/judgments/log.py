@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = ("drawn", "shown", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
-"""What can happen. ``late`` is a judgment that is kept and does not count; its reason says why."""
+KINDS = ("drawn", "shown", "lent", "returned", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
+"""What can happen. ``lent`` is an item on a sheet, ``returned`` one that waits for anybody again, ``late`` a judgment
+that is kept and does not count; its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
 REOPENED = "reopened"

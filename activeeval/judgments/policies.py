@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from activeeval.errors import InputError
@@ -57,6 +57,18 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:
     """Return the grades that judges gave, ascending, without those who could not judge."""
     return tuple(sorted(grade for grade in grades.values() if grade != CANNOT))
+
+
+def needs_third(grades: Collection[int | None]) -> bool:
+    """Return whether two judges differ, so that a third decides; None is of a judge who could not say.
+
+    Examples
+    --------
+    >>> needs_third([0, 2]), needs_third([2, 2]), needs_third([2, None]), needs_third([0, 2, 2])
+    (True, False, False, False)
+    """
+    said = [grade for grade in grades if grade is not None and grade != CANNOT]
+    return len(grades) == 2 == len(set(said))
 
 
 def one_grade(grades: Sequence[int], policy: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from activeeval.errors import FormatError
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.text.plain import first_words, plain_grades
 from activeeval.judgments.forms import of_table
-from activeeval.judgments.judgment import Judge
+from activeeval.judgments.judgment import CANNOT, Judge
 from activeeval.judgments.table import Judgments, joined
 from activeeval.pool.texts import Texts
 
 if TYPE_CHECKING:
     from activeeval.io.text.trec import Qrels
+    from activeeval.results import Note
 
 _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
 
@@ -106,10 +108,25 @@ def labels_of(source: Any, policy: str = "median") -> Qrels:
     judgments = read(source) if isinstance(source, (str, os.PathLike)) else source
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
-        return labels
+        return replace(labels, notes=_notes_of(source, judgments)) if judgments is not source else labels
     from activeeval.io.loading import load_qrels
 
     return load_qrels(judgments)
+
+
+def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note, ...]:
+    """Return what whoever takes a file's judgments for labels should know."""
+    from activeeval.io.sampled import sampled_note
+    from activeeval.results import Note
+
+    source, notes = os.fspath(path), []
+    instead = f"activeeval estimate SAMPLE {source}" if judgments.sample else sampled_note(path)
+    if instead:
+        notes.append(Note("of a sample", {"source": source, "instead": instead}))
+    n_cannot = int((judgments.kind_of == CANNOT).sum()) if judgments.holds("cannot") else 0
+    if n_cannot:
+        notes.append(Note("cannot count", {"source": source, "n": n_cannot}))
+    return tuple(notes)
 
 
 def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from activeeval.judgments.log import ANSWERS, REOPENED, Event
+from activeeval.judgments.policies import needs_third
 
 MICROSECONDS = 1_000_000
 Place = tuple[int, str]
@@ -24,7 +25,8 @@ class Assignment:
 
     Attributes
     ----------
-    state : {"free", "leased", "done"}
+    state : {"free", "leased", "lent", "done"}
+        Leased is what a judge looks at, lent what stands on a sheet.
     judge, token_hash, lease_until : None where there is none
     """
 
@@ -42,12 +44,15 @@ class Assignment:
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
-        self.state = {"shown": "leased", "judged": "done", "cannot": "done"}.get(event.kind, "free")
-        self.judge = None if self.state == "free" else event.judge
+        states = {"shown": "leased", "lent": "lent", "judged": "done", "cannot": "done"}
+        self.state = states.get(event.kind, "free")
+        self.judge = None if self.state == "free" else event.judge or None
         self.token_hash = self.lease_until = None
         if event.kind == "shown":
             self.token_hash = (event.key or "").removeprefix("shown:")
             self.lease_until = event.at + lease_s * MICROSECONDS
+        elif event.kind == "lent":
+            self.lease_until = int(event.body["until"])
 
     def put_back(self) -> None:
         """Let anybody take the place, who had it in hand has another one."""
@@ -62,6 +67,8 @@ class State:
     ----------
     judges_per_item : int
         A place waits until so many have judged it.
+    adjudicate : bool
+        Where two judges differ a third one decides.
     lease_s : int
         Seconds for which a place is a judge's who was shown it.
     seq : int
@@ -91,6 +98,7 @@ class State:
     """
 
     judges_per_item: int = 1
+    adjudicate: bool = False
     lease_s: int = 0
     seq: int = 0
     blocks: dict[int, int] = field(default_factory=dict)
@@ -107,9 +115,11 @@ class State:
     ended: str = ""
 
     @classmethod
-    def of(cls, events: Iterable[Event], *, judges_per_item: int = 1, lease_s: int = 0) -> Self:
+    def of(
+        cls, events: Iterable[Event], *, judges_per_item: int = 1, adjudicate: bool = False, lease_s: int = 0
+    ) -> Self:
         """Return what a log comes to."""
-        state = cls(judges_per_item=judges_per_item, lease_s=lease_s)
+        state = cls(judges_per_item=judges_per_item, adjudicate=adjudicate, lease_s=lease_s)
         state.apply_all(events)
         return state
 
@@ -134,7 +144,17 @@ class State:
 
     def waits(self, place: Place) -> bool:
         """Whether a place that was drawn waits for a judge."""
-        return len(self.judgments.get(place, ())) < self.judges_per_item
+        return len(self.judgments.get(place, ())) < self.judges_per_item or self.is_differing(place)
+
+    def is_differing(self, place: Place) -> bool:
+        """Whether two judges differ on a place, so that it waits for a third."""
+        by_judge = self.judgments.get(place, {})
+        return self.adjudicate and needs_third([event.grade for event in by_judge.values()])
+
+    @property
+    def n_differing(self) -> int:
+        """How many places wait for a third judge."""
+        return sum(map(self.is_differing, self.judgments))
 
     @property
     def standing(self) -> list[Event]:
@@ -182,7 +202,7 @@ class State:
     def _judge(self, place: Place, event: Event) -> Place:
         """Take in a judgment, or that one is taken back: what it takes the place of stands no longer."""
         by_judge = self.judgments.setdefault(place, {})
-        did_wait = len(by_judge) < self.judges_per_item
+        did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
         if replaced is not None:
             del by_judge[replaced]
@@ -191,7 +211,11 @@ class State:
         elif event.body.get("what") != REOPENED:
             for key in [key for key in self.preferences if key[0] == place[0]]:
                 del self.preferences[key]
-        waits = len(by_judge) < self.judges_per_item
+        if self.is_differing(place):
+            first, k = self.assignments[*place, 1], self.judges_per_item + 1
+            third = Assignment(block=first.block, unit=first.unit, position=first.position, k=k)
+            self.assignments.setdefault((*place, k), third)
+        waits = self.waits(place)
         if did_wait != waits:
             self._count(self.blocks[place[0]], 1 if waits else -1, event.seq)
         return place

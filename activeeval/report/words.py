@@ -270,6 +270,14 @@ _NOTES: dict[str, Words] = {
     "numbers of that size are not told apart",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
     "outside segments": "{n} queries of the pool are in no segment",
+    "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
+    "`{instead}` has them",
+    "cannot count": "{source}: {n} items could not be judged: they count as not judged",
+    "texts recalled": "the texts of the {what} are those of {source}, as before",
+    "texts changed": "the texts of the {what} are those of {source}, which has changed since",
+    "texts gone": lambda numbers: (
+        f"the texts of the {{what}} are not shown: {{source}} is there no longer ({{option[{numbers['what']}]}})"
+    ),
     "missing texts": "{n} of {of} {what} have no text in {source}",
     # of a pool and its rankings
     "missing queries": "{n} of {of} queries are missing from {name}: they score 0",
@@ -328,6 +336,7 @@ _NOTES: dict[str, Words] = {
     "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
     "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
     "later blocks left out": "{n} judgments of blocks that are not complete are left out",
+    "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
     "policies by number": _policies,
     "events written": "{n} events",
     "judgments by judge": "{n} judgments, one row each judge",

@@ -1,6 +1,8 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
 from activeeval.store.address import address_of, checked_name, file_url, masked
+from activeeval.store.importing import Unjudged
+from activeeval.store.lending import Chosen, OpenPlace
 from activeeval.store.rows import (
     Acknowledged,
     CampaignRow,
@@ -15,12 +17,15 @@ from activeeval.store.store import Store, is_made, open_store
 __all__ = [
     "Acknowledged",
     "CampaignRow",
+    "Chosen",
     "Claimed",
+    "OpenPlace",
     "PlaceRow",
     "Said",
     "SampleRow",
     "Store",
     "UnitRow",
+    "Unjudged",
     "address_of",
     "checked_name",
     "file_url",

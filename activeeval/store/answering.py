@@ -203,10 +203,10 @@ def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) ->
 
 
 def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
-    kinds = ("shown", "later", *ANSWERS)
+    kinds = ("shown", "lent", "later", *ANSWERS)
     of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
     after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
-    if not after or (after[0].judge == claimed.judge and after[0].kind != "shown"):
+    if not after or (after[0].judge == claimed.judge and after[0].kind not in ("shown", "lent")):
         return ANSWERED
     return RECLAIMED if after[0].judge == claimed.judge else GONE
 

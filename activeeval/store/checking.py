@@ -47,7 +47,8 @@ def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> 
 
 
 def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
-    return State.of(log, judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
+    n, third = campaign.judges_per_item, campaign.adjudicate
+    return State.of(log, judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
 
 
 def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
@@ -96,8 +97,13 @@ def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[s
     names = select(tables.judge.c.name).where(tables.judge.c.campaign_id == campaign_id)
     judges = set(connection.execute(names).scalars())
     for event in log:
-        if event.kind in ("shown", *ANSWERS) and event.judge not in judges:
+        if event.kind in ("shown", "lent", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
             yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
+
+
+def _nobody(event: Event) -> str | None:
+    """Return the judge of what is lent to whoever brings it back."""
+    return "" if event.kind == "lent" else None
 
 
 def _references(log: Sequence[Event]) -> Iterator[str]:

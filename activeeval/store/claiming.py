@@ -110,8 +110,7 @@ def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
 
 def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
     """Return the condition that nobody has an assignment; it names the states as the index of open assignments does."""
-    is_over = and_(assignments.c.state == "leased", assignments.c.lease_until < now)
-    return and_(_is_open(assignments), or_(assignments.c.state == "free", is_over))
+    return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
 def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
@@ -197,7 +196,8 @@ def _is_open(assignments: Any) -> ColumnElement[bool]:
 def _can_take() -> ColumnElement[bool]:
     s, o = _CANDIDATE, _OTHER
     has_judged = select(o.c.id).where(
-        o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE
+        *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
+        o.c.id != s.c.id,  # what was lent to a judge for too short a time may be claimed by the same one
     )
     # not NOT EXISTS: PostgreSQL makes a join of all open assignments of that, 2 s instead of 1 ms with 16,000 of them
     return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))

@@ -26,7 +26,8 @@ def create(
     if connection.execute(select(table.c.id).where(table.c.name == campaign.name)).first():
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
     values = {
-        name: getattr(campaign, name) for name in ("name", "judges_per_item", "lease_s", "max_grade", "strict_order")
+        name: getattr(campaign, name)
+        for name in ("name", "judges_per_item", "lease_s", "max_grade", "strict_order", "adjudicate")
     }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
     # two processes may both have found that there is none

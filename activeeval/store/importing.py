@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, text, update
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.store import tables
-from activeeval.store.answering import check_judgment, check_key, judgment_event, late_event, says_the_same
+from activeeval.store.answering import GONE, check_judgment, check_key, judgment_event, late_event, says_the_same
 from activeeval.store.claiming import FREED
 from activeeval.store.log import append, check_text, chunks, events, lock_log, tail
 from activeeval.store.rows import Acknowledged, CampaignRow, Said
@@ -39,6 +39,8 @@ class Line(NamedTuple):
 assignment, event, place, unit = tables.assignment, tables.event, tables.place, tables.unit
 NEVER_DRAWN = "never drawn"
 ALL_DONE = "all judges asked for have judged it"
+_NEVER = 9
+UNJUDGED = "came back without a grade"
 
 
 def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
@@ -55,17 +57,48 @@ def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
             raise InputError(f"{error} (query {shown(query_id)}, document {shown(doc_id)})") from None
 
 
+class Unjudged(NamedTuple):
+    """An item that came back on a sheet without an answer; of nobody by name where the judge is empty."""
+
+    judge: str
+    query_id: str
+    doc_id: str
+    unit: int | None
+
+
 def record(
-    connection: Connection, campaign_id: int, parts: Sequence[tuple[str, Sequence[Line]]], at: int
+    connection: Connection,
+    campaign_id: int,
+    parts: Sequence[tuple[str, Sequence[Line]]],
+    at: int,
+    unjudged: Sequence[Unjudged] = (),
 ) -> list[list[Acknowledged]]:
     """Store judgments that were made elsewhere, each for a free assignment of its item where there is one.
 
-    The judges' rows must be locked.
+    What was lent and came back without one waits for anybody again. The judges' rows must be locked.
     """
     # all assignments before the log: whoever has that waits for nobody
-    assignments = _locked_assignments(connection, campaign_id, [line for _, lines in parts for line in lines])
+    lines = [line for _, of_judge in parts for line in of_judge]
+    items = {(line.query_id, line.doc_id) for line in lines} | {(line.query_id, line.doc_id) for line in unjudged}
+    assignments = _locked_assignments(connection, campaign_id, items)
     lock_log(connection, campaign_id)
-    return [_record(connection, campaign_id, judge, lines, assignments, at) for judge, lines in parts]
+    done = [_record(connection, campaign_id, judge, lines, assignments, at) for judge, lines in parts]
+    _free(connection, campaign_id, unjudged, assignments, at)
+    return done
+
+
+def _free(
+    connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
+) -> None:
+    back: dict[int, Event] = {}
+    for judge, query_id, doc_id, unit_number in unjudged:
+        for p in assignments.get((query_id, doc_id), ()):
+            if p.state == "lent" and p.unit == unit_number and p.judge in (None, judge):
+                item: dict[str, Any] = {"query_id": query_id, "doc_id": doc_id, "unit": p.unit, "k": p.k}
+                back[p.id] = Event(seq=0, kind="returned", at=at, judge=p.judge or "", reason=UNJUDGED, **item)
+    append(connection, campaign_id, list(back.values()))
+    for chosen in back:
+        connection.execute(update(assignment).where(assignment.c.id == chosen).values(FREED))
 
 
 def _record(
@@ -92,6 +125,20 @@ class _Place:
     k: int
     state: str
     judge: str | None
+    lease_until: int | None
+
+    def rank(self, at: int, *, was_lent: bool) -> int:
+        """Return how readily it is taken for an answer from a file; `_NEVER` where it is not.
+
+        Nobody loses the item that he is looking at while another is free, nobody what was lent to him; and whoever was
+        lent it himself, for too short a time, takes it from nobody who has it now.
+        """
+        is_over = self.lease_until is not None and self.lease_until < at
+        if self.state == "lent":
+            return 1 if self.judge is None or is_over else _NEVER
+        if self.state == "leased":
+            return _NEVER if was_lent and not is_over else 2
+        return 0 if self.state == "free" else _NEVER
 
 
 _Assignments = dict[tuple[str, str], list[_Place]]
@@ -101,7 +148,9 @@ class _Before:
     """What the log has of a judge, and under the keys of a file."""
 
     def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
-        events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_((*ANSWERS, "late")))
+        kinds = (*ANSWERS, "late", "lent")
+        events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_(kinds))
+        self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "lent"}
         self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
         self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late"}
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
@@ -142,10 +191,12 @@ class _Desk:
         held = next((p for p in places if p.judge == self.judge), None)
         if held is not None and self._is_answered(held):
             return self._again(self.before.answers[held.unit, doc_id, held.k], judgment, key)
-        # nobody loses the item that he is looking at while another assignment is free
-        chosen = held or next((p for state in ("free", "leased") for p in places if p.state == state), None)
-        if chosen is None:
-            return self._late(item, judgment, key, ALL_DONE if places else NEVER_DRAWN)
+        was_lent = (unit_number, doc_id) in self.before.lent
+        ranked = [(-1 if p is held else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
+        rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
+        if chosen is None or rank == _NEVER:
+            is_gone = any(p.state != "done" for p in places)
+            return self._late(item, judgment, key, GONE if is_gone else ALL_DONE if places else NEVER_DRAWN)
         chosen.state, chosen.judge = "done", self.judge
         self.done.append(chosen.id)
         return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
@@ -178,13 +229,13 @@ class _Desk:
         return Acknowledged(event=new)
 
 
-def _locked_assignments(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> _Assignments:
+def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
     if connection.dialect.name == "postgresql":
         # rebuilding gives the assignments new numbers: not between reading these and locking them
         connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
-    items = _items(connection, campaign_id, lines)
+    items = _items(connection, campaign_id, wanted)
     assignments: _Assignments = {}
-    columns = (assignment.c.id, assignment.c.unit, assignment.c.k, assignment.c.state, assignment.c.judge)
+    columns = [assignment.c[name] for name in ("id", "unit", "k", "state", "judge", "lease_until")]
     for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
         chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
         for row in connection.execute(chosen):
@@ -194,9 +245,8 @@ def _locked_assignments(connection: Connection, campaign_id: int, lines: Sequenc
     return assignments
 
 
-def _items(connection: Connection, campaign_id: int, lines: Sequence[Line]) -> dict[int, tuple[str, str]]:
+def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
     """Return the query and document of every assignment that is meant, by its id."""
-    wanted = {(query_id, doc_id) for query_id, doc_id, *_ in lines}
     assignments: dict[int, tuple[str, str]] = {}
     for some in chunks(sorted({doc_id for _, doc_id in wanted})):
         for row in connection.execute(_assignment_of_documents(campaign_id, some)):

@@ -153,7 +153,8 @@ def genesis(connection: Connection, campaign_id: int) -> str:
     """Return what the chain starts with: the digest of the campaign as it was set up."""
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign_id)).one()
     # a column that is added later counts where it is set, so that the digests of before stay what they are
-    setup = {name: getattr(row, name) for name in _SETUP} | ({"strict_order": True} if row.strict_order else {})
+    setup = {name: getattr(row, name) for name in _SETUP}
+    setup |= {name: True for name in ("strict_order", "adjudicate") if getattr(row, name)}
     return digest_of(canonical(setup))
 
 

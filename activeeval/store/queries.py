@@ -59,13 +59,13 @@ def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
 
 
 def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
-    """Return how many assignments are free, leased and done; one whose lease is over is free."""
+    """Return how many assignments are free, leased or lent, and done; one whose lease is over is free."""
     table = tables.assignment
     is_free = is_takeable(table, now)
     counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
     counts = {"free": 0, "leased": 0, "done": 0}
     for may_be_taken, state, n in connection.execute(counted.group_by(is_free, table.c.state)):
-        counts["free" if may_be_taken else state] += n
+        counts["free" if may_be_taken else "leased" if state == "lent" else state] += n
     return counts
 
 

@@ -28,6 +28,8 @@ class CampaignRow:
     strict_order : bool
         Items go out strictly in the order of their units, and nobody passes one over: below the lowest that waits
         the sample may be read.
+    adjudicate : bool
+        An item on which its two judges differ waits for a third.
     created_at : int
         UTC, microseconds.
     """
@@ -38,6 +40,7 @@ class CampaignRow:
     lease_s: int = 900
     max_grade: int | None = None
     strict_order: bool = False
+    adjudicate: bool = False
     created_at: int = 0
 
     @property

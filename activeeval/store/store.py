@@ -12,8 +12,10 @@ from sqlalchemy import Connection
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import Event
-from activeeval.store import answering, checking, drawing, importing, schema, tables
+from activeeval.judgments.state import MICROSECONDS
+from activeeval.store import answering, checking, drawing, importing, lending, schema, tables
 from activeeval.store import queries as reading
+from activeeval.store.adjudicating import ask_third
 from activeeval.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.store.database import Database, T, clock_of
 from activeeval.store.log import (
@@ -267,12 +269,19 @@ class Store:
         """
         return self.record_all(name, [(judge, judgments)])[0]
 
-    def record_all(self, name: str, parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]]) -> list[list[Acknowledged]]:
+    def record_all(
+        self,
+        name: str,
+        parts: Sequence[tuple[str, Sequence[tuple[Any, ...]]]],
+        unjudged: Sequence[importing.Unjudged] = (),
+    ) -> list[list[Acknowledged]]:
         """Store what several judges, or several files, say as `record` does: all of it or nothing.
 
         Parameters
         ----------
         parts : sequence of (judge, judgments)
+        unjudged : sequence of Unjudged
+            What has come back without an answer: it is lent no longer.
         """
         by_judge = [(checked_judge(judge), [importing.Line(*line) for line in lines]) for judge, lines in parts]
 
@@ -282,9 +291,44 @@ class Store:
             now = self._now(connection)
             for judge in sorted({judge for judge, _ in by_judge}):
                 lock_judge(connection, number, judge, now)
-            return importing.record(connection, number, by_judge, now)
+            done = importing.record(connection, number, by_judge, now, unjudged)
+            ask_third(connection, number, campaign, [answer.event for answers in done for answer in answers])
+            return done
 
         return self._write(name, work, is_repeatable=True)
+
+    def lend(
+        self, name: str, judges: Sequence[str], choose: lending.Choose, lease_s: int
+    ) -> tuple[lending.Chosen, int]:
+        """Lend items for sheets; return them with their judges, and until when (UTC, microseconds).
+
+        Parameters
+        ----------
+        judges : sequence of str
+            Who may get some; "" is nobody by name.
+        choose : callable
+            See `activeeval.store.lending.Choose`; it may be called more than once.
+        lease_s : int
+            For how many seconds; an answer after that counts where nobody else has the item.
+        """
+        names = sorted(checked_judge(judge) for judge in judges if judge)
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[lending.Chosen, int]:
+            now = self._now(connection)
+            for judge in names:
+                lock_judge(connection, number, judge, now)
+            until = now + lease_s * MICROSECONDS
+            return lending.lend(connection, number, choose, now, until), until
+
+        return self._write(name, work)
+
+    def take_back(self, name: str, lent: lending.Chosen, reason: str = "") -> None:
+        """Let anybody have what was lent and still is."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+            lending.take_back(connection, number, lent, self._now(connection), reason)
+
+        self._write(name, work)
 
     def retract(self, name: str, seq: int, judge: str, reason: str = "") -> Acknowledged:
         """Take back what event ``seq`` says: its item waits again.
@@ -345,6 +389,7 @@ class Store:
                 lock_judge(connection, number, shown.judge, now)
                 lock_held(connection, number, shown.judge)
             stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
+            ask_third(connection, number, campaign, [stored.event])
             asked = Claim(number, campaign, shown.judge, now)
             return stored, claim(connection, asked) if goes_on else None
 

@@ -57,6 +57,7 @@ campaign = Table(
     Column("lease_s", Integer, nullable=False),
     Column("max_grade", Integer),
     Column("strict_order", Boolean, nullable=False),
+    Column("adjudicate", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 
@@ -130,7 +131,7 @@ assignment = Table(
     ForeignKeyConstraint(["campaign_id", "unit", "position"], ["place.campaign_id", "place.unit", "place.position"]),
     UniqueConstraint("campaign_id", "unit", "position", "k"),
     UniqueConstraint("campaign_id", "unit", "position", "judge"),
-    CheckConstraint("state IN ('free', 'leased', 'done')", name="state"),
+    CheckConstraint("state IN ('free', 'leased', 'lent', 'done')", name="state"),
 )
 
 event = Table(

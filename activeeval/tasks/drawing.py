@@ -11,7 +11,7 @@ from activeeval.cases.budgets import Budget
 from activeeval.cases.case import Case, check_fits, prepare
 from activeeval.cases.choices import Choices
 from activeeval.cases.judging import chosen_judging
-from activeeval.cases.texts import SheetTexts, texts_of
+from activeeval.cases.texts import SheetTexts, recalled, texts_of
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
 from activeeval.planning import Goal
@@ -169,3 +169,21 @@ def texts_for(
     for note in (*sample.notes(), *notes):
         say(note)
     return texts
+
+
+def with_texts(
+    sample: Sample,
+    sheet: str,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+) -> tuple[Sample, SheetTexts]:
+    """Return a sample that knows where its texts are, and the texts; else as `texts_for`.
+
+    What is not named is looked up where the sample had it before.
+    """
+    files, notes = recalled(sample.text_files, documents, queries)
+    for note in notes:
+        say(note)
+    texts = texts_for(sample, sheet, say=say, **{what: file.path for what, file in files.items()})
+    return replace(sample, text_files={what: file.kept for what, file in files.items()}), texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
@@ -158,6 +158,7 @@ def by_judgments(
     confidence: float = 0.95,
     scope: str = "population",
     named: Sequence[str] = (),
+    say: Callable[[Note], object] = lambda note: None,
     **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
@@ -170,10 +171,14 @@ def by_judgments(
         Not negative.
     named : sequence of str
         What the new run and the old one are called; by default their files.
+    say : callable
+        Told what to know of the judgments.
     options
         As `activeeval.compare` takes them.
     """
     labels, after, before = labels_of(judgments), load_run(new), load_run(old)
+    for note in labels.notes:
+        say(note)
     called = named or system_names([after.name, before.name], [after.source, before.source])
     estimates: list[tuple[Measure, str, str, Estimate]] = []
     for text in measures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.sample import Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
+from activeeval.campaign.sample import TEXTS, Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
 from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
+from activeeval.cases.texts import TextFile, TextFiles
 from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError
@@ -57,6 +58,8 @@ class Sample:
         What it was drawn with.
     model : str
         The grade model that it was drawn by.
+    text_files : mapping of str to TextFile
+        Where the texts came from that its judges read.
     """
 
     campaign: Campaign
@@ -67,6 +70,7 @@ class Sample:
     depth: int | None = None
     seed: int | None = None
     model: str = ""
+    text_files: TextFiles = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.systems:
@@ -125,6 +129,8 @@ class Sample:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
         numbers = {"depth": self.depth, "seed": self.seed}
+        if self.text_files:
+            beside[TEXTS] = np.array([(what, file.path, file.digest) for what, file in self.text_files.items()])
         beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
@@ -330,8 +336,10 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
     questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
     n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
     numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    kept = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
     sample = Sample(
         campaign=campaign,
+        text_files={what: TextFile(path=path, digest=digest) for what, path, digest in kept},
         questions=questions,
         systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
         earlier=tuple(earlier),

@@ -951,7 +951,8 @@ def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
     write_lines(folder / "bad.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},1,ann", f"{pairs[1]},7,bob"])
     before = campaign("status", "-o", "jsonl").rows[0]
     assert (
-        "bad.csv:3: the grade 7 is above the largest of the scale, 3" in campaign("import", "good.csv", "bad.csv").err
+        "bad.csv:3: the grade 7 is above the largest of the scale, expected 0, 1, 2, 3"
+        in campaign("import", "good.csv", "bad.csv").err
     )
     assert campaign("status", "-o", "jsonl").rows[0] == before
     assert campaign("import", "good.csv").code == 0

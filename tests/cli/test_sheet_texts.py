@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import polars as pl
 import pytest
 from cli_cases import RUN, both, files, judge_file, judged
@@ -68,7 +69,12 @@ def test_nothing_but_the_sheet_changes(call, folder, texts, options):
     plain, rich = csv_rows("d.csv"), csv_rows("e.csv")
     assert list(plain[0]) == COLUMNS
     assert [{name: row[name] for name in COLUMNS} for row in rich] == plain
-    assert (folder / "d.csv.sample.npz").read_bytes() == (folder / "e.csv.sample.npz").read_bytes()
+    arrays = [dict(np.load(f"{name}.csv.sample.npz")) for name in "de"]
+    assert arrays[1].pop("texts").size > 0
+    assert arrays[0].keys() == arrays[1].keys()
+    assert all(
+        np.array_equal(array, arrays[1][name], equal_nan=array.dtype.kind == "f") for name, array in arrays[0].items()
+    )
     judge_file("d.csv")
     write_csv("e.csv", judged(rich), delimiter=";", encoding="utf-8-sig")
     assert call("estimate", *both("e.csv"), "-o", "jsonl").rows == call("estimate", *both("d.csv"), "-o", "jsonl").rows
@@ -139,3 +145,39 @@ def test_a_file_of_texts_is_not_overwritten(call, folder, texts):
         refused = r"queries\.csv: is read and would be overwritten, expected another name for what is written"
         one_line(call("sample", *DRAW, *TEXTS, *written, "--force"), refused)
     assert (folder / "queries.csv").read_bytes() == before
+
+
+def test_texts_are_remembered_by_a_sample(call, folder, texts):
+    assert call("sample", *DRAW, *TEXTS, *files("d.csv")).code == 0
+    done = call("top-up", "d.csv.sample.npz", "--budget", 20, *files("e.csv"))
+    assert "the texts of the documents are those of" in done.err
+    assert all(row["text"] or row["doc_id"] == "d11" for row in csv_rows("e.csv"))
+    first = (folder / "d.csv").read_bytes()
+    assert call("sheet", "d.csv.sample.npz", "--out", "d.csv", "--force").code == 0
+    assert (folder / "d.csv").read_bytes() == first
+    third = call("top-up", "e.csv.sample.npz", "--budget", 20, *files("f.csv"))
+    assert third.code == 0
+    assert any(row["query"] for row in csv_rows("f.csv"))
+    with (folder / "docs.jsonl").open("a") as more:
+        more.write(json.dumps({"docno": "new", "text": "x"}) + "\n")
+    assert "which has changed since" in call("sheet", "d.csv.sample.npz", "--out", "g.csv").err
+    (folder / "docs.jsonl").unlink()
+    done = call("top-up", "d.csv.sample.npz", "--budget", 20, *files("e.csv"))
+    assert (done.code, "is there no longer (--documents)" in done.err) == (0, True)
+    assert "text" not in csv_rows("e.csv")[0]
+
+
+def test_texts_are_remembered_by_a_campaign(call, folder, texts):
+    made = (*RUN, "--measure", "DCG@5", "--seed", 3)
+    assert call("campaign", "create", "w", *made, "--budget", 20, *TEXTS).code == 0
+    assert call("campaign", "top-up", "w", "--budget", 20).code == 0
+    assert call("campaign", "next", "w", "--ahead", "--judge", "ann", "--out", "w.csv").code == 0
+    rows = judge_file("w.csv")
+    assert all(row["text"] or row["doc_id"] == "d11" for row in rows)
+    assert call("campaign", "import", "w", "w.csv").code == 0
+    done = call("campaign", "redraw", "w", *made, "--budget", 20)
+    assert (done.code, "as before" in done.err) == (0, True), done.err
+    assert call("campaign", "next", "w", "--ahead", "--judge", "ann", "--out", "x.csv").code == 0
+    assert all(row["text"] or row["doc_id"] == "d11" for row in csv_rows("x.csv"))
+    done = call("campaign", "create", "v", *made, "--budget", 20, "--judged-from", "sqlite:///w.activeeval#w")
+    assert (done.code, "as before" in done.err) == (0, True), done.err

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.campaign.options import judge_of, judge_option, of_campaign, opened
+from activeeval.cli import people
+from activeeval.cli.campaign.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.help import command
-from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
+from activeeval.cli.output import emit_done, force_option, output_option, say
 
 if TYPE_CHECKING:
     from activeeval.store import Acknowledged, Claimed, Said
@@ -183,31 +184,54 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
 
 @command("Write the sheet of what is to be judged next", "next")
 @of_campaign
-@click.option("--out", required=True, metavar="FILE", help="Sheet to write: .csv, .tsv, .jsonl or .parquet.")
-@click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many. Default: what waits of its block.")
+@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {people.FORMS}.")
+@click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many for each judge. Default: all.")
 @click.option(
     "--judge",
+    "judges",
+    multiple=True,
     metavar="JUDGE",
-    help="Whose sheet it is: without what he has judged. Needed with several judges an item.",
+    help="Whose sheet it is: without what he has judged. Of several each has a sheet, FILE-JUDGE.csv. Repeatable; "
+    "needed with several judges an item. Default: whoever brings it back.",
 )
+@click.option(
+    "--for", "lease_s", type=DURATION, default="3d", help="For so long its items are the judge's: 45m, 12h, 3d."
+)
+@click.option("--ahead", is_flag=True, help="Of all blocks. Default: of the lowest one that is not complete.")
+@people.guide_options
 @force_option
 @output_option
-def next_(name: str, db: str | None, out: str, items: int | None, judge: str | None, force: bool, form: str) -> None:
+def next_(
+    name: str,
+    db: str | None,
+    out: str,
+    items: int | None,
+    judges: tuple[str, ...],
+    lease_s: int,
+    ahead: bool,
+    force: bool,
+    form: str,
+    **guide: Any,
+) -> None:
     """Write the sheet of what waits in the lowest open block, for a spreadsheet; `import` takes it back.
 
-    Nothing is reserved: what another judge does meanwhile stays theirs, and a second answer is kept and does not count.
+    What is written is lent to its judge: nobody else gets it until --for is over or the sheet is back. An answer that
+    comes later counts if nobody else has the item by then; else it is kept, of kind `late`. What lies ahead counts once
+    the blocks below it are complete.
 
     \b
-    activeeval campaign next week1 --out batch1.csv
+    activeeval campaign next week1 --judge ann --judge bob --out batch1.csv
     """
-    from activeeval.io.suffixes import SUFFIXES
-    from activeeval.tasks.campaigns.batches import write_batch
+    from activeeval.tasks.campaigns.batches import Lease, write_batches
 
-    check_new(out, SUFFIXES, force)
+    plan = people.planned(out, tuple(map(judge_of, judges)), force=force, **guide)
     with opened(name, db) as store:
-        sheet = write_batch(store, name, out, items, None if judge is None else judge_of(judge))
-    say(f"wrote {out}: {sheet.items} items of block {sheet.block}, as of event {sheet.as_of}")
-    emit_done([asdict(sheet)], form)
+        sheets = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
+    for sheet in sheets:
+        whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
+        where = f"items of block {sheet.block}, as of event {sheet.as_of}"
+        say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")
+    emit_done(list(map(asdict, sheets)), form)
 
 
 @command("Take judged sheets and other judgments in", "import")

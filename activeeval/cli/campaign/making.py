@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from activeeval.cli.waiting import tell
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
+    from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
+    from activeeval.tasks.samples import Sample
 
 _MINUTES = 60
 
@@ -37,14 +39,14 @@ _MINUTES = 60
     help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
 )
 @drawing.texts_options
-@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
+@click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
 @click.option(
     "--policy",
     type=click.Choice(("majority", "median", "mean-gain")),
-    default="majority",
     help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
-    "gain.",
+    "gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
 )
+@click.option("--adjudicate", is_flag=True, help="An item has two judges, and a third one where they differ.")
 @click.option(
     "--lease",
     type=click.FloatRange(0, 525_600, min_open=True),
@@ -82,22 +84,32 @@ def create(
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
     from activeeval.tasks.campaigns.drawing import CampaignDrawing
+    from activeeval.tasks.campaigns.making import policy_for
 
     check_free(checked_name(name), db)
+    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate")}
+    n_judges = options.pop("judges_per_item") or (2 if how["adjudicate"] else 1)
+    with worded():
+        policy = policy_for(options.pop("policy"), n_judges, how["adjudicate"], options["measures"])
     seconds = max(1, math.ceil(lease * _MINUTES))
-    rules = Rules(
-        lease_s=seconds, **{rule: options.pop(rule) for rule in ("judges_per_item", "policy", "strict_order")}
-    )
+    rules = Rules(lease_s=seconds, judges_per_item=n_judges, policy=policy, **how)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
-    options["judged"] = (*options["judged"], *(_labels(other, db) for other in dict.fromkeys(judged_from)))
+    kept: dict[str, TextFile] = {}
+    for other in dict.fromkeys(judged_from):
+        labels, texts = _labels(other, db)
+        options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
     store = partial(opened, name, db, create=True)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
+    beside["kept"] = kept
     choices, request = drawing.requested(options)
     with worded():
         draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
         sample, made = draws.new(choices, request, rules)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
+    if rules.judges_per_item > 1:
+        third = ", a third where they differ" if rules.adjudicate else ""
+        say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     _say_next(name, db)
     emit_done([asdict(made)], form)
@@ -112,20 +124,21 @@ def _say_next(name: str, db: str | None) -> None:
     with opened(name, db) as store:
         campaign = store.campaign(name)
         waits = bool(store.waiting(name)["free"])
-    by_query = campaign.config.get("top_k") is not None
+    by_query = campaign.judging.is_whole
     step = Step(kind="judge" if waits else "done")
     command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
     say(next_sentence(step, command))
 
 
-def _labels(other: str, db: str | None) -> KnownGrades:
-    """Return what another campaign has judged and knew."""
+def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
+    """Return what another campaign has judged and knew, and where its texts are."""
     from activeeval.store import masked
-    from activeeval.tasks.campaigns.drawing import known_of
+    from activeeval.tasks.campaigns.drawing import kept_texts, known_of
 
     place, mark, name = other.rpartition("#")
     with opened(name, place or db) as store:
-        return known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+        known = known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+        return known, kept_texts(store.campaign(name).config)
 
 
 @command("Add to the budget", "top-up")
@@ -142,13 +155,19 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
+    from activeeval.tasks.campaigns.drawing import kept_texts
     from activeeval.tasks.campaigns.making import Made
     from activeeval.tasks.campaigns.making import top_up as grow
-    from activeeval.tasks.drawing import texts_for
+    from activeeval.tasks.drawing import with_texts
 
     tell("topping up")
     with opened(name, db) as store:
-        sample, seq = grow(store, name, budget, lambda grown: texts_for(grown, name, documents, queries, drawing.say))
+        kept = kept_texts(store.campaign(name).config)
+
+        def texts_of(grown: Sample) -> SheetTexts:
+            return with_texts(replace(grown, text_files=kept), name, documents, queries, drawing.say)[1]
+
+        sample, seq = grow(store, name, budget, texts_of)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _URL = re.compile(r"[a-z][\w+.-]*://", re.I)
 _SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)([mhd])")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400}
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+_LONGEST_LEASE = 366 * 86_400
 name_argument = click.argument("name", metavar="NAME")
 db_option = click.option(
     "--db",
@@ -26,6 +30,32 @@ as_of_option = click.option(
     "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
 )
 judge_option = click.option("--judge", required=True, metavar="JUDGE", help="Whose: a name, or a number.")
+
+
+class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        match = _TIME.fullmatch(str(value))
+        seconds = round(float(match[1]) * _SECONDS[match[2]]) if match else 0
+        if not 1 <= seconds <= _LONGEST_LEASE:
+            self.fail(f"{value!r} is no time up to a year, expected as 45m, 12h or 3d", param, context)
+        return seconds
+
+
+DURATION = _Duration()
+
+
+def lasting(seconds: int) -> str:
+    """Return how long something lasts in words.
+
+    Examples
+    --------
+    >>> lasting(3 * 86_400), lasting(5_400)
+    ('3 days', '1.5 hours')
+    """
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), _UNITS[-1])
+    return f"{seconds / size:.3g} {unit}" + ("s" if seconds != size else "")
 
 
 def url_of(name: str, db: str | None) -> str:

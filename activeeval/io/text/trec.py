@@ -35,12 +35,15 @@ class Qrels:
     grades : ndarray of int64, shape (n,)
     source : str
         What messages call them, as the name of their file.
+    notes : tuple of Note
+        What its reader has to say of them.
     """
 
     query_ids: Texts
     doc_ids: Texts
     grades: Ints
     source: str = "the judgments"
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})

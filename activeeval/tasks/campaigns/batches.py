@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Self
 
 import numpy as np
 
-from activeeval.errors import InputError
-from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, write_draws
+from activeeval.errors import FormatError, InputError, raise_all
+from activeeval.io.tables.draws import EMPTY, TEXTS, Draws
+from activeeval.io.tables.grades import allowed
+from activeeval.io.writing import Together
 from activeeval.judgments import Judgment, Judgments, read
 from activeeval.judgments.judging import WHOLE, ByComparisons, Judging
+from activeeval.judgments.sharing import Item, shared_out
 from activeeval.pool.texts import Texts
-from activeeval.store import Acknowledged, PlaceRow, Said, Store, UnitRow
+from activeeval.store import Acknowledged, Chosen, OpenPlace, PlaceRow, Said, Store, UnitRow, Unjudged
+from activeeval.tasks.campaigns.over_time import date_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.ranked_sheets import check_held
+from activeeval.tasks.sheets import SheetPlan, write_rows
 
 Answer = tuple[str, str, Said, str | None, int | None]
 WHY = "as the file says"
@@ -25,18 +30,27 @@ WHY = "as the file says"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSheet:
-    """A sheet that was written: its name, its number of items, their block, and as of which event.
+    """A sheet that was written: its name, whose it is, its number of items, their lowest block, and as of which event.
 
     Attributes
     ----------
     sheet : str
-    items, block, as_of : int
+    judge : str or None
+        None where whoever brings it back is its judge.
+    items : int
+    block : int or None
+        None where nothing is on it.
+    as_of : int
+    until : int
+        When its items are anybody's again: UTC, microseconds.
     """
 
     sheet: str
+    judge: str | None
     items: int
-    block: int
+    block: int | None
     as_of: int
+    until: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,53 +90,127 @@ class TakenFile:
         )
 
 
-def write_batch(store: Store, name: str, path: str, most: int | None = None, judge: str | None = None) -> WrittenSheet:
-    """Write the sheet of what waits in the lowest block that is not complete.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """How much a batch is, and for how long its items are its judge's.
+
+    Attributes
+    ----------
+    seconds : int
+    most : int or None
+        Items for each judge.
+    ahead : bool
+        Of any block, and not of the lowest one alone that is not complete.
+    """
+
+    seconds: int = 3 * 86_400
+    most: int | None = None
+    ahead: bool = False
+
+
+def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None = None) -> list[WrittenSheet]:
+    """Write the sheets of what waits, and lend it to their judges; return each with its block, size and lease.
 
     Parameters
     ----------
-    judge : str, optional
-        Whose sheet it is: it has his name, and nothing that he has judged already. Needed where items have several
-        judges.
+    plan : SheetPlan
+        Whose sheets they are: they have their names, and nothing that they have judged already or that is lent to
+        others. Needed where items have several judges; without a name whoever brings a sheet back is its judge.
 
     Raises
     ------
     InputError
-        Where nothing waits, or the campaign does not take sheets.
+        Where nothing waits that is free, or the campaign does not take sheets.
     """
+    lease, state = lease or Lease(), state_of(store, name)
+    _check_takes_sheets(state, plan.judges)
+    plan = plan.checked().guided(state.campaign.max_grade)
+    judges = plan.judges or ("",)
+    with Together() as files:
+        lent, until = store.lend(name, judges, partial(_chosen, judges=judges, lease=lease), lease.seconds)
+        if not lent:
+            raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
+        try:
+            sizes = [
+                _write_lent(store, name, path, files, judge, [place for place, who in lent if who == judge], plan)
+                for path, judge in zip(plan.paths, judges, strict=True)
+            ]
+        except BaseException:
+            store.take_back(name, lent, "no sheet could be written")
+            raise
+    as_of = store.last_seq(name)
+    return [
+        WrittenSheet(sheet=path, judge=judge or None, items=n, block=block, as_of=as_of, until=until)
+        for path, judge, (n, block) in zip(plan.paths, judges, sizes, strict=True)
+    ]
+
+
+def _write_lent(
+    store: Store, name: str, path: str, files: Together, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
+) -> tuple[int, int | None]:
+    """Write what is lent to a judge; return how many items that is, and their lowest block."""
+    held = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
+    rows = [held[place.unit, place.doc_id] for place in lent]
+    write_rows(_sheet(store.samples(name)[-1].digest, rows), path, files, judge, _texts(rows), plan.guide)
+    return len(rows), min((unit.block for unit, _ in rows), default=None)
+
+
+def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
+    """Return what each judge gets of what is open: of the lowest block in which something waits for any of them."""
+    waits = [place for place in there if any(judge not in place.judges for judge in judges)]
+    lowest = min((place.block for place in waits), default=0)
+    free: dict[tuple[int, int, str], list[OpenPlace]] = {}
+    for place in waits:
+        if place.is_free and (lease.ahead or place.block == lowest):
+            free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
+    first: dict[tuple[int, str], int] = {}
+    for (block, unit, _), places in free.items():
+        first.setdefault((block, places[0].query_id), unit)
+    items = sorted(free.values(), key=lambda places: (places[0].block, first[places[0].block, places[0].query_id]))
+    wanted = [Item(places[0].block, places[0].query_id, len(places), places[0].judges) for places in items]
+    taken = [
+        (place, judge)
+        for places, whose in zip(items, shared_out(wanted, judges), strict=True)
+        for place, judge in zip(places, whose, strict=False)
+    ]
+    return [pair for judge in judges for pair in [each for each in taken if each[1] == judge][: lease.most]]
+
+
+def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
+    """Return why there is nothing for a sheet."""
     state = state_of(store, name)
-    _check_takes_sheets(state, judge)
-    waits = state.waiting - {place for place, judges in state.state.judgments.items() if judge in judges}
-    rows = [(u, p) for u in store.units(name) for p in u.places if (u.number, p.doc_id) in waits]
-    if not rows:
-        done = "all is judged" if judge is None else f"all is judged, or waits for others than {judge}"
-        raise InputError(f"campaign {name}: nothing waits, {done}")
-    block = rows[0][0].block
-    rows = [row for row in rows if row[0].block == block][:most]
-    write_draws(_sheet(store.samples(name)[-1].digest, rows, judge or ""), path, texts=_texts(rows))
-    return WrittenSheet(sheet=path, items=len(rows), block=block, as_of=state.as_of)
+    waits = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
+    if not waits:
+        return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
+    hands = [held for held in state.state.assigned if held.state in ("leased", "lent")]
+    lowest = min(state.state.blocks[unit] for unit, _ in waits)
+    there = [held for held in hands if lease.ahead or held.block == lowest]
+    who = ", ".join(sorted({held.judge or "nobody by name" for held in there}))
+    until = max((held.lease_until or 0 for held in there), default=0)
+    where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
+    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
+    return f"nothing is free {where}: {len(there)} items are with {who} until {date_of(until)[:16]}Z{beyond}"
 
 
-def _check_takes_sheets(state: CampaignState, judge: str | None) -> None:
+def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
     row = state.campaign
     row.judging.check_sheets(row.name)
     if row.strict_order:
         raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
-    if judge is None and row.judges_per_item > 1:
+    if not judges and row.judges_per_item > 1:
         raise InputError(
             f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
             field="judge",
         )
 
 
-def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]], judge: str) -> Draws:
+def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
     return Draws(
         sample=sample,
         block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
         query_id=Texts.from_list([unit.query_id for unit, _ in rows]),
         doc_id=Texts.from_list([place.doc_id for _, place in rows]),
         grade=np.full(len(rows), EMPTY, dtype=np.int64),
-        judge=Texts.from_list([judge] * len(rows)),
     )
 
 
@@ -152,10 +240,11 @@ def take_files(
     campaign, units = store.campaign(name), store.units(name)
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     # nothing is stored where one cannot be read
-    by_file = {path: _answers(campaign.judging, path, drawn, judge) for path in paths}
+    unjudged: list[Unjudged] = []
+    by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
     kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
     parts = [(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()]
-    stored = store.record_all(name, [(who, answers) for _, who, answers in parts])
+    stored = store.record_all(name, [(who, answers) for _, who, answers in parts], unjudged)
     done: dict[str, list[Acknowledged]] = {path: [] for path in by_file}
     for (path, *_), events in zip(parts, stored, strict=True):
         done[path] += events
@@ -193,6 +282,8 @@ class _Drawn:
     def placed(self, judgments: Judgments) -> Iterator[tuple[int, Judgment, int | None]]:
         """Yield the row of each judgment that has a grade or says why not, and its unit where the file knows.
 
+        Of a sheet also what waits.
+
         Raises
         ------
         InputError
@@ -207,7 +298,8 @@ class _Drawn:
             unit = None
             if judgments.blocks is not None:
                 unit = self._unit(judgments.place(row), judgment, int(judgments.blocks[row]))
-            if judgment.kind == "cannot" or (judgment.kind == "grade" and judgment.value >= 0):
+            is_on_sheet = judgment.kind == "waits" and unit is not None
+            if is_on_sheet or judgment.kind == "cannot" or (judgment.kind == "grade" and judgment.value >= 0):
                 if judgments.is_by_text:
                     judgment = replace(judgment, query=self.query(judgments.place(row), judgment.query))
                 yield row, judgment, unit
@@ -224,26 +316,39 @@ class _Drawn:
 
 
 @singledispatch
-def _answers(judging: Judging, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
-    """Return what each judge says in a file of grades; of ranks of queries that are judged as a whole."""
+def _answers(
+    judging: Judging, path: str, drawn: _Drawn, judge: str | None, unjudged: list[Unjudged]
+) -> dict[str, list[Answer]]:
+    """Return what each judge says in a file of grades, and add what came back on a sheet without one.
+
+    Of queries that are judged as a whole, in a file of ranks.
+    """
     judgments = read(path)
     if not judgments.is_of_grades:
         judgments.refuse("grades")
     answers: dict[str, dict[tuple[str, str, int | None], Said]] = {}
+    wrong: list[FormatError] = []
     for row, judgment, unit in drawn.placed(judgments):
         name, place, grade = judgment.judge.name or judge, judgments.place(row), judgment.value
+        if judgment.kind == "waits":
+            unjudged.append(Unjudged(name or "", judgment.query, judgment.item, unit))
+            continue
         if name is None:
             raise InputError(f"{place}: names no judge: say with `judge` whose judgments they are", field="judge")
         if judgment.judge.is_machine:
             raise InputError(f"{place}: {name!r} is a machine, whose judgments are no labels")
         if drawn.max_grade is not None and grade > drawn.max_grade:
-            raise InputError(f"{place}: the grade {grade} is above the largest of the scale, {drawn.max_grade}")
+            line = judgments.places[row] if judgments.has_lines and judgments.places is not None else None
+            above = f"the grade {grade} is above the largest of the scale, expected {allowed(drawn.max_grade)}"
+            wrong.append(FormatError(path, line, above))
+            continue
         is_grade = judgment.kind == "grade"
         answer = Said(kind="judged", grade=grade) if is_grade else Said(kind="cannot", reason=judgment.reason or WHY)
         by_item = answers.setdefault(name, {})
         if by_item.setdefault((judgment.query, judgment.item, unit), answer) != answer:
             item = f"item {judgment.item!r} of query {judgment.query!r}"
             raise InputError(f"{place}: {item} has two grades of {name!r}")
+    raise_all(wrong)
     if not answers:
         raise InputError(f"{path}: holds no grade yet")
     return {
@@ -253,7 +358,9 @@ def _answers(judging: Judging, path: str, drawn: _Drawn, judge: str | None) -> d
 
 
 @_answers.register
-def _(judging: ByComparisons, path: str, drawn: _Drawn, judge: str | None) -> dict[str, list[Answer]]:
+def _(
+    judging: ByComparisons, path: str, drawn: _Drawn, judge: str | None, unjudged: list[Unjudged]
+) -> dict[str, list[Answer]]:
     judgments = read(path)
     if not judgments.holds("truth"):
         judgments.refuse("a table of query, rank and doc_id")

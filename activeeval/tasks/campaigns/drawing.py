@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from activeeval.campaign import Rules
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades
-from activeeval.cases.texts import SheetTexts
+from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
 from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
-from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, texts_for
+from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
 from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -27,6 +28,11 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
     """Return what a campaign has judged and knew, of nobody's name; ``source`` is what messages call it."""
     labels = labels_of(state_of(store, name))
     return KnownGrades(source, [(*pair, grade, "") for pair, grade in labels.items()])
+
+
+def kept_texts(config: Mapping[str, Any]) -> TextFiles:
+    """Return where the texts of a campaign came from, by its configuration."""
+    return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +49,8 @@ class CampaignDrawing:
         Where it is stored, as anybody may read it.
     documents, queries : str or None
         Tables of what the judges read.
+    kept : mapping of str to TextFile
+        Tables of a campaign before, for what is not named.
     progress, say : callable
         As of `activeeval.tasks.drawing.draw_for`.
     """
@@ -52,6 +60,7 @@ class CampaignDrawing:
     place: str
     documents: str | None = None
     queries: str | None = None
+    kept: TextFiles = field(default_factory=dict)
     progress: Callable[[str], object] = lambda what: None
     say: Say = lambda note: None
 
@@ -70,8 +79,9 @@ class CampaignDrawing:
         """
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         check_rules(sample, rules)
-        texts = self._texts(sample)
-        beside = {"seed": sample.seed, "half_width": request.half_width}
+        files, texts = self._texts(sample, self.kept)
+        beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}
+        beside |= {"texts": {what: asdict(file) for what, file in files.items()}} if files else {}
         with self.opened() as store:
             seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
             return sample, Made.of(store, self.name, self.place, sample, seq)
@@ -91,6 +101,7 @@ class CampaignDrawing:
         """
         with self.opened() as store:
             check_judged(store, self.name)
+            kept = {**self.kept, **kept_texts(store.campaign(self.name).config)}
             if by_clock and is_timed(store.events(self.name)):
                 taken = clocked(store, self.name, self.documents)
                 self.say(taken)
@@ -98,11 +109,14 @@ class CampaignDrawing:
             known = known_of(store, self.name, f"campaign {self.name}")
         choices = replace(choices, judged=(*choices.judged, known))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
-        texts = self._texts(sample)
+        _, texts = self._texts(sample, kept)
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)
             seq = redraw(store, self.name, sample, texts)
             return sample, Made.of(store, self.name, self.place, sample, seq)
 
-    def _texts(self, sample: Sample) -> SheetTexts:
-        return texts_for(sample, self.name, self.documents, self.queries, self.say)
+    def _texts(self, sample: Sample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
+        """Return the tables of texts, by name or else as they were kept, and the texts."""
+        sample = replace(sample, text_files=kept)
+        sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
+        return sample.text_files, texts

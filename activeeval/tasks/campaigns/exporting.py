@@ -12,6 +12,7 @@ import numpy as np
 
 from activeeval.errors import StateError
 from activeeval.io.comparisons import Truth, write_truth
+from activeeval.io.sampled import remove_sampled_note, write_sampled_note
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
 from activeeval.io.text.trec import Prels, Qrels, write_prels, write_qrels
@@ -207,6 +208,28 @@ FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[Note]]] = {
 """How a campaign can be written out; tables go by the suffix of the file's name."""
 
 
+_UNWEIGHTED = ("qrels", "csv", "quepid")
+"""What holds judgments without their weights, and reads as if they were all there are."""
+
+
+def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
+    """Write a note beside judgments of a sample, and return what it says; none where everything was judged."""
+    if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
+        remove_sampled_note(path)
+        return []
+    name = state.campaign.name
+    instead = f"activeeval campaign estimate {name}"
+    write_sampled_note(path, f"campaign {name}, as of event {state.as_of}", instead)
+    return [Note("judgments of a sample", {"instead": instead})]
+
+
+def _is_complete(state: CampaignState) -> bool:
+    """Return whether every item of the pool has a grade."""
+    first = state.rounds[0].campaign
+    n_known = int((first.design.known >= 0).sum())
+    return n_known + len(grades_of(state)) >= first.design.pool.n_items
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
     """What was written of a campaign.
@@ -239,6 +262,7 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     is_of_log = form in ("jsonl", "csv")
     state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
     content, *notes = FORMATS[form](state, store, path)
+    notes += _beside(state, form, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
         notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))
     return Exported(as_of=state.as_of, content=content, notes=tuple(notes))

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign, Rules
 from activeeval.cases.budgets import Budget
+from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.judging import Shown
+from activeeval.measures import SampledMeasure
 from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 from activeeval.tasks.samples import Sample, unpacked_sample
 
@@ -99,6 +101,7 @@ def create(
         lease_s=rules.lease_s,
         max_grade=design.max_grade,
         strict_order=rules.strict_order,
+        adjudicate=rules.adjudicate,
     )
     units = _units(sample, 1, texts or {})
     ended = sample.campaign.planned_end
@@ -110,9 +113,44 @@ def check_rules(sample: Sample, rules: Rules) -> None:
     design = sample.campaign.design
     if rules.policy == "refuse":
         raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
+    if rules.policy == "mean-gain" and rules.judges_per_item > 1:
+        check_mean_gain([target.measure for target in design.targets])
     sample.campaign.judging.check_rules(rules.judges_per_item)
     if rules.strict_order and not design.scheme.can_be_topped_up:
         raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+
+
+def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measures: Sequence[str]) -> str:
+    """Return what several judges' grades count as where nobody has said it.
+
+    The majority, and of an even number of judges, of whom the majority and the median are the lower grade of two, the
+    mean gain. Where a third judge decides it is the median, which is the grade of two that are alike.
+
+    Raises
+    ------
+    InputError
+        Where a measure knows no gain between two grades, and nobody has said what counts.
+    """
+    if policy is not None:
+        return policy
+    if adjudicate:
+        return "median"
+    if judges_per_item % 2:
+        return "majority"
+    check_mean_gain([sampled_measure(text) for text in measures])
+    return "mean-gain"
+
+
+def check_mean_gain(measures: Sequence[SampledMeasure]) -> None:
+    """Raise InputError where a measure knows no gain between grades."""
+    for measure in measures:
+        if between := measure.no_gain_between:
+            raise InputError(
+                f"`policy` mean-gain, of an even number of judges: {measure} knows no gain between {between}; say what "
+                "counts where two differ (`policy` majority or median: the lower grade), or let a third judge decide "
+                "(`adjudicate`)",
+                field="policy",
+            )
 
 
 def top_up(

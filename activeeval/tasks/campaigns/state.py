@@ -50,7 +50,8 @@ class CampaignState:
         self.campaign = campaign
         self.versions = list(versions)
         self.log: list[Event] = []
-        self.state = State(judges_per_item=campaign.judges_per_item, lease_s=campaign.lease_s)
+        n, third = campaign.judges_per_item, campaign.adjudicate
+        self.state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
         self.rounds: list[Sample] = []
         self._samples: dict[int, Sample] = {}
         self._versions: list[int] = []
@@ -109,7 +110,8 @@ class CampaignState:
         known = known_now(sample.campaign.design, self.rounds)
         is_as_drawn = known is sample.campaign.design.known
         design = sample.campaign.design if is_as_drawn else sample.campaign.design.corrected(known)
-        rules = Rules(judges_per_item=self.campaign.judges_per_item, policy=self.policy)
+        n, third = self.campaign.judges_per_item, self.campaign.adjudicate
+        rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
         campaign = Campaign(design, key=int(sample.campaign.key), rules=rules)
         self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
         campaign.follow(self.log, self.state, self._n_before[-1])

@@ -32,6 +32,8 @@ class Status:
         Of top-k judging.
     reached : Reached
         The same for readers.
+    differing : int or None
+        Items on which two judges differ and that wait for a third; None where nobody decides between two.
     """
 
     progress: Progress
@@ -39,6 +41,7 @@ class Status:
     in_hand: int
     by_query: bool
     reached: Reached
+    differing: int | None = None
 
     def row(self) -> dict[str, Cell]:
         """Return the progress as a row, with what is free and in hand before what is late."""
@@ -46,6 +49,8 @@ class Status:
         for name, value in asdict(self.progress).items():
             row |= {f"{prefix}free": self.free, f"{prefix}in_hand": self.in_hand} if name == "late" else {}
             row[name] = value
+            if name == "waiting" and self.differing is not None:
+                row["differing"] = self.differing
         return row
 
 
@@ -58,6 +63,7 @@ def status(state: CampaignState, store: Store) -> Status:
         in_hand=assignments["leased"],
         by_query=by_query,
         reached=reached_of(state),
+        differing=state.state.n_differing if state.campaign.adjudicate else None,
     )
 
 

@@ -48,6 +48,7 @@ def _campaigns() -> None:
         sa.Column("lease_s", sa.Integer(), nullable=False),
         sa.Column("max_grade", sa.Integer()),
         sa.Column("strict_order", sa.Boolean(), nullable=False),
+        sa.Column("adjudicate", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_campaign"),
         sa.UniqueConstraint("name", name="uq_campaign_name"),
@@ -138,7 +139,7 @@ def _work() -> None:
             "campaign_id", "unit", "position", "judge", name="uq_assignment_campaign_id_unit_position_judge"
         ),
         sa.UniqueConstraint("token_hash", name="uq_assignment_token_hash"),
-        sa.CheckConstraint("state IN ('free', 'leased', 'done')", name="ck_assignment_state"),
+        sa.CheckConstraint("state IN ('free', 'leased', 'lent', 'done')", name="ck_assignment_state"),
         _of_campaign("assignment"),
         _reference("assignment", "place", "campaign_id, unit, position", "campaign_id, unit, position"),
     )

@@ -1,0 +1,212 @@
+"""Sheets of a campaign are lent: nobody gets what another has, and what comes late is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from activeeval.campaign import Rules
+from activeeval.cases.budgets import Budget
+from activeeval.cases.choices import Choices
+from activeeval.errors import InputError
+from activeeval.io.tables.draws import read_draws, write_draws
+from activeeval.pool.texts import Texts
+from activeeval.store import open_store
+from activeeval.tasks.campaigns.batches import Lease, take_files, write_batches
+from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.campaigns.state import state_of
+from activeeval.tasks.drawing import SampleRequest, draw_for
+from activeeval.tasks.sheets import SheetPlan
+
+DAY = 86_400 * 1_000_000
+RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6)]
+
+
+class Clock:
+    """Microseconds that a test moves on."""
+
+    def __init__(self):
+        self.now = 1_700_000_000_000_000
+
+    def __call__(self):
+        self.now += 1000
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def made(made_url, clock, tmp_path, monkeypatch):
+    """Return a function from rules to a store with the campaign w."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.run").write_text("\n".join(RUN) + "\n")
+    stores = []
+
+    def make(**rules):
+        choices = Choices(runs=("a.run",), max_grade=2, seed=1)
+        request = SampleRequest(measures=("DCG@5",), budget=Budget.parse("60"))
+        store = open_store(made_url, clock=clock)
+        create(store, "w", draw_for(choices, request).sample, Rules(**rules))
+        stores.append(store)
+        return store
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def pairs(path):
+    sheet = read_draws(path)
+    return list(zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), strict=True))
+
+
+def fill(path, judge="", upto=None, grade=1):
+    sheet = read_draws(path)
+    grades = sheet.grade.copy()
+    grades[:upto] = grade
+    names = Texts.from_list([judge] * sheet.n_rows) if judge else sheet.judge
+    write_draws(replace(sheet, grade=grades, judge=names), path)
+
+
+def next_of(store, path, *judges, **lease):
+    return write_batches(store, "w", SheetPlan(path=path, judges=judges), Lease(**lease))
+
+
+def whole(store):
+    assert store.verify("w") == []
+    store.rebuild("w")
+    assert store.verify("w") == []
+
+
+def test_no_two_people_get_the_same_item(made):
+    store = made()
+    next_of(store, "b.csv", "ann", "bob", "cy")
+    sheets = [pairs(f"b-{name}.csv") for name in ("ann", "bob", "cy")]
+    assert max(map(len, sheets)) - min(map(len, sheets)) <= 1
+    together = [pair for sheet in sheets for pair in sheet]
+    assert len(set(together)) == len(together) == 15
+    claimed = store.claim("w", "dee")
+    assert (claimed.query_id, claimed.doc_id) not in together
+    with pytest.raises(
+        InputError, match=r"nothing is free of what waits in block 1: 15 items are with ann, bob, cy un"
+    ):
+        next_of(store, "c.csv", "dee")
+    next_of(store, "c.csv", "dee", ahead=True, most=10)
+    assert len(pairs("c.csv")) == 10
+    assert not set(pairs("c.csv")) & {*together, (claimed.query_id, claimed.doc_id)}
+    for name in ("ann", "bob", "cy"):
+        fill(f"b-{name}.csv")
+    done = take_files(store, "w", [f"b-{name}.csv" for name in ("ann", "bob", "cy")])
+    assert [row["stored"] for row in done] == [5, 5, 5]
+    assert state_of(store, "w").block == 1
+    whole(store)
+
+
+def test_without_a_name_a_sheet_is_his_who_brings_it_back(made):
+    store = made()
+    next_of(store, "a.csv", most=5)
+    next_of(store, "b.csv", most=5)
+    assert not set(pairs("a.csv")) & set(pairs("b.csv"))
+    fill("a.csv")
+    assert take_files(store, "w", ["a.csv"], "ann")[0]["stored"] == 5
+    whole(store)
+
+
+def test_what_comes_back_without_a_grade_waits_for_anybody(made):
+    store = made()
+    next_of(store, "a.csv", "ann")
+    fill("a.csv", upto=4)
+    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 4
+    assert store.waiting("w")["leased"] == 0
+    left = set(pairs("a.csv")[4:])
+    next_of(store, "b.csv", "bob")
+    assert set(pairs("b.csv")) == left
+    whole(store)
+
+
+@pytest.mark.parametrize("way", ["sheet", "claim", "answer"])
+def test_an_answer_after_the_lease_is_late_once_another_has_the_item(made, clock, way):
+    store = made()
+    next_of(store, "a.csv", "ann", seconds=86_400)
+    clock.now += 2 * DAY
+    if way == "sheet":
+        next_of(store, "b.csv", "bob")
+        assert set(pairs("b.csv")) == set(pairs("a.csv"))
+    else:
+        taken = store.claim("w", "bob")
+        assert (taken.query_id, taken.doc_id) in pairs("a.csv")
+    if way == "answer":
+        from activeeval.store import Said
+
+        store.submit("w", taken.token, Said(kind="judged", grade=2))
+    fill("a.csv")
+    (row,) = take_files(store, "w", ["a.csv"])
+    n_late = 15 if way == "sheet" else 1
+    assert (row["stored"], sum(row["late"].values())) == (15 - n_late, n_late)
+    why = "all judges asked for have judged it" if way == "answer" else "the item had gone to another judge"
+    assert set(row["late"]) == {why}
+    if way == "sheet":
+        fill("b.csv")
+        assert take_files(store, "w", ["b.csv"])[0]["stored"] == 15
+    whole(store)
+
+
+def test_an_answer_after_the_lease_counts_where_nobody_has_the_item(made, clock):
+    store = made()
+    next_of(store, "a.csv", "ann", seconds=60)
+    clock.now += DAY
+    fill("a.csv")
+    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 15
+    whole(store)
+
+
+def test_whoever_had_an_item_for_too_short_a_time_may_get_it_again(made, clock):
+    store = made(judges_per_item=2)
+    next_of(store, "a.csv", "ann", seconds=60)
+    clock.now += DAY
+    claimed = store.claim("w", "ann")
+    assert (claimed.query_id, claimed.doc_id) in pairs("a.csv")
+    next_of(store, "b.csv", "ann")
+    assert set(pairs("b.csv")) == set(pairs("a.csv")) - {(claimed.query_id, claimed.doc_id)}
+    whole(store)
+
+
+def test_each_of_several_judges_an_item_has_a_sheet_of_all(made):
+    store = made(judges_per_item=2)
+    next_of(store, "b.csv", "ann", "bob", "cy")
+    sheets = [pairs(f"b-{name}.csv") for name in ("ann", "bob", "cy")]
+    assert [len(sheet) for sheet in sheets] == [10, 10, 10]
+    counts = np.unique([" ".join(pair) for sheet in sheets for pair in sheet], return_counts=True)[1]
+    assert set(counts.tolist()) == {2}
+    whole(store)
+
+
+def test_where_no_sheet_can_be_written_nothing_is_lent(made, monkeypatch):
+    from activeeval.tasks import sheets
+
+    store = made()
+
+    def fail(*_):
+        raise InputError("b.csv: cannot write: No space left on device")
+
+    monkeypatch.setattr(sheets, "write_draws", fail)
+    with pytest.raises(InputError, match="No space left"):
+        next_of(store, "b.csv", "ann", "bob")
+    assert store.waiting("w")["leased"] == 0
+    whole(store)
+
+
+def test_what_an_import_brings_takes_nothing_that_is_lent_to_another(made, tmp_path):
+    store = made()
+    next_of(store, "a.csv", "ann")
+    (tmp_path / "all.qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, d in pairs("a.csv")))
+    (row,) = take_files(store, "w", ["all.qrels"], "old")
+    assert row["late"] == {"the item had gone to another judge": 15}
+    fill("a.csv")
+    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 15
+    whole(store)
