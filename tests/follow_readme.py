@@ -67,7 +67,9 @@ def follow(root: Path, work: Path, binaries: Path) -> int:
             if not ran(command, work, path, verdicts=command.startswith("activeeval compare")):
                 return 1
             if found := SHEET.search(command) if " --out " in command else None:
-                judge(work / found["sheet"], truth)
+                sheet = work / found["sheet"]
+                for judged in sheet.parent.glob(f"{sheet.stem}*{sheet.suffix}"):  # of several judges one each
+                    judge(judged, truth)
     missing = [name for name in BENCHMARKS.findall(page) if not (root / name.replace(".", "/")).exists()
                and not (root / (name.replace(".", "/") + ".py")).exists()]  # fmt: skip
     if missing:
@@ -92,6 +94,12 @@ def judge(query_id, item_ids):
     return [truth.get((query_id, doc), 0) for doc in item_ids]
 def my_grade(query_id, doc):
     return judge(query_id, [doc])[0]
+def judged(sheet):
+    import narwhals as nw
+    rows = nw.from_native(sheet).to_dict(as_series=False)
+    rows["grade"] = [my_grade(query, doc) for query, doc in zip(rows["query_id"], rows["doc_id"])]
+    import polars
+    return polars.DataFrame(rows)
 def better_of(one, other):
     return max(one, other)
 """
