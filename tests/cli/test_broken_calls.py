@@ -52,6 +52,10 @@ def test_a_broken_call_is_one_clear_line(call, folder, files, line, code, expect
     for name in ("full.csv", "full.png"):
         (folder / name).symlink_to("/dev/full")
     for name, content in files.items():
+        if content is None:  # a sample that was really drawn
+            drawn = ("--max-grade", 3, "--budget", 20, "--seed", 1, "--out", name, "--sheet", "drawn.csv")
+            assert call("--quiet", "sample", "--run", "a.run", *drawn).code == 0
+            continue
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     before = listing(folder)
     answer = call(*arguments_of(line))
@@ -92,11 +96,11 @@ CALLS = [
     ("empty run", evaluated(QRELS, {}), InputError, r"the run dict holds no rows"),
     ("missing file", evaluated("gone.qrels", RUN), InputError, r"gone\.qrels: no such file"),
     ("no common query", evaluated(QRELS, {"Q1": {"a": 1}}), InputError,
-     r"the judgments dict and the run dict share no query: the first of the judgments dict is 'q1', of the run dict 'Q1'"),
+     r"the judgments dict and the run share no query: the first of the judgments dict is 'q1', of the run 'Q1'"),
     ("no common document", compared(QRELS, {"q2": {"A": 1}}, RUN), InputError,
-     r"the judgments dict and the run dict share no document of a query: of query 'q2' they have 'a' and 'A' first"),
+     r"the judgments dict and new share no document of a query: of query 'q2' they have 'a' and 'A' first"),
     ("two runs of no common query", compared(never, {"q2": {"a": 1}}, {"q1": {"a": 1}}, max_grade=2), InputError,
-     r"the run dict \(1\) and the run dict \(2\) share no query: the first of the run dict \(1\) is 'q2', of the run dict \(2\) 'q1'"),
+     r"new and old share no query: the first of new is 'q2', of old 'q1'"),
     ("unknown measure", evaluated(QRELS, RUN, measure="foo"), InputError, r"unknown measure 'foo'; known: .*"),
     ("Judged", evaluated(QRELS, RUN, measure="Judged@10"), InputError,
      r"Judged@10 is a score only, no model says how it is distributed; choose DCG, ERR, RBP, P, Success, RR, nDCG, R or AP"),

@@ -410,7 +410,7 @@ def test_queries_that_were_left_out_are_told_of():
     alone = evaluate(qrels, run, measure="DCG", unjudged="error")
     assert [(note.code, note.numbers["n"]) for note in alone.notes] == [("missing queries", 1), ("unjudged queries", 1)]
     both = compare(qrels, run, run | {"q1": {"a": 1.0, "b": 2.0}}, measure="DCG", unjudged="error")
-    assert ("unjudged queries", ("run 1", "run 2")) in [(note.code, note.numbers.get("names")) for note in both.notes]
+    assert ("unjudged queries", ("new", "old")) in [(note.code, note.numbers.get("names")) for note in both.notes]
     equal = compare(qrels, run, run, measure="DCG", unjudged="error")
     assert (equal.value, equal.notes) == (0, both.notes)
 

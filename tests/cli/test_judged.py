@@ -162,7 +162,10 @@ def test_everything_known_leaves_nothing_to_judge(call, folder):
     done = call(
         "--quiet", "sample", *RUN, "--measure", "DCG@5", "--budget", "30%", "--judged", "all.qrels", *files("d.csv")
     )
-    assert done.err == "activeeval: every item that is needed is known already: there is nothing to judge\n"
+    assert (done.code, done.err) == (0, "")
+    assert "(exactly known)" in done.out
+    (alone,) = call("estimate", *both("d.csv"), "-o", "jsonl").rows
+    assert (alone["std_error"], alone["queries"]) == (0, 0)
 
 
 def test_grades_of_other_items_are_counted(call, folder, known):

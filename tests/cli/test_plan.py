@@ -35,7 +35,7 @@ def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, d
     rows = plan(*pool, "--measure", measure, "--method", default, "--budget", "40%", "--budget", 20)
     assert [row["method"] for row in rows] == ["passive"] * 2 + [default] * 2
     for row in rows:
-        assert set(row) == FIELDS
+        assert set(row) == FIELDS | {"system"} | ({"versus"} if row["question"] == "difference" else set())
         assert row["question"] == ("run" if pool is LETOR else "difference")
         assert row["power"] is row["power_low"] is row["budget_low"] is None
         for name in ("half_width", "half_width_population"):
@@ -152,7 +152,8 @@ def test_one_seed_one_answer_and_costs_in_hours(plan):
 
 
 def test_what_is_said_of_a_plan(call):
-    answer = call("plan", *TWO, "--overhead", 2, "--measure", "DCG@3", "--half-width", 0.5, "--plot", "p.png")
+    asked = ("--measure", "DCG@3", "--half-width", 0.5)
+    answer = call("plan", *TWO, "--overhead", 2, *asked, "--plot", "p.png", "--explain")
     assert answer.code == 0
     told = " ".join(answer.out.split())
     assert ": ± 0.5 takes about " in told
@@ -205,7 +206,7 @@ def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_b
     )
     asked = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3, "--measure", "DCG@3")
     rows = plan(*asked, "--half-width", 1.2)
-    contrasts = [("A", "B"), ("A", "C"), ("B", "C")]
+    contrasts = [("a.run", "b.run"), ("a.run", "c.run"), ("b.run", "c.run")]
     assert list(dict.fromkeys((row["system"], row["versus"]) for row in rows)) == contrasts
     goals = [row for row in rows if row["goal"] and row["method"] == "items"]
     assert len({row["budget"] for row in goals}) == 1

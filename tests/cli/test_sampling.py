@@ -746,7 +746,7 @@ def test_the_talk_says_what_was_drawn(call):
         sizes[int(row["block"]) - 1] += 1
     model, planned, what, blocks, rough, scale, wrote, then = done.err.splitlines()
     assert "uniform grade model" in model
-    assert re.match(r"activeeval: to expect of about \d+ queries: P\(rel=1\)@4, .* ± [\d.]+ \(", planned), planned
+    assert re.match(r"activeeval: to expect of about \d+ queries: P@4, .* ± [\d.]+ \(", planned), planned
     assert re.fullmatch(
         rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
         what,

@@ -109,7 +109,7 @@ def test_what_is_said_before_a_sample_is_written_is_what_its_plan_says():
     plan = plan_sample(drawn.case, request.measures, request.questions, budgets=[budget], weights="sum")
     rows = [next(row for row in each.rows if row.prospect.method == "items") for each in plan.questions]
     assert said.numbers["names"] == tuple(each.name for each in plan.questions)
-    assert said.numbers["names"][0] == "DCG(dcg='exp-log2'), run − other"
+    assert said.numbers["names"][0] == "DCG, a.run − b.run"
     assert said.numbers["n_queries"] == pytest.approx(rows[0].prospect.queries)
     for half, low, high, row in zip(
         *(said.numbers[name] for name in ("half_widths", "lows", "highs")), rows, strict=True
