@@ -87,9 +87,7 @@ def _additive(text: str) -> Additive:
 
     measure = asked_measure(text)
     if not isinstance(measure, Additive):
-        raise InputError(
-            f"{text} is no sum of gains over ranks; choose DCG, RBP, P or @FILE, learned gains"
-        )
+        raise InputError(f"{text} is no sum of gains over ranks; choose DCG, RBP, P or @FILE, learned gains")
     return measure
 
 

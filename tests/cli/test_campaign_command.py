@@ -578,16 +578,15 @@ def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, 
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     first = estimate_row(campaign)
     assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
-    assert campaign("next", "--out", "r2.csv").code == 0
-    blocks = [row["block"] for row in csv_rows("r2.csv")]
-    assert set(blocks) == {"5"}
-    sheets = []
+    sheets, blocks = [], []
     while (told := campaign("next", "--out", "r2.csv", "--force")).code == 0:
         rows = judge_file("r2.csv")
         sheets += [(row["query_id"], row["doc_id"]) for row in rows]
+        blocks.append({row["block"] for row in rows})
         # the very judge who could not judge them then can now
         assert campaign("import", "r2.csv", "--judge", "ann").code == 0
     assert "nothing waits" in told.err
+    assert blocks[0] == {"5"}
     assert set(dead) < set(sheets)
     row = estimate_row(campaign)
     assert row["waiting"] == 0
