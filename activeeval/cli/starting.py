@@ -243,11 +243,12 @@ def _sample_words(start: Start, name: str) -> list[str]:
 
 def _together(start: Start, name: str) -> Iterator[str]:
     yield from _step("draw what to judge, and store it", "campaign", "create", name, *start.pool, *start.goal)
-    about: str | None = "a block of it for each judge in turn: a sheet, whose column grade is filled in, and back"
-    for judge, sheet in start.sheets(name).items():
-        yield from _step(about, "campaign", "next", name, "--judge", judge, "--out", sheet)
-        yield from _step(None, "campaign", "import", name, sheet, "--judge", judge)
-        about = None
+    sheets = start.sheets(name)
+    whose = "a sheet for each judge" if len(sheets) > 1 else "a sheet"
+    about = f"block by block: {whose}, whose column grade is filled in, and back"
+    judges = [word for judge in sheets for word in ("--judge", judge)]
+    yield from _step(about, "campaign", "next", name, *judges, "--out", f"{name}.csv")
+    yield from _step(None, "campaign", "import", name, *sheets.values())
     yield from _step("how far it is, and a page for the team", "campaign", "status", name)
     yield from _step(None, "campaign", "report", name)
 

@@ -258,6 +258,8 @@ class ByComparisons(Judging):
     @property
     def about_labels(self) -> list[Note]:
         """What other tools would take them for."""
+        from activeeval.results import Note
+
         return [Note("ranks as grades", {"k": self.k})]
 
 

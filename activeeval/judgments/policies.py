@@ -67,8 +67,8 @@ def needs_third(grades: Collection[int | None]) -> bool:
     >>> needs_third([0, 2]), needs_third([2, 2]), needs_third([2, None]), needs_third([0, 2, 2])
     (True, False, False, False)
     """
-    said = [grade for grade in grades if grade is not None and grade != CANNOT]
-    return len(grades) == 2 == len(set(said))
+    clear = [grade for grade in grades if grade is not None and grade != CANNOT]
+    return len(grades) == 2 == len(set(clear))
 
 
 def one_grade(grades: Sequence[int], policy: str) -> int:

@@ -27,9 +27,9 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
     of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
-    said = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
-    replaced = {e.supersedes for e in said}
-    return [e for e in said if e.kind in ANSWERS and e.seq not in replaced]
+    stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
+    replaced = {e.supersedes for e in stored}
+    return [e for e in stored if e.kind in ANSWERS and e.seq not in replaced]
 
 
 def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:

@@ -583,10 +583,12 @@ def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, 
         blocks.append({row["block"] for row in csv_rows("r2.csv")})
         rows = judge_file("r2.csv")
         sheets += [(row["query_id"], row["doc_id"]) for row in rows]
+        blocks.append({row["block"] for row in rows})
         # the very judge who could not judge them then can now
         assert campaign("import", "r2.csv", "--judge", "ann").code == 0
     assert blocks[0] == {"5"}
     assert "nothing waits" in told.err
+    assert blocks[0] == {"5"}
     assert set(dead) < set(sheets)
     row = estimate_row(campaign)
     assert row["waiting"] == 0

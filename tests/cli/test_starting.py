@@ -62,7 +62,7 @@ ANSWERS = {
     ),
     "two people and a half-width": (
         ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
-        ["plan", "create", "next", "import", "next", "import", "status", "report", "compare"],
+        ["plan", "create", "next", "import", "status", "report", "compare"],
     ),
     "a half-width": (
         ["a.run b.run", "", "", "DCG@5 3", "±2.5"],

@@ -109,4 +109,4 @@ def test_comparisons_take_ranks():
     judging.check_choices([])
     judging.check_rules(1)
     assert judging.of_ranks("not asked") is judging
-    assert judging.about_labels == ["grades stand for ranks, the first of 5 for the largest: they are no relevance"]
+    assert judging.about_labels == [Note("ranks as grades", {"k": 5})]

@@ -102,7 +102,7 @@ def test_no_two_people_get_the_same_item(made):
     for name in ("ann", "bob", "cy"):
         fill(f"b-{name}.csv")
     done = take_files(store, "w", [f"b-{name}.csv" for name in ("ann", "bob", "cy")])
-    assert [row["stored"] for row in done] == [5, 5, 5]
+    assert [row.stored for row in done] == [5, 5, 5]
     assert state_of(store, "w").block == 1
     whole(store)
 
@@ -113,7 +113,7 @@ def test_without_a_name_a_sheet_is_his_who_brings_it_back(made):
     next_of(store, "b.csv", most=5)
     assert not set(pairs("a.csv")) & set(pairs("b.csv"))
     fill("a.csv")
-    assert take_files(store, "w", ["a.csv"], "ann")[0]["stored"] == 5
+    assert take_files(store, "w", ["a.csv"], "ann")[0].stored == 5
     whole(store)
 
 
@@ -121,7 +121,7 @@ def test_what_comes_back_without_a_grade_waits_for_anybody(made):
     store = made()
     next_of(store, "a.csv", "ann")
     fill("a.csv", upto=4)
-    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 4
+    assert take_files(store, "w", ["a.csv"])[0].stored == 4
     assert store.waiting("w")["leased"] == 0
     left = set(pairs("a.csv")[4:])
     next_of(store, "b.csv", "bob")
@@ -147,12 +147,12 @@ def test_an_answer_after_the_lease_is_late_once_another_has_the_item(made, clock
     fill("a.csv")
     (row,) = take_files(store, "w", ["a.csv"])
     n_late = 15 if way == "sheet" else 1
-    assert (row["stored"], sum(row["late"].values())) == (15 - n_late, n_late)
+    assert (row.stored, sum(row.late.values())) == (15 - n_late, n_late)
     why = "all judges asked for have judged it" if way == "answer" else "the item had gone to another judge"
-    assert set(row["late"]) == {why}
+    assert set(row.late) == {why}
     if way == "sheet":
         fill("b.csv")
-        assert take_files(store, "w", ["b.csv"])[0]["stored"] == 15
+        assert take_files(store, "w", ["b.csv"])[0].stored == 15
     whole(store)
 
 
@@ -161,7 +161,7 @@ def test_an_answer_after_the_lease_counts_where_nobody_has_the_item(made, clock)
     next_of(store, "a.csv", "ann", seconds=60)
     clock.now += DAY
     fill("a.csv")
-    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 15
+    assert take_files(store, "w", ["a.csv"])[0].stored == 15
     whole(store)
 
 
@@ -206,7 +206,7 @@ def test_what_an_import_brings_takes_nothing_that_is_lent_to_another(made, tmp_p
     next_of(store, "a.csv", "ann")
     (tmp_path / "all.qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, d in pairs("a.csv")))
     (row,) = take_files(store, "w", ["all.qrels"], "old")
-    assert row["late"] == {"the item had gone to another judge": 15}
+    assert row.late == {"the item had gone to another judge": 15}
     fill("a.csv")
-    assert take_files(store, "w", ["a.csv"])[0]["stored"] == 15
+    assert take_files(store, "w", ["a.csv"])[0].stored == 15
     whole(store)
