@@ -69,13 +69,20 @@ def recalled(
             files[what] = TextFile.of(path)
         elif what in kept:
             before = kept[what]
+            source = _from_here(before.path)
             if not os.path.isfile(before.path):
-                notes.append(Note("texts gone", {"source": before.path, "what": what}))
+                notes.append(Note("texts gone", {"source": source, "what": what}))
                 continue
             files[what] = TextFile.of(before.path)
             changed = files[what].digest != before.digest
-            notes.append(Note("texts changed" if changed else "texts recalled", {"source": before.path, "what": what}))
+            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": what}))
     return files, notes
+
+
+def _from_here(path: str) -> str:
+    """Return a path as one writes it in the folder that it lies in or below; else as it is."""
+    here = os.path.join(os.path.realpath(os.curdir), "")
+    return os.path.realpath(path).removeprefix(here)
 
 
 def texts_of(

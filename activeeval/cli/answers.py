@@ -64,7 +64,8 @@ def show_estimates(
     else:
         emit(_rows(estimates, form, beside), form, places)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
-    say_progress(estimates.progress, estimates.agreement, estimates.policy)
+    counts = estimates.progress
+    say_progress(counts._replace(waiting=0) if is_read else counts, estimates.agreement, estimates.policy)
     _say_if_few(estimates.answers)
     say_notes(estimates.notes)
     if is_asked("explain"):
