@@ -120,11 +120,13 @@ def test_missing_ignored_tied_and_judged_by_hand(call, by_hand, ties, first_two,
     assert (row["missing"], row["ignored"], row["tied_at_cutoff"], row["queries"]) == (1, 1, 1, 3)
     assert row["value"] == pytest.approx((first_two + 1 / 2 + 0) / 3)
     assert row["judged"] == pytest.approx(judged)
-    missing, ignored, unjudged = answer.err.splitlines()
+    missing, ignored, unjudged, *few = answer.err.splitlines()
     assert missing == "activeeval: h.run: 1 of 3 judged queries are missing from the run and score 0"
     assert ignored == "activeeval: h.run: 1 queries have no judgments and are ignored"
     n = {"id": 3, "rank": 2, "input": 2}[ties]  # of query 1 z and c, or c alone; z of query 2
     assert unjudged == f"activeeval: h.run: {n} of 4 items down to rank 2 are not judged and earn nothing"
+    assert [line for line in few if "of most queries less than half" in line] == few
+    assert bool(few) == (judged < 0.5)
     assert call("--quiet", "score", by_hand, "h.run", "P@2").err == ""
 
 
