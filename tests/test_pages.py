@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -27,8 +28,23 @@ from activeeval import cli
 pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-OUTPUTS = DOCS / "outputs.md"
-PAGES = [*(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md")), OUTPUTS]
+OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
+PAGES = [*(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md")), OUTPUTS, TASKS]
+FRAMES = """\
+import pandas as pd
+import activeeval as ae
+
+new, old = (pd.read_csv(f"{name}.run", sep=" ", names=["query_id", "q0", "doc_id", "rank", "score", "tag"])
+            for name in ("newer", "old"))
+truth = pd.read_csv("truth.csv").rename(columns={"query": "query_id", "document": "doc_id"})
+
+drawn = ae.sample(runs={"newer": new, "old": old}, measure="DCG@10", budget=150, max_grade=3, seed=5)
+sheet = drawn.sheet().drop(columns="grade").merge(truth, on=["query_id", "doc_id"])  # whoever judges fills it in
+answer = drawn.estimate(sheet)
+print(answer)
+print(answer.to_frame()[["measure", "direction", "value", "low", "high"]].round(3).to_string(index=False))
+answer.plot().figure.savefig("answer.png")
+"""
 BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?"
     r"(?P<before>\n<details><summary>before</summary>.*?^</details>\n)?", re.MULTILINE | re.DOTALL)  # fmt: skip
 STEP = re.compile(r"^ *run: \|\n(?P<script>(?: {10}.*\n)+)", re.MULTILINE)
@@ -81,11 +97,22 @@ def said_by_line(line, folder, package=None):
 def run_page(page, package=None):
     """Yield what the page shows and what its commands say, block by block."""
     with tempfile.TemporaryDirectory() as folder:
-        if page == OUTPUTS:
+        if page in (OUTPUTS, TASKS):
             follow_readme.make_files(Path(folder), Path(sys.executable))
+            write_beside(Path(folder))
         shutil.copy(DOCS / "week.py", folder)
         for block in BLOCK.finditer(page.read_text()):
             yield block, said_by(block["commands"], folder, package)
+
+
+def write_beside(folder):
+    """Write the texts that judges read, and a piece of Python."""
+    truth = follow_readme.read_truth(folder)
+    queries = [{"id": query, "text": f"what people ask with {query}"} for query in dict.fromkeys(q for q, _ in truth)]
+    documents = [{"id": doc, "title": f"Title of {doc}", "text": f"What {doc} says."} for _, doc in truth]
+    for name, rows in (("queries", queries), ("documents", documents)):
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "frames.py").write_text(FRAMES)
 
 
 def plain(text):
