@@ -45,7 +45,7 @@ def report(
     tell("reading the log")
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence)
-        by_query = store.campaign(name).config.get("top_k") is not None
+        by_query = store.campaign(name).judging.is_whole
     judges = [work.judge for work in summed.cost.judges]
     how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
     command = next_command(summed.next, name, db, **how)
