@@ -68,7 +68,7 @@ def test_no_command_says_the_password(call, folder, secret_url):
         return ("--token", token[0], "--grade", 1)
 
     def sheet():
-        call("campaign", "next", "w", *at, "--out", "batch.csv", "--items", 4)
+        call("campaign", "next", "w", *at, "--out", "batch.csv", "--items", 4, "--ahead")
         judge_file("batch.csv")
         return ("batch.csv", "--judge", "ann")
 
