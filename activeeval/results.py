@@ -270,6 +270,11 @@ class Estimate:
             cautions.append(Caution("note", "size", {"why": self.size_unknown}))
         return tuple(sorted(cautions, key=lambda caution: -LEVELS.index(caution.level)))
 
+    @property
+    def is_supported(self) -> bool:
+        """Whether no caution forbids its use."""
+        return all(caution.level != "do not use" for caution in self.cautions)
+
     def _of_spread(self) -> list[Caution]:
         """Return what the spread that the sample shows, beside the planned one, gives reason for."""
         if math.isinf(self.std_error):

@@ -131,7 +131,7 @@ def compare(
 
 def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
-    from activeeval.report.findings import ABOUT, WIDTH, headline, table_of
+    from activeeval.report.findings import ABOUT, WIDTH, definitions, headline, table_of
 
     findings = [decision.finding for decision in decisions]
     for line in headline(findings):
@@ -142,9 +142,7 @@ def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     verdicts = [{"verdict": decision.verdict} for decision in decisions]
     output.emit([row | verdict for row, verdict in zip(rows, verdicts, strict=True)], "text", places)
     click.echo()
-    notes = [
-        f"{decision.name} is {decision.measure}." for decision in decisions if decision.name != str(decision.measure)
-    ]
+    notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
     confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""

@@ -82,10 +82,10 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
 def _note(scored: RunTable) -> str:
     """Return what marks, intervals and p values are, and measures in full."""
     from activeeval.estimation.significance import TESTS
+    from activeeval.report.findings import definitions
 
     measures = scored.by_measure
-    definitions = {runs[0].scores.measure: runs[0].scores.definition for runs in measures}
-    note = [f"{name} is {text}." for name, text in definitions.items() if name != text]
+    note = definitions((runs[0].scores.measure, runs[0].scores.definition) for runs in measures)
     intervals = f"{100 * scored.confidence:g} % t intervals, about all the queries that these are a sample of."
     n = len(measures) * (len(measures[0]) - 1)
     if n:

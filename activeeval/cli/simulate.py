@@ -151,6 +151,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
     from activeeval.cases.systems import direction
+    from activeeval.report.findings import definitions
     from activeeval.report.simulations import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
@@ -171,8 +172,7 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
         if nothing := no_spread(summaries):
             output.show_text(nothing)
             click.echo()
-    named = dict.fromkeys((panel.measure, panel.definition) for panel in panels)
-    output.show_text(" ".join([LEGEND, *(f"{name} is {text}." for name, text in named if name != text)]))
+    output.show_text(" ".join([LEGEND, *definitions((panel.measure, panel.definition) for panel in panels)]))
 
 
 def _show_rows(panel: Panel, title: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from activeeval.results import Needed
@@ -212,6 +212,17 @@ def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: 
     if len(best) == 1:
         return f"{best[0]} is the best of {n_systems} by {measure}; {pairs}."
     return f"Which of {n_systems} is the best by {measure} is open between {some_names(best)}; {pairs}."
+
+
+def definitions(measures: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a sentence for each measure that is shown otherwise than it is written in full.
+
+    Examples
+    --------
+    >>> definitions([("P@5", "P(rel=1)@5"), ("P@5", "P(rel=1)@5"), ("Judged@5", "Judged@5")])
+    ['P@5 is P(rel=1)@5.']
+    """
+    return [f"{name} is {text}." for name, text in dict.fromkeys(measures) if name != text]
 
 
 def some_names(names: Sequence[str], most: int = 3, longest: int = _LONGEST_NAME) -> str:

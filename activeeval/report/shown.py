@@ -10,6 +10,7 @@ from typing import Any
 from activeeval.errors import visible
 from activeeval.io.tables.frames import frame_of
 from activeeval.report.rendering import Cell, render
+from activeeval.results import Interval
 
 _MOST_ROWS = 10
 
@@ -61,6 +62,27 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return shown_html(self.sentences, self.table, self.footnotes)
+
+
+class WithEnds:
+    """A value with an interval, whose ends have names of their own."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def interval(self) -> Interval:
+        """The interval: it unpacks into its two ends."""
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.interval.high
 
 
 def shown_text(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], footnotes: Sequence[str]) -> str:

@@ -116,15 +116,15 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
 
 
 def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
-    said = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
+    logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
     samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
     for unit in units_of(connection, campaign_id):
-        event = said.pop(unit.number, None)
+        event = logged.pop(unit.number, None)
         if event is None:
             yield f"unit {unit.number} was never drawn"
         elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
             yield f"unit {unit.number} is not what event {event.seq} says was drawn"
-    yield from (f"unit {number} was drawn and is not there" for number in said)
+    yield from (f"unit {number} was drawn and is not there" for number in logged)
     for digest, content in connection.execute(_documents(campaign_id)):
         if digest_of(content) != digest:
             yield f"the text of document {digest} is not what was written"

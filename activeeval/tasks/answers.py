@@ -108,7 +108,7 @@ class Answer:
             segment=self.segment,
             half_width_at_end=end if end < (1 - _ALIKE) * now else None,
             needed=self.needed,
-            is_supported=all(caution.level != "do not use" for caution in self.estimate.cautions),
+            is_supported=self.estimate.is_supported,
         )
 
 

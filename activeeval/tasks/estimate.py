@@ -10,7 +10,7 @@ from activeeval.campaign.labels import Progress
 from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import Measure, shown_name
-from activeeval.report.findings import ABOUT, contest_sentence, headline, sentence
+from activeeval.report.findings import ABOUT, contest_sentence, definitions, headline, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
@@ -75,8 +75,7 @@ class Estimates:
     @property
     def footnotes(self) -> list[str]:
         """What measures and intervals are, each a sentence."""
-        measures = {answer.target.name: str(answer.target.measure) for answer in self.answers}
-        notes = [f"{name} is {text}." for name, text in measures.items() if name != text]
+        notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
         notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
         return notes + ([f"Grade model: {self.model}."] if self.model else [])
 

@@ -10,13 +10,13 @@ from activeeval.cases.systems import direction
 from activeeval.report.findings import Finding, sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.report.shown import Shown
+from activeeval.report.shown import Shown, WithEnds
 from activeeval.results import Caution, Estimate, Interval, Needed
 from activeeval.tasks.estimate import estimate_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Evaluation(Shown):
+class Evaluation(WithEnds, Shown):
     """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
 
     Attributes
@@ -65,16 +65,6 @@ class Evaluation(Shown):
         return self.of(self.scope).interval(self.confidence)
 
     @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval."""
-        return self.interval.high
-
-    @property
     def p_value(self) -> float | None:
         """Of a difference: that of the t test that it is 0."""
         return self.of(self.scope).p_value if self.versus else None
@@ -104,7 +94,7 @@ class Evaluation(Shown):
             n_items=estimate.n_items,
             p_value=estimate.p_value if self.versus else None,
             needed=self._needed(estimate, high - low),
-            is_supported=all(caution.level != "do not use" for caution in estimate.cautions),
+            is_supported=estimate.is_supported,
         )
 
     def _needed(self, estimate: Estimate, width: float) -> Needed | None:

@@ -77,7 +77,7 @@ class Decision:
             n_items=None if getattr(self.measure, "is_judged_whole", False) else self.estimate.n_items,
             p_value=self.p_holm,
             needed=self.needed,
-            is_supported=all(caution.level != "do not use" for caution in self.estimate.cautions),
+            is_supported=self.estimate.is_supported,
             margin=self.margin,
         )
 

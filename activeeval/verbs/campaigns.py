@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,7 @@ class CampaignStatus(Shown):
         return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
 
     @property
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> Sequence[Mapping[str, Cell]]:
         """What is known of it."""
         left_out = ("campaign", "block", "blocks")
         return [
@@ -133,9 +133,9 @@ class StoredCampaign:
         active_ms : int, optional
             How long the judge looked at it.
         """
-        said = _said(grade, cannot, later, preferred, tie, discard, active_ms)
+        judgment = _said(grade, cannot, later, preferred, tie, discard, active_ms)
         token = claimed if isinstance(claimed, str) else claimed.token
-        done: Acknowledged = judging.submit(self.store, self.name, token, said, key)
+        done: Acknowledged = judging.submit(self.store, self.name, token, judgment, key)
         return done.event
 
     def status(self, as_of: int | None = None) -> CampaignStatus:

@@ -12,7 +12,7 @@ from activeeval.measures import shown_name
 from activeeval.report.findings import Finding, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
-from activeeval.report.shown import Shown, shown_html, shown_text
+from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
 from activeeval.results import Caution, Interval
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.estimate import Estimates, answer_row
@@ -26,7 +26,7 @@ def _no_moments() -> list[Moment]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Result(Shown):
+class Result(WithEnds, Shown):
     """What a judged sample or a campaign says of one question.
 
     Attributes
@@ -90,16 +90,6 @@ class Result(Shown):
     def interval(self) -> Interval:
         """The interval: it unpacks into its two ends."""
         return self.answer.interval
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval."""
-        return self.interval.high
 
     @property
     def p_value(self) -> float | None:

@@ -267,10 +267,10 @@ def _moments(sample: Drawn, scope: str, confidence: float, answer: Answer) -> li
 
 def sentences_of(notes: Sequence[Note | Caution | GoalBudget]) -> tuple[str, ...]:
     """Return notes as sentences, but for those that the first line and the table say."""
-    said = []
+    sentences = []
     for note in notes:
         if isinstance(note, GoalBudget):
-            said.append(f"{note.goal} takes a budget of {note.budget}, as far as the grade model is right")
+            sentences.append(f"{note.goal} takes a budget of {note.budget}, as far as the grade model is right")
         elif note.code not in ("to judge", "blocks"):
-            said.append(text_of(note, in_python))
-    return tuple(dict.fromkeys(said))
+            sentences.append(text_of(note, in_python))
+    return tuple(dict.fromkeys(sentences))

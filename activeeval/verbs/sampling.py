@@ -101,9 +101,9 @@ def sample(
         difference=difference,
         power=power,
     )
-    said: list[Note | Caution | GoalBudget] = []
-    drawn = draw_for(choices, request, say=said.append).sample
-    made = [*said, *drawn.notes()]
+    notes: list[Note | Caution | GoalBudget] = []
+    drawn = draw_for(choices, request, say=notes.append).sample
+    made = [*notes, *drawn.notes()]
     warn_of([("", [note for note in made if isinstance(note, Caution)])])
     return Sample(drawn=drawn, notes=sentences_of(made), frame_kind=frame_kind_of(runs, judged, options))
 

@@ -12,10 +12,10 @@ from activeeval.cases.systems import system_names
 from activeeval.errors import InputError, did_you_mean
 from activeeval.io.loading import load_run
 from activeeval.io.tables.frames import frame_of, kind_of_frame
-from activeeval.report.findings import Finding, headline, table_of
+from activeeval.report.findings import Finding, definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.report.shown import Shown
+from activeeval.report.shown import Shown, WithEnds
 from activeeval.results import Interval
 from activeeval.tasks.score import RunRow, RunTable, read_tables, run_table
 from activeeval.types import Floats
@@ -23,7 +23,7 @@ from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Score:
+class Score(WithEnds):
     """One run by one measure.
 
     Attributes
@@ -63,16 +63,6 @@ class Score:
         """The t interval of the mean."""
         summary = self.row.scores.summary
         return Interval(summary.low, summary.high, self.confidence)
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval."""
-        return self.interval.high
 
     @property
     def by_query(self) -> Floats:
@@ -186,8 +176,7 @@ class Scores(Shown):
     @property
     def footnotes(self) -> list[str]:
         """What measures and intervals are."""
-        defined = {score.measure: score.row.scores.definition for score in self}
-        notes = [f"{name} is {text}." for name, text in defined.items() if name != text]
+        notes = definitions((score.measure, score.row.scores.definition) for score in self)
         return [*notes, f"{100 * self.made.confidence:g} % t intervals."]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
