@@ -47,6 +47,7 @@ _HOMES = {
     "activeeval.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
     "activeeval.top_k": ("TopKLabelling",),
+    "activeeval.graders": ("Grades",),
     "activeeval.gains": (
         "GainDiscountLearner",
         "PreferenceData",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     )
     from activeeval.generated import generate_pool
     from activeeval.grade_models import QueryFactor, calibration_report
+    from activeeval.graders import Grades
     from activeeval.judgments import Judge, Judgment, Judgments
     from activeeval.measures import (
         AP,

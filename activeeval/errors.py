@@ -106,23 +106,29 @@ class CellsError(FormatError):
         What the text says, place by place.
     """
 
-    def __init__(self, problems: Sequence[FormatError], advice: str = "") -> None:
+    def __init__(self, problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
         self.path, self.line, self.all = problems[0].path, problems[0].line, tuple(problems)
         n_more = len(problems) - _MOST_PLACES
         named = [str(problem) for problem in problems[:_MOST_PLACES]]
         more = [f"and {n_more} more"] if n_more > 0 else []
         self.lines = (*named, *more, *([advice] if advice else []))
-        ActiveEvalError.__init__(self, "; ".join(self.lines))
+        ActiveEvalError.__init__(self, "; ".join(self.lines), field=field)
 
 
-def raise_all(problems: Sequence[FormatError], advice: str = "") -> None:
-    """Raise what is wrong at some places as one error, with what to do about it; nothing where nothing is wrong."""
+def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str | None = None) -> None:
+    """Raise what is wrong at some places as one error, with what to do about it; nothing where nothing is wrong.
+
+    Parameters
+    ----------
+    field : str, optional
+        The parameter that the advice names.
+    """
     if len(problems) == 1 and advice:
         problems[0].args = (f"{problems[0]}; {advice}",)
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        raise CellsError(problems, advice)
+        raise CellsError(problems, advice, field=field)
 
 
 class BudgetError(ActiveEvalError, ValueError):

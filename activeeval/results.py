@@ -69,6 +69,17 @@ class Moments:
     variance: Floats
 
 
+def rounded_up(number: float) -> int:
+    """Return the whole number that a budget or a count takes: the next one, but for an error of floating point.
+
+    Examples
+    --------
+    >>> rounded_up(242.3), rounded_up(243.0000000001)
+    (243, 243)
+    """
+    return math.ceil(number - 1e-6)
+
+
 def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
     """Return the two-sided Student-t quantile for a confidence, as an array of floats."""
     from scipy.special import stdtrit  # here, as scores need no SciPy
@@ -141,8 +152,15 @@ class Caution:
         return f"{self.level}: {self.code}{_listed(self.numbers)}"
 
 
-def _of_input(note: Note) -> Caution:
-    return Caution("note", "input", {"note": note.code, **note.numbers})
+_CAREFUL = ("rising scores",)
+"""Notes of inputs that are likely to be mistakes."""
+
+
+def _of_input(note: Note | Caution) -> Caution:
+    if isinstance(note, Caution):
+        return note
+    level = "careful" if note.code in _CAREFUL else "note"
+    return Caution(level, "input", {"note": note.code, **note.numbers})
 
 
 def _listed(numbers: Mapping[str, Told]) -> str:
@@ -247,7 +265,7 @@ class Estimate:
     size_unknown: str = ""
     observed_error: float | None = None
     planned_error: float | None = None
-    notes: tuple[Note, ...] = field(default=(), compare=False)
+    notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
     @property

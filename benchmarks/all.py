@@ -91,6 +91,12 @@ STEPS = (
         ("results/uniform-factor.json",),
     ),
     Step(
+        "graders",
+        "graders that are machines over a design without a model, useless ones too; PPI++ beside them",
+        "benchmarks.graders",
+        ("results/graders.json",),
+    ),
+    Step(
         "several-models",
         "several grade models in one sample against the best of them",
         "benchmarks.several_models",

@@ -137,6 +137,7 @@ def _rows(pool: JudgedPool, model: str, asked: Asked, options: argparse.Namespac
         max_grade=pool.max_grade,
         weights=target_weights(asked.weights, len(targets)),
         held_out=pool.beliefs.held_out,
+        is_uniform=pool.beliefs.is_uniform,
     )
     forecasts, design = planner.rehearsed(METHODS[name]), planner.designs(METHODS[name])[0]
     grades = np.maximum(pool.inputs.grades, 0)

@@ -75,6 +75,7 @@ class Question:
             believed=lambda method: pool.beliefs.for_method(method, n_grades),
             max_grade=pool.max_grade,
             held_out=pool.beliefs.held_out,
+            is_uniform=pool.beliefs.is_uniform,
         )
         self.default = default_method(self.target.measure).name
 

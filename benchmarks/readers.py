@@ -1,11 +1,15 @@
-"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second."""
+"""Reading LETOR text: this package, scikit-learn's reader and polars, in MB of text a second; and machines' grades."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import statistics
+import subprocess
+import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +23,7 @@ SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sampl
 N_FEATURES = 136
 SLICE_MB = 20
 ROUNDS = 5
+GRADES_OF_A_JUDGE, GRADE_ROWS = 10_828, 3_000_000
 
 
 def sample_text() -> tuple[bytes, str]:
@@ -104,6 +109,57 @@ def time_readers(megabytes: int) -> dict:
             )
         )
     return {"text": source, "rounds": ROUNDS, "figures": rows}
+
+
+def time_grades(*, is_quick: bool = False) -> dict:
+    """Time the readers of machines' grades: ten judges of one pool as qrels, and rows of JSON by the million.
+
+    Each runs in a process of its own, which has compiled before it is timed; memory is that process's peak.
+    """
+    n_rows = 200_000 if is_quick else GRADE_ROWS
+    with tempfile.TemporaryDirectory() as folder:
+        judges, rows = _write_judges(Path(folder)), Path(folder) / "rows.jsonl"
+        with rows.open("w") as handle:
+            for k in range(n_rows):
+                row = f'"query_id": "q{k // 1000}", "doc_id": "msmarco_passage_{k:08d}", "grade": {k % 4}'
+                handle.write(f'{{{row}, "model": "m", "prompt_version": "v1"}}\n')
+        of_judges, of_rows = _timed_grades(judges), _timed_grades([rows])
+    name = f"{n_rows:,} grades as lines of JSON"
+    figures = [
+        figure(f"10 judges, {GRADES_OF_A_JUDGE:,} grades each, qrels", of_judges["seconds"], "s", at_most=1),
+        figure(name, of_rows["seconds"], "s", at_most=20),
+        figure(f"{name}, peak memory", of_rows["peak_mb"], "MB", at_most=600),
+    ]
+    return {"figures": figures}
+
+
+def _write_judges(folder: Path) -> list[Path]:
+    """Write the qrels of ten judges of one pool, packed."""
+    rng, paths = np.random.default_rng(0), []
+    for judge in range(10):
+        grades = rng.integers(0, 4, GRADES_OF_A_JUDGE)
+        lines = (f"{k // 204} 0 msmarco_passage_{k:08d} {grade}\n" for k, grade in enumerate(grades.tolist()))
+        paths.append(folder / f"{judge}.qrels.gz")
+        paths[-1].write_bytes(gzip.compress("".join(lines).encode()))
+    return paths
+
+
+def _timed_grades(paths: Sequence[Path]) -> dict[str, float]:
+    """Return the seconds that reading some files takes, and the peak of memory, in a process of its own."""
+    code = (
+        "import json, sys, time\n"
+        "from benchmarks.memory import peak_mb\n"
+        "from activeeval.graders import Grades\n"
+        "import polars as pl\n"
+        "Grades.read(pl.DataFrame({'query_id': ['a'], 'doc_id': ['b'], 'grade': [1]}))\n"
+        "start = time.perf_counter()\n"
+        "for path in sys.argv[1:]:\n"
+        "    grades = Grades.read(path)\n"
+        "print(json.dumps({'seconds': time.perf_counter() - start, 'peak_mb': peak_mb()}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, check=True)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
 def check_agreement(path: Path) -> None:

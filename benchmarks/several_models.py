@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.cases.columns import given_columns
+from activeeval.cases.grading import model_names, read_graders, with_graders
 from activeeval.cases.inputs import Inputs, from_tables
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.design.methods import METHODS, default_method
@@ -63,9 +64,8 @@ def judges() -> Iterator[tuple[JudgedPool, Inputs, tuple[str, ...]]]:
     qrels = load_qrels(str(home / "human.qrels.gz"))
     runs = [_as_run(load_qrels(str(home / f"{name}.qrels.gz")), name) for name in RANKED_BY]
     whole = from_tables(qrels, runs, evaluated=2)
-    names = tuple(f"grades={home / name}.qrels.gz" for name in GRADED_BY)
-    for name in names:
-        whole = given_columns(whole, name)
+    graders = read_graders([str(home / f"{name}.qrels.gz") for name in GRADED_BY])
+    whole, names = with_graders(whole, graders), model_names(graders)
     for split in range(SPLITS):
         part = whole.held_out(TRAINED, np.random.default_rng(SEED + split)).in_id_order()
         assert part.versus is not None

@@ -39,8 +39,8 @@ print(sum(one["ndcg_cut_10"] for one in found.values()) / len(found))
 """
 KERNEL = """
 import click, numpy
-from activeeval.kernels import text_numbers
-text_numbers.text_census(numpy.zeros(1, numpy.uint8))
+from activeeval.kernels.text import numbers
+numbers.token_end(numpy.zeros(1, numpy.uint8), 0)
 """
 LETOR = """
 import statistics, sys, time

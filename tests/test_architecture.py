@@ -17,7 +17,7 @@ import activeeval
 HOUSE = Path(activeeval.__file__).parent
 
 GROUND = {"errors", "checks", "types", "kernels", "pool", "results"}
-MODELS = {"grade_models", "gains", "rankers", "adaptation", "top_k"}
+MODELS = {"grade_models", "graders", "gains", "rankers", "adaptation", "top_k"}
 DECISIONS = GROUND | {"measures", "design", "estimation"}
 BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
 ALLOWED = {
@@ -39,6 +39,7 @@ ALLOWED = {
     "judgments": GROUND | {"io", "lazily"},
     # models
     "grade_models": GROUND | {"measures", "io", "lazily"},
+    "graders": GROUND | {"judgments", "io", "lazily"},
     "gains": GROUND | {"measures", "io"},
     "top_k": GROUND | {"measures"},
     "rankers": GROUND | {"measures", "grade_models"},

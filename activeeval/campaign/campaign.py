@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Self
 
+import numpy as np
+
 from activeeval.campaign.outlook import Outlook
 from activeeval.campaign.reading import looks_at, read
 from activeeval.campaign.record import Record
 from activeeval.campaign.rules import Rules
 from activeeval.design import Design, Selection
 from activeeval.errors import InputError, StateError
-from activeeval.estimation import IntervalKind, find_interval
+from activeeval.estimation import GradeSlope, IntervalKind, find_interval, grade_slope
 from activeeval.judgments.log import Event
 from activeeval.measures import Target
 from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
@@ -93,6 +95,11 @@ class Campaign(Record):
     def selection(self) -> Selection:
         """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
         return self._drawing.selection(self._readable()[0])
+
+    @property
+    def grade_slope(self) -> GradeSlope | None:
+        """How people's grades rise with what the grade model expected, as far as the sample may be read."""
+        return grade_slope(self.design, self.selection, np.asarray(self.labels.grades))
 
     @property
     def whole_selection(self) -> Selection:

@@ -20,6 +20,7 @@ from activeeval.design import Design, GradeProbs, Order
 from activeeval.design.methods import find_method
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
+from activeeval.grade_models.refit import ValueRefit
 from activeeval.io.arrays import read_arrays, unpacked
 from activeeval.measures import SampledMeasure, Target, called, check_sampled, parse_measure
 from activeeval.pool import QueryPool, Rankings, pool_hashes
@@ -32,6 +33,7 @@ FORMAT = "activeeval sample 2"
 """Name and version of the format; later versions read it."""
 FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scale", "targets")
 TEXTS = "texts"
+JUDGES = "judges"
 """What judges read may be somewhere else tomorrow: the sample is the same."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
@@ -91,7 +93,7 @@ def digest_of(arrays: Arrays) -> str:
     Hexadecimal digits might read as 12345e10, a number to a spreadsheet.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for name in sorted(set(arrays) - {"digest", TEXTS}):
+    for name in sorted(set(arrays) - {"digest", TEXTS, JUDGES}):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.tobytes())
@@ -285,6 +287,8 @@ def _costs(arrays: Arrays, pool: QueryPool) -> Floats:
 def _model_arrays(beliefs: GradeProbs) -> dict[str, NDArray[Any]]:
     """Return grade probabilities once, before the factor, and what makes nodes of them."""
     arrays: dict[str, NDArray[Any]] = {"grade_probs": beliefs.grade_probs}
+    if beliefs.refit is not None:
+        arrays["refit"] = np.array([True])
     if len(beliefs.extra_probs):
         arrays["further_probs"] = beliefs.extra_probs
     if isinstance(beliefs.factor, QueryFactor):
@@ -296,8 +300,9 @@ def _beliefs(arrays: Arrays, pool: QueryPool, known: NDArray[np.int64]) -> Grade
     if "grade_probs" not in arrays:
         return None
     extra = list(arrays.get("further_probs", ()))
+    refit = ValueRefit.of if "refit" in arrays else None
     if "factor" in arrays:
         factor = QueryFactor(*arrays["factor"].tolist())
-        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=extra)
+        return GradeProbs.of(pool, arrays["grade_probs"], factor=factor, known=known, extra_probs=extra, refit=refit)
     weights = arrays["node_weights"] if arrays["grade_probs"].ndim == 3 else None
-    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=extra)
+    return GradeProbs.of(pool, arrays["grade_probs"], weights, known=known, extra_probs=extra, refit=refit)

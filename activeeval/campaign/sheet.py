@@ -13,13 +13,11 @@ import numpy as np
 
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.rules import Rules
-from activeeval.errors import FormatError, InputError, raise_all, unseen_difference
+from activeeval.errors import InputError, unseen_difference
 from activeeval.io.judges import judge_name
 from activeeval.io.tables.draws import CANNOT, EMPTY, Draws
-from activeeval.judgments.policies import add_grade
+from activeeval.judgments.policies import Differing, add_grade, check_alike
 from activeeval.pool.texts import Texts
-
-_POLICY = "a policy, as majority, says what counts of several judges; or let them agree on one grade"
 
 
 def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
@@ -101,25 +99,16 @@ def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: st
             grades = by_item.setdefault(item, {})
             if grade != EMPTY:
                 who = judge_name(judge) or nobody
-                add_grade(grades, who, grade, f"{where}: {pool.place(item)}", "majority")
+                add_grade(grades, who, grade, f"{where}: {pool.place(item)}")
                 places_of.setdefault(item, {})[who] = where
     if policy == "refuse":
-        differing = [item for item, grades in by_item.items() if len(set(grades.values())) > 1]
-        raise_all([_differing(pool.place(item), by_item[item], places_of[item]) for item in differing], _POLICY)
+        check_alike(Differing(pool.place(item), by_item[item], places_of[item]) for item in places_of)
     lost = [item for item in places.values() if item not in by_item]
     if lost:
         where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
-        raise InputError(f"{where} is in the sample, but not in the sheet ({len(lost)} such items)")
+        missing = f"{where} is in the sample, but not in the sheet ({len(lost)} such items)"
+        raise InputError(f"{missing}: expected all sheets of the sample, with all their rows")
     return by_item
-
-
-def _differing(item: str, grades: Mapping[str, int], places: Mapping[str, str]) -> FormatError:
-    """Return the error of an item that judges grade differently, where nobody has said what counts."""
-    words = [f"{'cannot' if grade == CANNOT else grade} of {judge!r}" for judge, grade in grades.items()]
-    *_, last = (places[judge] for judge in grades)
-    path, _, line = last.rpartition(":")
-    problem = f"{item} has two grades, {' and '.join(words)}"
-    return FormatError(path, int(line), problem) if line.isdigit() else FormatError(last, None, problem)
 
 
 def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:

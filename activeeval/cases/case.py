@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
+from activeeval.cases.grading import model_names, read_graders, with_graders
 from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
 from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
@@ -19,12 +20,13 @@ from activeeval.cases.systems import Asked, asked_among, asked_of
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
+from activeeval.graders import Grades
 from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
 from activeeval.judgments.judging import GRADES, Judging, judging_of
 from activeeval.measures import SampledMeasure, Target, shown_name
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +53,8 @@ class Case:
         Which of several systems are compared; None is all.
     judging : Judging
         Items by grades, or queries by comparisons.
+    graders : tuple of Grades
+        The machines that graded its items.
     notes : tuple of Note
         What the caller should be told.
     """
@@ -65,7 +69,8 @@ class Case:
     depth: int | None = None
     contrasts: str | None = None
     judging: Judging = GRADES
-    notes: tuple[Note, ...] = ()
+    graders: tuple[Grades, ...] = ()
+    notes: tuple[Note | Caution, ...] = ()
 
     @property
     def seed_number(self) -> int:
@@ -193,7 +198,8 @@ def prepare(
     *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
     progress("reading the files")
-    inputs, depth = _trained(choices, split_rng)
+    graders = read_graders(choices.graders)
+    inputs, depth = _trained(choices, graders, split_rng)
     notes = list(inputs.notes)
     if inputs.training is not None and (n_left_out := inputs.training.n_left_out):
         notes.append(Note("left out of training", {"n": n_left_out}))
@@ -209,11 +215,15 @@ def prepare(
         inputs = inputs.taught_by(known)
     if choices.tune and inputs.training is None:
         raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
-    models = choices.models or ("uniform" if inputs.training is None else "forest",)
+    models, regressors = _models(choices, graders, inputs)
     max_grade = _max_grade(choices, inputs, models, known)
     notes += _training_notes(choices, inputs, known)
-    fitting: dict[str, Any] = {"tune": choices.tune, "with_factor": choices.query_factor, "progress": progress}
+    fitting: dict[str, Any] = {"known": known, "tune": choices.tune, "progress": progress}
+    fitting["with_factor"] = choices.query_factor
     beliefs = believe(inputs, models, max_grade, model_rng, **fitting)
+    if regressors:
+        beside = believe(inputs, regressors, max_grade, model_rng, **fitting)
+        beliefs = replace(beliefs, extra_probs=(*beliefs.extra_probs, beside.probs))
     notes += beliefs.notes
     return Case(
         inputs=inputs,
@@ -226,6 +236,7 @@ def prepare(
         depth=depth,
         contrasts=choices.contrasts,
         judging=choices.judging,
+        graders=graders,
         notes=tuple(notes),
     )
 
@@ -247,12 +258,20 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
 
 
-def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Inputs, int | None]:
+def _models(choices: Choices, graders: Sequence[Grades], inputs: Inputs) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the grade models, and the graders that only estimates are fitted to."""
+    as_models = model_names(graders) if choices.grader_trust in ("auto", "model") else ()
+    regressors = model_names(graders) if choices.grader_trust == "regressor" else ()
+    chosen = (*choices.models, *as_models)
+    return chosen or ("uniform" if inputs.training is None else "forest",), regressors
+
+
+def _trained(choices: Choices, graders: Sequence[Grades], rng: np.random.Generator) -> tuple[Inputs, int | None]:
     """Return the inputs in the order of their ids, with rows of other queries to train on, and where lists were cut."""
     loaded, judged = _load(choices)
     cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
     depth = None if cut is loaded else choices.depth
-    inputs = _with_model_inputs(choices, cut).in_id_order()
+    inputs = with_graders(_with_model_inputs(choices, cut), graders).in_id_order()
     if depth is not None:
         note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
         inputs = replace(inputs, notes=(*inputs.notes, note))
@@ -260,7 +279,11 @@ def _trained(choices: Choices, rng: np.random.Generator) -> tuple[Inputs, int | 
         inputs = inputs.held_out(choices.train_fraction, rng)
     elif judged is not None:
         whole = inputs.pool.n_queries
-        inputs = inputs.trained_on(_with_model_inputs(choices, judged, with_costs=False).in_id_order())
+        of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
+        inputs = inputs.trained_on(of_others.in_id_order())
+        # of notes on the labels that teach, those alone that stand by every number
+        taken = (note for note in judged.notes if isinstance(note, Caution))
+        inputs = replace(inputs, notes=(*inputs.notes, *taken))
         if n_trained := whole - inputs.pool.n_queries:
             inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
     return inputs, depth
@@ -280,16 +303,17 @@ def _training_notes(choices: Choices, inputs: Inputs, known: NDArray[np.int64] |
     if rows is not None and rows.items is not None and choices.models != ("uniform",):
         sizes = {"n_grades": rows.grades.size, "n_queries": np.unique(rows.queries).size}
         return [Note("learned from known", sizes)]
-    if rows is not None or choices.models:
+    if rows is not None or choices.models or choices.graders:
         return []
     return [Note("no training data", {"n_known": None if known is None else int((known >= 0).sum())})]
 
 
-def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, tuple[Note, ...]]:
+def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, tuple[Note | Caution, ...]]:
     """Return the grades that are known already, None where nothing says any, and notes."""
     if not choices.judged:
         return None, ()
-    known, notes = known_grades_of(choices.judged, inputs.pool, choices.judged_policy, choices.max_grade)
+    policy, is_truth = choices.judged_policy, choices.machine_is_truth
+    known, notes = known_grades_of(choices.judged, inputs.pool, policy, choices.max_grade, machine_is_truth=is_truth)
     _check_agreement(inputs, known)
     return known, notes
 
@@ -311,7 +335,7 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
     def put_together(qrels: Any) -> Inputs:
-        judgments = None if qrels is None else labels_of(qrels)
+        judgments = None if qrels is None else labels_of(qrels, machine_is_truth=choices.machine_is_truth)
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
 

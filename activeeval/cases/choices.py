@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
 
+GRADER = "grader="
+"""What stands before a grader's name where models are named."""
+TRUSTS = ("auto", "model", "regressor", "off")
 _OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run", "train_qrels"), ("scores", "versus_scores", "train")
 
 
@@ -55,12 +58,19 @@ class Choices:
         The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
         judgments and without an update of the index, else none.
     model : str, sequence of str or None
-        forest, logit, uniform, scores, grades=FILE or probs=FILE; several make a mixture.
+        forest, logit, uniform, scores or probs=FILE; several make a mixture.
+    graders : sequence of path, data frame, Judgments or Grades
+        Machines that graded the items, each as ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN]``: models too.
+    grader_trust : {"auto", "model", "regressor", "off"}
+        What graders are for: the grade model, which says whom to judge (auto and model); a further column of fitted
+        estimates beside another model, the uniform one by default; or nothing.
     tables : mapping of str to object
         What stands for a file that ``model`` names: a data frame, judgments, or of probabilities a function of the
         pool that returns an array of shape (n_items, n_grades).
     train_scores : sequence of str
         Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
+    machine_is_truth : bool
+        Take what machines say in files of judgments for labels; every output says so.
     train_fraction : float or None
         Share of the queries that is set aside to train on.
     tune, query_factor : bool
@@ -92,12 +102,15 @@ class Choices:
     ties: str = "id"
     pool_depth: int | None = None
     model: str | Sequence[str] | None = None
+    graders: Sequence[Any] = ()
+    grader_trust: str = "auto"
     tables: Mapping[str, Any] = field(default_factory=dict)
     train: Sequence[str] = ()
     train_scores: Sequence[str] = ()
     train_qrels: Any = None
     judged: Sequence[str | KnownGrades] = ()
     judged_policy: str = "refuse"
+    machine_is_truth: bool = False
     train_fraction: float | None = None
     tune: bool = False
     query_factor: bool = True
@@ -134,8 +147,16 @@ class Choices:
             raise ChoiceError(problem, field="pool_depth")
         for name in self.models:
             kind, _, path = name.partition("=")
-            if kind in ("probs", "grades") and not path:
-                raise ChoiceError(f"`model` {kind}=FILE needs the name of a file", field="model")
+            if kind == "probs" and not path:
+                raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
+            if kind == "grades":
+                raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
+        if self.grader_trust not in TRUSTS:
+            problem = f"`grader_trust` must be one of {', '.join(TRUSTS)}, got {self.grader_trust!r}"
+            raise ChoiceError(problem, field="grader_trust")
+        if self.graders and self.train:
+            problem = "the graders say nothing of the files of `train`: learn with `train_fraction` or `train_qrels`"
+            raise ChoiceError(problem, field="graders")
         if self.train_scores and not (self.train and "scores" in self.models):
             raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
         made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}

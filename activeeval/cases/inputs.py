@@ -22,7 +22,7 @@ from activeeval.io.text.scores import read_scores_of
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.pool import QueryPool, Rankings, pool_hashes
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.types import Floats, Ints
 
 UNJUDGED = ("error", "irrelevant")
@@ -80,7 +80,7 @@ class Inputs:
     names: tuple[str, ...] = ()
     scores: Floats | None = None
     columns: Mapping[str, slice] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note | Caution, ...] = ()
 
     @property
     def ranking(self) -> Rankings:

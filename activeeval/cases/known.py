@@ -12,9 +12,9 @@ from activeeval.errors import InputError, unseen_difference
 from activeeval.io.arrays import is_arrays
 from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments import Judgments, read
-from activeeval.judgments.policies import add_grade, agreement_of, given_grades, one_grade
+from activeeval.judgments.policies import Differing, add_grade, agreement_of, check_alike, given_grades, one_grade
 from activeeval.pool import QueryPool
-from activeeval.results import Note, Told
+from activeeval.results import Caution, Note, Told
 from activeeval.types import Ints
 
 _TELLING = 2
@@ -32,10 +32,21 @@ class KnownGrades:
         What messages call it.
     grades : sequence of (query, item, grade, judge)
         The judge is "" where none is named; all of those of a source are one.
+    notes : tuple of Note or Caution
+        What its reader has to say of them.
+    judgments : Judgments or None
+        A row for each grade, where they come from a file.
     """
 
     source: str
     grades: Sequence[Row]
+    notes: tuple[Note | Caution, ...] = ()
+    judgments: Judgments | None = None
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield each grade with its place: that of the judgment in its file, or the source."""
+        for k, row in enumerate(self.grades):
+            yield self.source if self.judgments is None else self.judgments.place(k), row
 
 
 def known_grades_of(
@@ -43,7 +54,9 @@ def known_grades_of(
     pool: QueryPool,
     policy: str = "refuse",
     max_grade: int | None = None,
-) -> tuple[Ints, tuple[Note, ...]]:
+    *,
+    machine_is_truth: bool = False,
+) -> tuple[Ints, tuple[Note | Caution, ...]]:
     """Return what sources say of a pool's items, −1 where they say nothing, and notes.
 
     Parameters
@@ -54,6 +67,8 @@ def known_grades_of(
         What becomes of an item that is graded differently; see `activeeval.judgments.policies`.
     max_grade : int, optional
         The largest of the scale.
+    machine_is_truth : bool
+        Take what machines say in files for labels.
 
     Raises
     ------
@@ -62,13 +77,16 @@ def known_grades_of(
         item of the pool.
     """
     by_item: dict[int, dict[str, int]] = {}
+    places_of: dict[int, dict[str, str]] = {}
     places, queries = pool.item_positions(), {name: q for q, name in enumerate(pool.query_texts)}
-    notes = []
+    notes: list[Note | Caution] = []
     for source in sources:
-        path, rows = (source, _rows(source)) if isinstance(source, str) else (source.source, source.grades)
+        known_grades = _read(source, machine_is_truth=machine_is_truth) if isinstance(source, str) else source
+        path, rows = known_grades.source, known_grades.rows()
+        notes += known_grades.notes
         n_graded, n_here, largest = 0, 0, 0
         outside: list[str] = []
-        for query, item, grade, judge in rows:
+        for where, (query, item, grade, judge) in rows:
             if grade < 0:
                 continue
             n_graded += 1
@@ -78,9 +96,10 @@ def known_grades_of(
             else:
                 n_here, largest = n_here + 1, max(largest, grade)
                 if max_grade is not None and grade > max_grade:
-                    problem = f"{path}: grade {grade} of {pool.place(z)} is above `max_grade` {max_grade}"
+                    problem = f"{where}: grade {grade} of {pool.place(z)} is above `max_grade` {max_grade}"
                     raise InputError(problem, field="max_grade")
-                add_grade(by_item.setdefault(z, {}), judge or path, grade, f"{path}: {pool.place(z)}", policy)
+                add_grade(by_item.setdefault(z, {}), judge or path, grade, f"{where}: {pool.place(z)}")
+                places_of.setdefault(z, {})[judge or path] = where
         if n_graded == 0:
             raise InputError(f"{path}: holds no grade yet")
         if n_here == 0:
@@ -90,6 +109,8 @@ def known_grades_of(
             notes.append(Note("low grades", {"source": path, "largest": largest, "max_grade": max_grade}))
         if n_here < n_graded:
             notes.append(Note("foreign grades", {"source": path, "n": n_graded - n_here, "of": n_graded}))
+    if policy == "refuse":
+        check_alike((Differing(pool.place(z), by_item[z], places_of[z]) for z in by_item), field="judged_policy")
     agreement = agreement_of(by_item.values())
     if agreement.several:
         shared: dict[str, Told] = {"n": agreement.several, "n_alike": agreement.alike, "policy": policy}
@@ -99,17 +120,18 @@ def known_grades_of(
     return known, tuple(notes)
 
 
-def _rows(path: str) -> Iterator[Row]:
-    """Yield query, item, grade and judge, where one is named, of all that people say in a file, or a sample knew."""
+def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
+    """Return what people say in a file, or a sample knew: query, item, grade and judge, where one is named."""
     # .xlsx and .ods are packed as arrays are
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
         design = read_campaign(path)[0].design
         pool = design.pool
         columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
-        for query, item, grade in zip(*(column.tolist() for column in columns), strict=True):
-            yield query, item, grade, ""
-        return
-    yield from graded_rows(read(path))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows])
+    judgments = read(path, machine_is_truth=machine_is_truth)
+    graded = judgments.of_people()
+    return KnownGrades(path, list(graded_rows(graded)), judgments.notes(), graded)
 
 
 def graded_rows(judgments: Judgments) -> Iterator[Row]:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from activeeval import grade_models  # its names import scikit-learn once they are used
+from activeeval.cases.choices import GRADER
+from activeeval.cases.grading import grader_model
 from activeeval.cases.inputs import FEWEST_QUERIES, Inputs, Training
+from activeeval.design.beliefs import RefitMaker
 from activeeval.design.methods import Method
 from activeeval.errors import InputError, did_you_mean
 from activeeval.grade_models.query_factor import QueryFactor
-from activeeval.planning import HeldOut
 from activeeval.results import Note
 from activeeval.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from activeeval.planning import HeldOut
 
 _GRIDS: dict[str, dict[str, list[Any]]] = {
     "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
     "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
 }
-KINDS = {name: name for name in ("forest", "logit", "uniform", "scores")} | {
-    name: f"{name}=FILE" for name in ("grades", "probs")
-}
-"""Kinds of grade models, and how each is written."""
+KINDS = {name: name for name in ("forest", "logit", "uniform", "scores")} | {"probs": "probs=FILE"}
+"""Kinds of grade models, and how each is written; graders have an option of their own."""
 Member = tuple[Floats, Floats | None]
 UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
 """The query factor of the uniform model, which nothing teaches one.
@@ -43,6 +46,7 @@ class MethodModel(TypedDict):
     grade_probs: Floats
     factor: QueryFactor | None
     extra_probs: list[Floats]
+    refit: RefitMaker | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +63,8 @@ class GradeBeliefs:
         Whether there is no model, so that all grades are equally likely.
     extra_probs : tuple of ndarray, each of shape (n_items, n_grades)
         What other models say, for estimates to be fitted to.
+    learns : bool
+        Whether what it predicts learns from the labels of a sample too, as of graders that are machines.
     notes : tuple of Note
         What the caller should be told of the model.
     held_out : HeldOut or None
@@ -70,6 +76,7 @@ class GradeBeliefs:
     factor: QueryFactor | None = None
     is_uniform: bool = False
     extra_probs: tuple[Floats, ...] = ()
+    learns: bool = False
     notes: tuple[Note, ...] = ()
     held_out: HeldOut | None = None
 
@@ -82,6 +89,9 @@ class GradeBeliefs:
             Probabilities of rows by the model that has seen no grade of their queries.
         grades, queries : ndarray of int64, shape (n,)
         """
+        # whoever only reads what was drawn does not wait for what plans need
+        from activeeval.planning import HeldOut
+
         factor = QueryFactor.fit(out_of_fold, grades, queries)
         marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
         return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
@@ -94,7 +104,9 @@ class GradeBeliefs:
         """
         probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
         extra = [_widened(probs, n_grades, is_uniform=False) for probs in self.extra_probs]
-        return {"grade_probs": probs, "factor": None if method.ignores_factor else self.factor, "extra_probs": extra}
+        factor = None if method.ignores_factor else self.factor
+        refit = grade_models.ValueRefit.of if self.learns else None
+        return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
 
     def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
         """Return name, probabilities and node weights of the model with its query factor and without."""
@@ -131,6 +143,7 @@ def believe(
     max_grade: int,
     rng: np.random.Generator,
     *,
+    known: Ints | None = None,
     tune: bool = False,
     with_factor: bool = True,
     n_jobs: int | None = None,
@@ -144,15 +157,18 @@ def believe(
     Parameters
     ----------
     kinds : str or sequence of str
-        ``forest``, ``logit`` or ``uniform``; ``scores`` or ``grades=FILE``, a logit of what the rankings or somebody
-        else say of each item; ``probs=FILE``, recalibrated probabilities. Several make a mixture of the weights that
-        `learned_weights` finds on training queries, out of fold, equal ones where these are fewer than ten; those that
-        `worth_fitting` names are more regressors of an estimate.
+        ``forest``, ``logit`` or ``uniform``; ``scores``, a logit of what the rankings say of each item; ``probs=FILE``,
+        recalibrated probabilities; ``grader=NAME``, what people's grades are where a machine gives its own, which needs
+        nothing to learn from. Several make a mixture of the weights that `learned_weights` finds on training queries,
+        out of fold, equal ones where these are fewer than ten; those that `worth_fitting` names are more regressors of
+        an estimate.
+    known : ndarray of int64, shape (n_items,), optional
+        Grades of the pool that are known, −1 where none is: of too few to train on a grader's model takes the shares.
     tune : bool
         Choose the parameters of a forest or logit on half of the training queries.
     with_factor : bool
-        Learn the query factor too, from at least ten training queries; the uniform model, which learns
-        nothing, has `UNTRAINED_FACTOR`.
+        Learn the query factor too, from at least ten training queries; the uniform model and graders, where they
+        learned nothing, have `UNTRAINED_FACTOR`.
     progress : callable
         Told what is next.
 
@@ -167,12 +183,17 @@ def believe(
     if not names or len(set(names)) < len(names):
         raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
     with_rows = with_factor or len(names) > 1
-    fitting: dict[str, Any] = {"tune": tune, "with_rows": with_rows, "n_jobs": n_jobs, "progress": progress}
-    members = [_one(inputs, name, max_grade, rng, **fitting) for name in names]
+    fitting: dict[str, Any] = {"known": known, "tune": tune, "with_rows": with_rows, "n_jobs": n_jobs}
+    members = [_one(inputs, name, max_grade, rng, progress=progress, **fitting) for name in names]
     probs, of_rows = members[0]
     if len(names) > 1:
-        return _mixed(names, members, inputs.training, with_factor=with_factor)
-    return _taught(GradeBeliefs(probs), of_rows if with_factor else None, inputs.training)
+        beliefs = _mixed(names, members, inputs.training, with_factor=with_factor)
+    else:
+        beliefs = _taught(GradeBeliefs(probs), of_rows if with_factor else None, inputs.training)
+    if not all(name.startswith(GRADER) for name in names):
+        return beliefs
+    untaught = UNTRAINED_FACTOR if with_factor else None
+    return replace(beliefs, factor=beliefs.factor or untaught, learns=True)
 
 
 def _one(
@@ -181,6 +202,7 @@ def _one(
     max_grade: int,
     rng: np.random.Generator,
     *,
+    known: Ints | None,
     tune: bool,
     with_rows: bool,
     n_jobs: int | None,
@@ -188,7 +210,7 @@ def _one(
 ) -> Member:
     """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
     kind, rows = name.partition("=")[0], inputs.training
-    if kind not in KINDS:
+    if kind not in KINDS and not name.startswith(GRADER):
         meant = did_you_mean(kind, KINDS)
         raise InputError(f"unknown model {name!r}; {meant}known: {', '.join(KINDS.values())}")
     if rows is not None:
@@ -199,6 +221,8 @@ def _one(
         return even, None if rows is None else np.full((rows.grades.size, max_grade + 1), 1 / (max_grade + 1))
     if kind == "probs":
         return _recalibrated(looked_at, rows, max_grade, rng)
+    if name.startswith(GRADER):
+        return _graded(looked_at, known, max_grade, rng, with_rows=with_rows)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
     model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
@@ -208,6 +232,18 @@ def _one(
             model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
         )
     return _learned(looked_at, rows, model, rng, with_rows=with_rows, progress=progress)
+
+
+def _graded(inputs: Inputs, known: Ints | None, max_grade: int, rng: np.random.Generator, *, with_rows: bool) -> Member:
+    """Return what a grader's values say of the pool and, out of fold, of the rows to train on that have any."""
+    rows = inputs.training
+    has_rows = rows is not None and not np.isnan(rows.features).all()
+    model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, known, max_grade)
+    if rows is None or of_rows is None or not has_rows:
+        return np.asarray(model.predict_proba(of_pool)), None
+    kinds = replace(rows, features=of_rows[:, None].astype(np.float64))
+    coded = replace(inputs, features=of_pool[:, None].astype(np.float64), training=kinds)
+    return _learned(coded, kinds, model, rng, with_rows=with_rows, progress=lambda what: None)
 
 
 def _mixed(

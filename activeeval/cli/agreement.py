@@ -59,7 +59,7 @@ def _show(agreements: Agreements, form: str, places: int) -> None:
     if is_brief and rows:
         show_text(_sentence(rows))
         click.echo()
-        rows = [{name: _short(row[name]) for name in row if name != "confidence"} for row in rows]
+        rows = [{name: _short(name, row[name]) for name in row if name != "confidence"} for row in rows]
     emit([row | {"value": "n/a"} if row["value"] is None else row for row in rows], form, places)
     for name, table in tables_of(agreements).items():
         shares = {} if is_brief else {"by row": table.by_row, "by column": table.by_column}
@@ -81,8 +81,10 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Judges agree to {row['value']:.2f}{ends} by {row['what']}, on {row['n']:,} items; {scale}."
 
 
-def _short(cell: Cell) -> Cell:
-    """Return a cell for a page of a hundred columns."""
+def _short(name: str, cell: Cell) -> Cell:
+    """Return a cell for a page of a hundred columns; a coefficient has its whole name."""
     from activeeval.report.findings import short_name
 
-    return short_name(cell.replace("preferences implied by", "order of")) if isinstance(cell, str) else cell
+    if not isinstance(cell, str) or name == "what":
+        return cell
+    return short_name(cell.replace("preferences implied by", "order of"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,14 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.inputs import pool_options, prepared
-from activeeval.cli.output import emit, rows_options, say, show_table
+from activeeval.cli.output import emit, rows_options, say, show_table, show_text
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
     from activeeval.grade_models import CalibrationReport
+
+_MUCH = 1.5
+"""How many times as large as observed, or as small, a variance is where the sentence says so: 1.2 of a half-width."""
 
 
 @command("Hold a grade model against labels")
@@ -44,6 +48,8 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
         say(f"no query is judged in full for {target.name}: its mean and variance are not known (nan)")
     figures = {name: report.figures(with_factor=name == "with factor") for name, report in reports.items()}
     if form == "text":
+        show_text(_sentence(target.name, next(iter(figures.values()))))
+        click.echo()
         _show(reports, figures, target.name, places)
         return
     rows: list[dict[str, Any]] = []
@@ -51,6 +57,21 @@ def calibration(measure: str, places: int, form: str, **options: Any) -> None:
         rows += [{"model": name, "part": "whole", "what": what, "value": v} for what, v in figures[name].items()]
         rows += [{"model": name, "part": "reliability", **row} for row in report.reliability_rows()]
     emit(rows, form, places)
+
+
+def _sentence(measure: str, figures: Mapping[str, float]) -> str:
+    """Return how far the model is to be believed: its mean beside that of the labels, and what variance it expects."""
+    means = [figures[f"mean of L, {whose}"] for whose in ("predicted", "observed")]
+    variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
+    if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:
+        n_items = figures["judged items"]
+        return f"Of {measure} nothing can be held against labels: {n_items:,} items are judged, no query in full."
+    ratio = variances[0] / variances[1]
+    how = "too sure of itself" if ratio < 1 / _MUCH else "less sure of itself than it could be" if ratio > _MUCH else ""
+    judged = f"on {figures['queries judged in full']:,} queries judged in full"
+    sums = f"it expects {measure} {means[0]:.3g} where the labels give {means[1]:.3g}, {judged}"
+    spread = f"its variance is {ratio:.2g} times what the labels show"
+    return f"The grade model is {how or 'about as sure as it should be'}: {spread}; {sums}."
 
 
 def _show(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from activeeval.tasks.samples import Sample
 
 _OWN = {
-    "--qrels": ("budget", "method", "max_grade", "overhead", "unjudged", "seed"),
+    "--qrels": ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "machine_is_truth"),
     "--sample": ("policy",),
     "--campaign": ("db",),
 }
@@ -50,6 +50,7 @@ _OWN = {
 )
 @inputs.scope_option("population")
 @inputs.policy_option
+@inputs.machine_is_truth_option
 @inputs.ties_option
 @click.option(
     "--budget", type=inputs.BUDGET, help=f"With --qrels, look up only what this pays for. {inputs.BUDGET_HELP}."
@@ -67,7 +68,7 @@ _OWN = {
 @inputs.confidence_option
 @inputs.name_option
 @output.explain_option
-@output.rows_options
+@output.estimates_options
 @click.pass_context
 def compare(
     context: click.Context,
@@ -179,7 +180,10 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
     from activeeval.tasks.gate import by_judgments
 
     names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties", "budget", "margin", "confidence")
-    chosen = {name: options[name] for name in names} | {"rng": options["seed"], "named": options["names"]}
+    chosen = {name: options[name] for name in (*names, "machine_is_truth")} | {
+        "rng": options["seed"],
+        "named": options["names"],
+    }
     measures = options["measures"] or ("DCG@10",)
     return by_judgments(qrels, old, new, measures, say=lambda note: output.say_notes([note]), **chosen)
 

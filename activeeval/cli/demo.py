@@ -8,7 +8,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.inputs import seed_option
-from activeeval.cli.output import say, show_table
+from activeeval.cli.output import say, show_table, show_text
 from activeeval.cli.waiting import progress, tell
 from activeeval.errors import InputError
 
@@ -45,8 +45,8 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     for title, summaries in panels.items():
         show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
     plot_errors(panels, picture)
-    click.echo(
-        "A budget of 1 pays for judging a mean item. Error: root mean squared; in brackets the efficiency, how many"
+    show_text(
+        "A budget of 1 pays for judging a mean item. Error: root mean squared; in brackets the efficiency, how many "
+        "times the labels passive would need for it. The last columns are for the largest budget."
     )
-    click.echo("times the labels passive would need for it. The last columns are for the largest budget.")
     say(f"wrote {picture}")

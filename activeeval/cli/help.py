@@ -12,7 +12,8 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -24,11 +25,11 @@ GROUPS = {
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
         --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
-        --grades --head demo --queries
+        --grades --head demo --queries ask --run ask --documents ask --queries audit,report --grader
         """,
     "What you ask": """
         --measure --question --k --scope --margin --confidence --interval --by --as-of estimate --strict-order
-        --seq --reason --test --correction --method --depth --count --best-gain
+        --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
         --budget --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
@@ -43,16 +44,16 @@ GROUPS = {
         --judges-per-item --policy --adjudicate
         """,
     "The model": """
-        --model --train simulate,calibration --train-fraction --pool-depth --shape --validation
+        --model --grader --train simulate,calibration --train-fraction --pool-depth --shape --validation
         """,
     RARELY: """
         sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
         sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
         --judging --pool-run --versus-scores --train-scores
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor
-        --judged-policy --use-labels --overhead --cost --traffic --defensive-share create --strict-order
-        --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin --resamples
-        --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
+        --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
+        create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
+        --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
         --key --active-ms --keep-foreign
         """,
 }
@@ -162,11 +163,44 @@ class Helped(click.Command):
             formatter.write_text(f"--help-all: {' and '.join(parts)}")
 
 
+class LateCommands(MutableMapping[str, click.Command]):
+    """Commands by their names, each imported when it is first asked for: whoever runs one does not wait for all."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, click.Command | str] = {}
+
+    def place(self, name: str, home: str) -> None:
+        """Say where a command is, as ``module:function``."""
+        self._commands[name] = home
+
+    def __getitem__(self, name: str) -> click.Command:
+        home = self._commands[name]
+        if isinstance(home, str):
+            module, _, function = home.partition(":")
+            home = self._commands[name] = getattr(import_module(module), function)
+        return home
+
+    def __setitem__(self, name: str, command_of_it: click.Command) -> None:
+        self._commands[name] = command_of_it
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
 class HelpedGroup(Helped, click.Group):
     """Commands that are listed by what they are for."""
 
+    commands: LateCommands
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.commands = LateCommands()
         self.sections: dict[str, list[str]] = {}
 
     def add_section(self, title: str, *commands: click.Command) -> None:
@@ -174,6 +208,21 @@ class HelpedGroup(Helped, click.Group):
         for command_of_it in commands:
             self.add_command(command_of_it)
             self.sections.setdefault(title, []).append(str(command_of_it.name))
+
+    def add_late(self, title: str, package: str, **homes: str) -> None:
+        """Add commands, listed under a title, that are imported when they are asked for.
+
+        Parameters
+        ----------
+        package : str
+            Whose modules they are in.
+        **homes
+            Of each command the module and the function, as ``module:function``; its name with _ for -.
+        """
+        for key, home in homes.items():
+            name = key.rstrip("_").replace("_", "-")
+            self.commands.place(name, f"{package}.{home}")
+            self.sections.setdefault(title, []).append(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order in which they are listed."""

@@ -101,6 +101,13 @@ judging_option = click.option(
 )
 
 
+machine_is_truth_option = click.option(
+    "--machine-is-truth",
+    is_flag=True,
+    help="Take a machine's grades in files of judgments for people's; every output says so.",
+)
+
+
 def scope_option(default: str) -> Callable[[Any], Any]:
     """Return the option that says what an interval is about."""
     return click.option(
@@ -129,24 +136,29 @@ _OPTIONS = (
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
                  help="Lists end at this rank. Default: 100 for --run without --qrels."),
     click.option("--model", multiple=True, metavar="MODEL",
-                 help="Predicts grades: forest, logit, uniform, scores, grades=FILE (another judge's, as a language "
-                      "model's), probs=FILE. Default: forest with labels to learn from, else uniform. Repeatable: a "
-                      "mixture."),
+                 help="Predicts grades: forest, logit, uniform, scores, probs=FILE. Default: the graders, else forest "
+                      "with labels to learn from, else uniform. Repeatable: a mixture."),
+    click.option("--grader", "graders", multiple=True, metavar="FILE[:OPTIONS]",
+                 help="A machine's grades (a language model's): they say where to look and are never labels. Options: "
+                      "cost=.01, scale=0-3, name=TEXT, made=RUN. Repeatable."),
+    click.option("--grader-trust", type=click.Choice(("auto", "model", "regressor", "off")), default="auto",
+                 help="Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train on; repeatable."),
     click.option("--train-scores", multiple=True, metavar="FILE",
                  help="Scores of each --train, as --scores, for --model scores."),
     click.option("--train-qrels", metavar="FILE",
-                 help="Judgments to train on; their queries are not measured."),
+                 help="Judgments to train on; their queries are not measured (--judged: are)."),
     click.option("--train-fraction", type=SHARE, metavar="SHARE",
                  help="Share of the queries to train on; they are not measured."),
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
     click.option("--query-factor/--no-query-factor", default=True,
                  help="Learn what the grades of a query have in common."),
     click.option("--judged", multiple=True, metavar="FILE",
-                 help="Judgments, judged sheets or samples that are there: they cost nothing, are not asked for again, "
-                      "and teach the model. Repeatable."),
+                 help="Judgments, judged sheets or samples: free, and they train the model; their queries are "
+                      "measured (--train-qrels: are not). Repeatable."),
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
                  help="Where known grades differ: an error, the grade that most give, or the lower median."),
+    machine_is_truth_option,
     click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
     click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error",
                  help="Items without a grade where one is needed: an error, or grade 0."),
@@ -196,8 +208,15 @@ def prepared(
     judging: str = "grades",
     use_labels: bool,
     most_systems: int | None = None,
+    kept: str = "",
 ) -> Case:
-    """Return the case that the values of `pool_options` mean for measures, and say what its user should be told."""
+    """Return the case that the values of `pool_options` mean for measures, and say what its user should be told.
+
+    Parameters
+    ----------
+    kept : str
+        The code of a note that the answer itself begins with.
+    """
     from activeeval.cases.case import prepare
     from activeeval.cases.choices import Choices
     from activeeval.cases.judging import chosen_judging
@@ -209,6 +228,6 @@ def prepared(
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, progress=tell)
-    say_notes(case.notes)
+    say_notes(note for note in case.notes if note.code != kept)
     tell("working")
     return case

@@ -59,14 +59,29 @@ output_option = click.option(
     "-o", "--output", "form", type=click.Choice(FORMATS), default="text", help="Format of the numbers."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
-places_option = click.option(
-    "-p", "--places", type=click.IntRange(-1), default=4, help="Decimal places; -1 prints all digits."
-)
+_PLACES = "Decimal places; -1 prints all digits."
+
+
+def _places_option(text: str, *, is_shown: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of how many decimals are printed, four where nobody says; whether help shows that itself."""
+    return click.option("-p", "--places", type=click.IntRange(-1), default=4, show_default=is_shown, help=text)
 
 
 def rows_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed."""
-    return places_option(output_option(wide_option(command)))
+    """Add how rows are printed, with four decimals whatever the format."""
+    return _places_option(_PLACES, is_shown=True)(output_option(wide_option(command)))
+
+
+def estimates_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed of which text shows as many decimals as an interval is worth."""
+    text = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
+    return _places_option(text, is_shown=False)(output_option(wide_option(command)))
+
+
+def figures_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed of which text shows a few figures, whatever is asked for."""
+    text = "Decimal places but in text; -1 prints all digits."
+    return _places_option(text, is_shown=True)(output_option(wide_option(command)))
 
 
 def are_places_typed() -> bool:

@@ -39,7 +39,7 @@ overlap_option = click.option(
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of several judges: so many items stand on everybody's sheet, to see how far they agree.",
+    help="Of several judges: so many items are graded by all of them, which costs that much more than --budget.",
 )
 _GUIDE = (
     click.option(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from activeeval.cases.case import Case
     from activeeval.planning import SamplePlan
 
+_TRAINS = "queries that train"
 _GOAL = ("half_width", "difference", "power", "scope")
 
 
@@ -57,7 +58,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
 )
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
 @output.explain_option
-@output.rows_options
+@output.figures_options
 def plan(
     measures: tuple[str, ...],
     judging: str,
@@ -93,6 +94,7 @@ def plan(
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods
     from activeeval.report import PICTURES, plot_plans
+    from activeeval.tasks.asking_price import asking_notes
     from activeeval.tasks.plan import goals_of, plan_sample
     from activeeval.tasks.samples import judged_pilots
 
@@ -106,7 +108,7 @@ def plan(
     if plot:
         output.check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
-    case = inputs.prepared(options, measures, judging=judging, use_labels=False)
+    case = inputs.prepared(options, measures, judging=judging, use_labels=False, kept="" if form != "text" else _TRAINS)
     tell(f"planning for {', '.join(dict.fromkeys(measures))}")
     if "all" in methods:
         methods = tuple(fitting_methods(*(case.target(text).measure for text in measures)))
@@ -115,6 +117,7 @@ def plan(
         case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
     )
     _show(made, case, confidence, seconds, scope, form, places)
+    output.say_notes(asking_notes(case, made, weights=asked["weights"], scope=scope, confidence=confidence))
     if plot:
         plot_plans(made.hardest, confidence, plot)
         output.say(f"wrote {plot}")
@@ -123,7 +126,7 @@ def plan(
 def _show(
     plan: SamplePlan, case: Case, confidence: float, seconds: float | None, scope: str, form: str, places: int
 ) -> None:
-    from activeeval.report import plain_plan_rows, plan_rows
+    from activeeval.report import plain_plan_rows, plan_footnote, plan_rows
 
     headlines = plan.headlines(confidence, seconds, scope)
     if form != "text":
@@ -131,11 +134,13 @@ def _show(
         output.emit(rows, form, places)
         output.say_notes(headlines)
     else:
-        output.show_notes(headlines)
+        output.show_notes([*(note for note in case.notes if note.code == _TRAINS), *headlines])
         title = f"{case.inputs.pool.n_queries} queries, budgets in {case.inputs.pool.cost_unit}"
         if len(plan.hardest) < len(plan.questions):
             title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
-        output.show_table(plain_plan_rows(plan, confidence=confidence, seconds=seconds), title)
+        shown = plain_plan_rows(plan, confidence=confidence, seconds=seconds)
+        output.show_table(shown, title)
+        output.show_text(plan_footnote(shown))
     for name, note in plan.notes(confidence):
         if note.code != "limits" or output.is_asked("explain"):
             output.say_notes([note], before=f"{name}: ")

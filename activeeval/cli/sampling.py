@@ -18,7 +18,6 @@ from activeeval.errors import InputError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
-    from activeeval.judgments.judging import Judging
     from activeeval.tasks.samples import Sample
     from activeeval.tasks.sheets import SheetPlan
 
@@ -66,7 +65,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     made = drawn.sample
     _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
     if made.campaign.planned:
-        output.say(_next_step(made.campaign.judging, out, plan))
+        output.say(_next_step(made, out, plan))
     else:
         show_estimates(estimate_of([(out, [])]), "text", places=4)
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
@@ -93,7 +92,8 @@ def top_up(
     """Add to the budget of a sample: the same sample, and more of it.
 
     The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
-    was decided by looking at estimates is a look: a plain interval then misses more often than it says.
+    was decided by looking at estimates is a look: a plain interval then misses more often than it says. Where several
+    judges share the work, give --judge and --overlap again.
 
     \b
     activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
@@ -105,9 +105,12 @@ def top_up(
     _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
     before, sample_id = read_sample(path)
+    if before.judges and len(plan.judges) < 2:
+        theirs, share = ", ".join(before.judges), "--judge, repeated, shares it out, with --overlap"
+        output.say(f"{path} was shared out to {theirs}; {plan.path} is one sheet for all: {share}")
     grown = before.topped_up(budget, sample_id)
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
-    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}"
+    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
@@ -137,19 +140,30 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say_notes([*notes, *more])
     sample.write_sheet(plan, sample_id, texts)
     output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
-    output.say(f"`{shlex.join(['activeeval', 'estimate', path, *plan.paths])}` reads it once it is judged")
+    reads = shlex.join(["activeeval", "estimate", path, *plan.paths])
+    output.say(f"`{reads}{_policy(sample, plan)}` reads it once it is judged")
 
 
-def _next_step(judging: Judging, out: str, plan: SheetPlan) -> str:
+def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
     """Return which commands take the sample and its sheets."""
     from activeeval.judgments.judging import ByComparisons
 
-    match judging:
+    match sample.campaign.judging:
         case ByComparisons(k=k):
             asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
             return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
     reads = "reads both" if len(plan.paths) == 1 else "reads them all"
-    return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}` {reads}"
+    return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
+
+
+def _policy(sample: Sample, plan: SheetPlan) -> str:
+    """Return the option without which sheets that share items are refused where their judges differ."""
+    from activeeval.tasks.campaigns.making import policy_that_works
+
+    if not plan.overlap:
+        return ""
+    measures = [str(target.measure) for target in sample.campaign.design.targets]
+    return f" --policy {policy_that_works(len(plan.judges), measures)}"
 
 
 def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
@@ -185,8 +199,10 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
     sample_id = kept.write(out, plan, texts)
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
     if plan.overlap:
-        n = min(plan.overlap, len(sample.pairs))
-        output.say(f"{n} items stand on the sheets of all {len(plan.judges)} judges, the others on one each")
+        n_items, n_judges = len(sample.pairs), len(plan.judges)
+        n = min(plan.overlap, n_items)
+        shared = f"{n} items stand on the sheets of all {n_judges} judges, the others on one each"
+        output.say(f"{shared}: {n_items + n * (n_judges - 1):,} gradings for {n_items:,} judgments")
 
 
 @command("Turn a sample and its judged sheets into estimates")
@@ -211,7 +227,7 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
 )
 @inputs.confidence_option
 @output.explain_option
-@output.rows_options
+@output.estimates_options
 def estimate(
     path: str,
     sheets: tuple[str, ...],

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.inputs import confidence_option, name_option, ties_option
+from activeeval.cli.inputs import confidence_option, machine_is_truth_option, name_option, ties_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
 from activeeval.cli.run_table import show_run_table
+from activeeval.cli.small import leave_small_to_python
 from activeeval.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,13 +19,7 @@ if TYPE_CHECKING:
     from activeeval.measures import Measure
     from activeeval.tasks.score import RunTable
 
-
-IS_ALL = "activeeval.is_all"
-"""Under which a context knows whether its process does nothing else."""
 _HALF = 0.5
-_SMALL = 1 << 16
-"""Bytes of both files together up to which Python is done before compiled code is there: 69 kB, 4,000 lines, took it
-.28 s, and numba with the kernels .9 s."""
 
 
 @command("Score runs against judgments, with intervals")
@@ -51,6 +44,7 @@ _SMALL = 1 << 16
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @ties_option
+@machine_is_truth_option
 @confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
 @name_option
@@ -67,6 +61,7 @@ def score(
     by_query: bool,
     no_summary: bool,
     ties: str,
+    machine_is_truth: bool,
     confidence: float,
     seed: int,
     names: tuple[str, ...],
@@ -92,10 +87,8 @@ def score(
     activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
     """  # fmt: skip
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
-    if len(paths) == 1 and click.get_current_context().meta.get(IS_ALL) and _are_small(qrels, run):
-        from activeeval.kernels.compiling import leave_to_python
-
-        leave_to_python()
+    if len(paths) == 1:
+        leave_small_to_python(qrels, run)
     from activeeval.cases.arguments import asked_measure
     from activeeval.cases.systems import system_names
     from activeeval.tasks.score import read_tables, run_table
@@ -107,7 +100,7 @@ def score(
     if names and (len(names) != len(paths) or len(set(names)) < len(names)):
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
-    tables = read_tables(qrels, paths, parsed, ties)
+    tables = read_tables(qrels, paths, parsed, ties, machine_is_truth=machine_is_truth)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     how = {"test": test or "t", "correction": correction or "holm"}
@@ -134,16 +127,6 @@ def _show(scored: RunTable, form: str, places: int, *, by_query: bool, in_all: b
         click.echo()
     if summary:
         show_run_table(scored, form, places, versus=versus)
-
-
-def _are_small(*paths: str) -> bool:
-    """Return whether files are soon read: regular ones, none of them packed."""
-    try:
-        if not all(map(os.path.isfile, paths)) or sum(map(os.path.getsize, paths)) > _SMALL:
-            return False
-        return not any(Path(path).read_bytes()[:2] in (b"\x1f\x8b", b"PK", b"PA") for path in paths)
-    except OSError:  # whoever reads it says what is wrong
-        return False
 
 
 def _asked_runs(

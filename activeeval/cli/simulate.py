@@ -48,7 +48,7 @@ _OFTEN = 0.1
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
-@output.rows_options
+@output.figures_options
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],

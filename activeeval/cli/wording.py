@@ -6,7 +6,7 @@ import re
 
 import click
 
-from activeeval.errors import ActiveEvalError
+from activeeval.errors import ActiveEvalError, CellsError
 
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
@@ -54,6 +54,16 @@ def in_options(text: str, command: click.Command | None = None) -> str:
     --train-fraction needs --qrels: labels to train on
     """
     return _PARAMETER.sub(lambda match: option_of(match[1], command), text)
+
+
+def complaints(problem: ActiveEvalError, command: click.Command | None = None) -> list[str]:
+    """Return the lines of `complaint`: one for each place that is wrong, and what to do about them."""
+    if not isinstance(problem, CellsError):
+        return [complaint(problem, command)]
+    if problem.field is None:
+        return list(problem.lines)
+    *places, advice = problem.lines
+    return [*places, in_options(advice, command)]
 
 
 def complaint(problem: ActiveEvalError, command: click.Command | None = None) -> str:

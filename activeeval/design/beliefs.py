@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +32,20 @@ class Factor(Protocol):
     def node_probs(self, probs: ArrayLike) -> Floats: ...
 
 
+class Refit(Protocol):
+    """How labels of a sample move a model, as `activeeval.grade_models.refit.ValueRefit` does."""
+
+    def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
+        """Return probabilities once labels of some items are in, and which of their rows is each item's.
+
+        Shapes (n_rows, n_grades) and (n_items,); of a query by the labels of others alone.
+        """
+
+
+RefitMaker = Callable[[QueryPool, ArrayLike], Refit]
+"""Makes it of a pool and of the probabilities (n_items, n_grades) of its items."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradeProbs:
     """A grade model of a pool.
@@ -56,6 +70,8 @@ class GradeProbs:
     extra_probs : ndarray of float32, shape (n_models, n_items, n_grades)
         What other models say, as it was given: an estimate is fitted to their predictions too, nothing else is made
         from them.
+    refit : Refit or None
+        How what is predicted learns from the labels of a sample, where it does; nothing else is made from that.
     """
 
     query_offsets: Ints
@@ -67,6 +83,7 @@ class GradeProbs:
     prior: Floats
     weights: Floats
     extra_probs: NDArray[np.float32]
+    refit: Refit | None = None
 
     @classmethod
     def of(
@@ -77,6 +94,7 @@ class GradeProbs:
         factor: Factor | None = None,
         known: ArrayLike | None = None,
         extra_probs: Sequence[ArrayLike] = (),
+        refit: RefitMaker | None = None,
     ) -> GradeProbs:
         """Return what grade probabilities, and grades that are known, say of a pool, once they are checked.
 
@@ -91,6 +109,8 @@ class GradeProbs:
         known : array of int, shape (n_items,), optional
         extra_probs : sequence of arrays, each of shape (n_items, n_grades)
             Of other models; see the attribute.
+        refit : callable, optional
+            Of a model of one node: makes what predictions learn by from the labels of a sample.
 
         Raises
         ------
@@ -121,6 +141,7 @@ class GradeProbs:
             prior=weights,
             weights=_informed(pool.query_offsets, model_nodes, weights, grades),
             extra_probs=_rounded_extra(pool, extra_probs, model_nodes.shape[2]),
+            refit=None if refit is None or stored.ndim == 3 else refit(pool, stored),
         )
 
     @classmethod
@@ -128,6 +149,29 @@ class GradeProbs:
         """Return the beliefs for which all grades are equally likely."""
         n_grades = max_grade + 1
         return cls.of(pool, np.full((pool.n_items, n_grades), 1.0 / n_grades), known=known)
+
+    def after(self, items: Ints, grades: Ints, model: Callable[[GradeProbs], GradeProbs]) -> GradeProbs:
+        """Return what is believed once labels of some items are in, which `refit` says; it learns no further.
+
+        Parameters
+        ----------
+        items, grades : ndarray of int64, shape (n,)
+        model : callable
+            What a stage makes of beliefs; it is asked of the distinct rows alone, which are far fewer than the items.
+        """
+        assert self.refit is not None
+        rows, row_of_item = self.refit.after(items, grades)
+        probs = rows.astype(np.float32)
+        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        offsets, unknown = np.array([0, len(rows)]), np.full(len(rows), -1, dtype=np.int64)
+        table = replace(
+            self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=_nodes_of(probs, self.factor),
+            prior=prior, weights=np.broadcast_to(prior, (1, prior.size)), refit=None,
+        )  # fmt: skip
+        believed = model(table)
+        nodes = np.ascontiguousarray(believed.nodes[:, row_of_item])
+        weights = _informed(self.query_offsets, nodes, believed.prior, self.known)
+        return replace(self, nodes=nodes, prior=believed.prior, weights=weights, refit=None)
 
     def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.

@@ -112,6 +112,7 @@ class Design:
             again = GradeProbs.of(
                 self.pool, drawn_with.grade_probs, weights, drawn_with.factor, known, tuple(drawn_with.extra_probs)
             )
+            again = replace(again, refit=drawn_with.refit)
             beliefs = self.stage.model(again)
         readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
         return replace(self, known=known, beliefs=beliefs, readings=readings)

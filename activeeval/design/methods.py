@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.checks import closed_share
-from activeeval.design.beliefs import Factor, GradeProbs, known_grades
+from activeeval.design.beliefs import Factor, GradeProbs, RefitMaker, known_grades
 from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput, equal_loss_weights
 from activeeval.design.levels import Levels
@@ -87,6 +87,7 @@ class Method:
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
         extra_probs: Sequence[ArrayLike] = (),
+        refit: RefitMaker | None = None,
         max_grade: int | None = None,
         budget: float | None = None,
         blocks: Sequence[float] | None = None,
@@ -110,6 +111,8 @@ class Method:
             In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
         extra_probs : sequence of arrays, each of shape (n_items, n_grades)
             Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
+        refit : callable, optional
+            Makes what predictions learn by from the labels of the sample, as `activeeval.grade_models.ValueRefit.of`.
         max_grade : int, optional
             Largest grade of the scale, where neither `grade_probs` nor the measure says it.
         budget : float, optional
@@ -146,6 +149,7 @@ class Method:
             node_weights=node_weights,
             factor=factor,
             extra_probs=extra_probs,
+            refit=refit,
             max_grade=max_grade,
             judged=judged,
             bias=bias,
@@ -180,6 +184,7 @@ class Method:
         node_weights: ArrayLike | None = None,
         factor: Factor | None = None,
         extra_probs: Sequence[ArrayLike] = (),
+        refit: RefitMaker | None = None,
         max_grade: int | None = None,
         judged: ArrayLike | None = None,
         bias: float = 0.0,
@@ -193,7 +198,7 @@ class Method:
         if not isinstance(bias, Real) or not 0 <= bias < math.inf:
             raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {bias!r}")
         self.scheme.check_asked(self.name, asked, known)
-        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, max_grade, known)
+        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, refit, max_grade, known)
         places = self.scheme.places(self.stage.places(asked, beliefs, known))
         return DesignInput(
             stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias
@@ -254,6 +259,7 @@ class Method:
         node_weights: ArrayLike | None,
         factor: Factor | None,
         extra_probs: Sequence[ArrayLike],
+        refit: RefitMaker | None,
         max_grade: int | None,
         known: Ints,
     ) -> GradeProbs | None:
@@ -274,8 +280,8 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        fitted = extra_probs if self.is_fitted else ()
-        return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted))
+        fitted, refit = (extra_probs, refit) if self.is_fitted else ((), None)
+        return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted, refit))
 
 
 def _target_weights(

@@ -322,6 +322,8 @@ class PrefixReading(Reading):
     def judge(self, labels: LabelsLike) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         merged, order = self._all_labels(labels), self.order
+        if self.beliefs.refit is not None and not self.target.terms(self.beliefs.max_grade + 1).is_exact:
+            return RefittedJudge(self, merged)
         return PrefixJudge(self, expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1])
 
 
@@ -340,6 +342,49 @@ class PrefixJudge(Judge):
         expectations = (self.reading.predictions, self.f, self.reading.lowest)
         prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
         return JudgedTotals(totals=totals, within=within)
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedJudge(Judge):
+    """Judged prefixes whose values are expected as the labels of other queries of the sample have it.
+
+    y is of the refitted model; m(x), whose sum over the pool is known, and h stay as they were before the sample. Any
+    model leaves y unbiased for L of a query, as long as the query's own labels have no part in it.
+    """
+
+    reading: PrefixReading
+    labels: SoftLabels
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what selections show; see `JudgedTotals`."""
+        owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
+        width = 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))
+        of_places = np.repeat(owners, selection.counts)
+        for owner in np.unique(owners):
+            rows, places = owners == owner, selection.places[of_places == owner]
+            part = Taken(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
+            totals[rows], within[rows] = self._shown(part, width)
+        return JudgedTotals(totals=totals, within=within)
+
+    def _shown(self, taken: Taken, width: int) -> tuple[Floats, Floats]:
+        """Return what one selection shows, with the labels of the rest of it taken into account."""
+        reading, order = self.reading, self.reading.order
+        items = order.items[taken.places]
+        plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
+        beliefs = reading.beliefs.after(plain, self.labels.grades[plain], reading.stage.model)
+        depths = np.zeros(order.n_queries, dtype=np.int64)
+        depths[taken.queries] = taken.counts
+        places = (reading.target, beliefs, order.offsets, order.items)
+        m, f = expectations_of(*places, self.labels, taken.queries, depths)
+        # the steps that h is made of stay those of before the sample: any will do, and these are at hand
+        lowest = reading.lowest + (m - reading.predictions)[order.place_queries]
+        totals, within = np.empty((taken.queries.size, width)), np.empty((taken.queries.size, n_products(width)))
+        totals[:, 1:] = reading.regressors[taken.queries]
+        rates = Rates(order.query_rates, order.place_rates)
+        prefixes.prefix_totals(order.offsets, m, f, lowest, rates, taken, totals, within)
+        totals[:, 2] = reading.predictions[taken.queries]
+        return totals, within
 
 
 def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
-from activeeval.design.expectations import expectations_of, walked
+from activeeval.design.expectations import NO_DEPTHS, expectations_of, walked
 from activeeval.design.item_readings import ItemReading
 from activeeval.design.label_values import label_values
 from activeeval.design.orders import Order, Places
@@ -324,7 +324,7 @@ def _expect(
 ) -> None:
     """Fill E[D²] of a block of queries, with labels drawn from the model."""
     f0, no_grades, nothing = np.empty(n_samples.size), sealed(np.empty(0), np.int64), np.empty(0)
-    reveal.reveal(*(*arrays, (first, last), no_grades, hashes, n_samples, f0, nothing, squares))
+    reveal.reveal(*(*arrays, (first, last), NO_DEPTHS, no_grades, hashes, n_samples, f0, nothing, squares))
 
 
 def _blocks(offsets: Ints) -> list[tuple[int, int]]:

@@ -35,6 +35,7 @@ from activeeval.estimation.simultaneous import (
     rank_ranges,
     simultaneous_confidence,
 )
+from activeeval.estimation.slopes import GradeSlope, grade_slope
 
 __all__ = [
     "INTERVALS",
@@ -42,6 +43,7 @@ __all__ = [
     "Evaluated",
     "Evidence",
     "EvidenceArrays",
+    "GradeSlope",
     "GroupSequential",
     "IntervalKind",
     "Logit",
@@ -58,6 +60,7 @@ __all__ = [
     "evidence_arrays",
     "evidence_of",
     "find_interval",
+    "grade_slope",
     "half_widths",
     "hold_at_once",
     "joint_degrees",

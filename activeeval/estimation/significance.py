@@ -102,7 +102,9 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95) -> MeanSummary:
     if n == 1:
         t_quantile(confidence, 1)
         return MeanSummary(mean, math.inf, -math.inf, math.inf, 1)
-    is_constant = np.ptp(values) <= ROUNDING * np.abs(values).max()
+    rounding = ROUNDING * np.abs(values).max()
+    mean = 0.0 if abs(mean) <= rounding else mean  # what adds up to 0 but for rounding is no difference
+    is_constant = np.ptp(values) <= rounding
     std_error = 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
     half = float(t_quantile(confidence, n - 1)) * std_error
     return MeanSummary(mean, std_error, mean - half, mean + half, n)

@@ -47,6 +47,7 @@ _HOMES = {
     ),
     "activeeval.grade_models.forest": ("ForestGradeModel",),
     "activeeval.grade_models.given": ("GivenProbabilities",),
+    "activeeval.grade_models.grader": ("GraderModel",),
     "activeeval.grade_models.mixture": (
         "MixtureGradeModel",
         "learned_weights",
@@ -59,11 +60,16 @@ _HOMES = {
         "log_loss",
     ),
     "activeeval.grade_models.query_factor": ("QueryFactor",),
+    "activeeval.grade_models.refit": ("ValueRefit",),
     "activeeval.grade_models.tuning": (
         "TuningRow",
         "tune_grade_model",
     ),
     "activeeval.grade_models.uniform": ("UniformGradeModel",),
+    "activeeval.grade_models.values": (
+        "ValueTable",
+        "default_shares",
+    ),
 }
 
 __all__ = [
@@ -71,15 +77,19 @@ __all__ = [
     "ForestGradeModel",
     "GivenProbabilities",
     "GradeModel",
+    "GraderModel",
     "MixtureGradeModel",
     "OrderedLogitModel",
     "QueryFactor",
     "ReliabilityBin",
     "TuningRow",
     "UniformGradeModel",
+    "ValueRefit",
+    "ValueTable",
     "average_probabilities",
     "calibration_report",
     "cross_fitted_probs",
+    "default_shares",
     "expected_grade",
     "feature_names",
     "learned_weights",
@@ -99,11 +109,14 @@ if TYPE_CHECKING:
     from activeeval.grade_models.files import load_model, save_model
     from activeeval.grade_models.forest import ForestGradeModel
     from activeeval.grade_models.given import GivenProbabilities
+    from activeeval.grade_models.grader import GraderModel
     from activeeval.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
     from activeeval.grade_models.ordered_logit import OrderedLogitModel
     from activeeval.grade_models.probabilities import average_probabilities, expected_grade, log_loss
     from activeeval.grade_models.query_factor import QueryFactor
+    from activeeval.grade_models.refit import ValueRefit
     from activeeval.grade_models.tuning import TuningRow, tune_grade_model
     from activeeval.grade_models.uniform import UniformGradeModel
+    from activeeval.grade_models.values import ValueTable, default_shares
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

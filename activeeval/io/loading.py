@@ -177,7 +177,7 @@ def load_probabilities(source: Any) -> Probabilities:
         Names the row that is no distribution: not finite, negative, or off 1 by more than 1e-6.
     """
     sheet = _sheet(source, "probabilities", "")
-    names = sorted((name for name in sheet.columns if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
+    names = distribution_columns(sheet)
     if not names or names != [f"p{y}" for y in range(len(names))]:
         held = ", ".join(sheet.columns)
         raise FormatError(
@@ -185,18 +185,40 @@ def load_probabilities(source: Any) -> Probabilities:
         )
     query_ids, doc_ids = _pairs(sheet)
     probs = np.ascontiguousarray(np.column_stack([sheet.floats(name) for name in names]))
+    check_distributions(sheet, names, probs)
+    return Probabilities(query_ids, doc_ids, probs, sheet.source)
+
+
+def distribution_columns(sheet: Sheet) -> list[str]:
+    """Return the columns p0, p1, … of a table, in the order of the grades."""
+    return sorted((name for name in sheet.columns if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
+
+
+def check_distributions(sheet: Sheet, names: Sequence[str], probs: Floats) -> None:
+    """Raise where a row of a table is no distribution over grades.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that the probabilities come from, those of the grades 0, 1, …
+    probs : ndarray of float64, shape (n, n_grades)
+
+    Raises
+    ------
+    FormatError
+        Names the first row with a negative probability, or off 1 by more than 1e-6.
+    """
     for k, name in enumerate(names):
         negative = np.flatnonzero(probs[:, k] < 0)
         if negative.size:
             row = int(negative[0])
-            at = _named(query_ids, doc_ids, row)
+            at = _pair_at(sheet, row)
             sheet.fail(row, name, f"holds {float(probs[row, k])!r} at {at}, expected a probability")
-    bad = np.flatnonzero(np.abs(probs.sum(axis=1) - 1) > _TOLERANCE)
+    bad = np.flatnonzero(~(np.abs(probs.sum(axis=1) - 1) <= _TOLERANCE))
     if bad.size:
         row = int(bad[0])
-        at = _named(query_ids, doc_ids, row)
+        at = _pair_at(sheet, row)
         sheet.fail(row, f"p0 … {names[-1]}", f"the row of {at} sums to {float(probs[row].sum())!r}, expected 1")
-    return Probabilities(query_ids, doc_ids, probs, sheet.source)
 
 
 def read_costs(path: PathLike) -> Costs:
@@ -264,6 +286,11 @@ def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
         at = _named(query_ids, doc_ids, again)
         sheet.fail(again, doc_column, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
     return query_ids, doc_ids
+
+
+def _pair_at(sheet: Sheet, row: int) -> str:
+    query_ids, doc_ids = (sheet.texts(sheet.column(*what)) for what in (("query", QUERY), ("document", DOCUMENT)))
+    return _named(query_ids, doc_ids, row)
 
 
 def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:

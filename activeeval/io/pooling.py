@@ -13,7 +13,7 @@ from activeeval.io.keys import distinct_runs, first_places, first_repeated, plac
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.pool import QueryPool, Rankings
 from activeeval.pool.texts import Texts, joined_texts, offsets_of
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.types import Floats, Ints
 
 TIES = ("id", "rank", "input")
@@ -46,7 +46,7 @@ class TablePool:
     rankings: list[Rankings]
     n_missing: list[int]
     n_ignored: list[int]
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note | Caution, ...] = ()
 
 
 @dataclass(slots=True)

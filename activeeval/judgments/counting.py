@@ -10,7 +10,7 @@ import numpy as np
 
 from activeeval.errors import shown
 from activeeval.judgments.judgment import BAD, GRADE, PREFERENCE, TRUTH, Judge
-from activeeval.judgments.policies import add_grade, one_grade
+from activeeval.judgments.policies import Differing, add_grade, check_alike, one_grade
 from activeeval.pool.texts import Texts
 from activeeval.types import Ints
 
@@ -48,10 +48,19 @@ def distributions(judgments: Judgments) -> Probabilities:
 def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
     """Return the grades of each item by judge."""
     by_pair: dict[Pair, dict[str, int]] = {}
+    places: dict[Pair, dict[str, str]] = {}
     for row, query, item, grade, judge in judgments.rows_of(GRADE):
-        place = f"{judgments.place(row)}: document {shown(item)} of query {shown(query)}"
-        add_grade(by_pair.setdefault((query, item), {}), judgments.judges[judge].name, grade, place, policy)
+        pair, who, where = (query, item), judgments.judges[judge].name, judgments.place(row)
+        add_grade(by_pair.setdefault(pair, {}), who, grade, f"{where}: {_named(pair)}")
+        if policy == "refuse":
+            places.setdefault(pair, {})[who] = where
+    check_alike(Differing(_named(pair), by_pair[pair], places[pair]) for pair in places)
     return by_pair
+
+
+def _named(pair: Pair) -> str:
+    query, item = pair
+    return f"document {shown(item)} of query {shown(query)}"
 
 
 def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:

@@ -16,7 +16,8 @@ from activeeval.errors import FormatError, shown
 from activeeval.io.judges import judge_name
 from activeeval.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
 from activeeval.judgments.log import REOPENED
-from activeeval.judgments.table import Judgments
+from activeeval.judgments.machines import machine_form
+from activeeval.judgments.table import Judgments, refuse_as_labels
 from activeeval.types import Bytes, Ints
 
 if TYPE_CHECKING:
@@ -32,10 +33,17 @@ _UNSAID_SHEET = "as the sheet says"
 def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
     """Return the judgments of a table that was read; else as `activeeval.judgments.read`."""
     plain = sheet.plainly_named()
+    if what := machine_form(plain.columns):
+        refuse_as_labels(sheet.source, what)
     for is_form, judgments_of in _FORMS:
         if is_form(set(plain.columns)):
             return judgments_of(plain, kind)
     return _of_grades(plain, kind)
+
+
+def is_of_campaigns(columns: set[str]) -> bool:
+    """Return whether a table of such columns is the sheet of a sample, or a campaign's log."""
+    return {"sample", "block"} <= columns or columns >= _LOG
 
 
 def is_truths(columns: set[str]) -> bool:

@@ -87,7 +87,7 @@ class Judging(Protocol):
 
     # Of what judges say
 
-    def labels(self, path: str) -> Qrels:
+    def labels(self, path: Any) -> Qrels:
         """Return the label of each item that a file holds."""
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
@@ -151,7 +151,7 @@ class ByGrades(Judging):
         scale = [] if max_grade is None else [Note("judges grade", {"measures": measures, "max_grade": max_grade})]
         return [*scale, *([Note("ideal of the pool", {"n_items": n_ideal})] if n_ideal else [])]
 
-    def labels(self, path: str) -> Qrels:
+    def labels(self, path: Any) -> Qrels:
         """Return the grades of a file."""
         from activeeval.judgments.reading import labels_of
 
@@ -212,7 +212,7 @@ class ByComparisons(Judging):
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]
         return [Shown(WHOLE, items[0].probability, {"documents": documents})]
 
-    def labels(self, path: str) -> Qrels:
+    def labels(self, path: Any) -> Qrels:
         """Return the κ-grades of a file."""
         from activeeval.judgments.truths import load_truths
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from activeeval.errors import InputError
+from activeeval.errors import FormatError, InputError, raise_all
 
 CANNOT = -1
 """As a grade: the judge says that the item cannot be judged."""
@@ -23,13 +23,32 @@ class Agreement(NamedTuple):
     alike: int
 
 
+class Differing(NamedTuple):
+    """An item with what its judges say of it, and where each says so: ``path:line``, or words for a place."""
+
+    item: str
+    grades: Mapping[str, int]
+    places: Mapping[str, str]
+
+    def problem(self, field: str) -> FormatError:
+        """Return the error: at the place of the last grade, the places of the others in brackets."""
+        *others, last = self.grades
+        words = [f"{_worded(self.grades[judge])} of {judge!r} ({self.places[judge]})" for judge in others]
+        words.append(f"{_worded(self.grades[last])} of {last!r}")
+        problem = f"{self.item} has two grades, {' and '.join(words)}"
+        path, _, line = self.places[last].rpartition(":")
+        if line.isdigit():
+            return FormatError(path, int(line), problem, field=field)
+        return FormatError(self.places[last], None, problem, field=field)
+
+
 def agreement_of(judged: Iterable[Mapping[str, int]]) -> Agreement:
     """Return how far judges agree on items, each with the grades that its judges gave."""
     several = [set(grades.values()) for grades in judged if len(grades) > 1]
     return Agreement(len(several), sum(len(grades) == 1 for grades in several))
 
 
-def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy: str) -> None:
+def add_grade(grades: dict[str, int], judge: str, grade: int, place: str) -> None:
     """Add the grade of a judge to those of the others.
 
     Parameters
@@ -40,18 +59,35 @@ def add_grade(grades: dict[str, int], judge: str, grade: int, place: str, policy
     Raises
     ------
     InputError
-        Where the judge has said otherwise, or another has and the policy is to refuse.
+        Where the judge has said otherwise.
     """
-    others = {judge: grades[judge]} if judge in grades else grades if policy == "refuse" else {}
-    differing = [(who, other) for who, other in others.items() if other != grade]
-    if differing:
-        who, before = differing[0]
-        first, second = ("cannot" if g == CANNOT else str(g) for g in (before, grade))
-        if judge in grades:
-            raise InputError(f"{place} has two grades, {first} and {second}")
-        counts = "a policy, as majority, says what counts of several judges"
-        raise InputError(f"{place} has two grades, {first} of {who!r} and {second} of {judge!r}; {counts}")
-    grades[judge] = grade
+    before = grades.setdefault(judge, grade)
+    if before != grade:
+        raise InputError(f"{place} has two grades, {_worded(before)} and {_worded(grade)}")
+
+
+def check_alike(items: Iterable[Differing], *, field: str = "policy") -> None:
+    """Raise where judges grade items differently, with the place of each grade; all such items are named.
+
+    Parameters
+    ----------
+    items : iterable of Differing
+        Those on which judges agree are passed over.
+    field : str
+        The parameter that says what counts of several judges.
+
+    Raises
+    ------
+    FormatError
+        With what to do about it.
+    """
+    differing = [item.problem(field) for item in items if len(set(item.grades.values())) > 1]
+    policies = " | ".join(POLICIES[1:] if field == "policy" else POLICIES[1:-1])  # what is known beforehand is a grade
+    raise_all(differing, f"add `{field}` {policies}, or let the judges agree on one grade", field=field)
+
+
+def _worded(grade: int) -> str:
+    return "cannot" if grade == CANNOT else str(grade)
 
 
 def given_grades(grades: Mapping[str, int]) -> tuple[int, ...]:

@@ -15,21 +15,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from activeeval.errors import FormatError
+from activeeval.io.machines.forms import read_document
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.text.plain import first_words, plain_grades
 from activeeval.judgments.forms import of_table
 from activeeval.judgments.judgment import CANNOT, Judge
+from activeeval.judgments.machines import is_book_of, machine_form, of_book, of_document, of_machine
 from activeeval.judgments.table import Judgments, joined
 from activeeval.pool.texts import Texts
 
 if TYPE_CHECKING:
+    from activeeval.io.tables.sheets import Sheet
     from activeeval.io.text.trec import Qrels
-    from activeeval.results import Note
+    from activeeval.results import Caution, Note
 
 _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
 
 
-def read(path: PathLike, *, kind: str = "person", is_plain: bool = False) -> Judgments:
+def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machine_is_truth: bool = False) -> Judgments:
     """Read judgments of any form.
 
     Parameters
@@ -44,18 +47,24 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False) -> Jud
         What judges are of whom the file does not say it.
     is_plain : bool
         Read plain text in Python, as far as that goes, for whoever is done before compiled readers have started.
+    machine_is_truth : bool
+        Take what machines say for labels, as `Judgments.as_truth` does.
 
     Raises
     ------
     FormatError
         ``path:line: what is wrong``.
     InputError
-        Where the file cannot be read.
+        Where the file cannot be read, or says that it is a machine's and nobody has asked for that.
     """
+    if machine_is_truth:
+        return read(path, kind="machine").as_truth()
     if bare_suffix(path) in TABLES:
         from activeeval.io.tables.sheets import read_sheet
 
-        return of_table(read_sheet(path), kind)
+        return _of_sheet(path, read_sheet(path), kind)
+    if (document := read_document(path)) is not None:
+        return of_document(document, path, kind)
     if is_plain and (grades := plain_grades(path)) is not None:
         return _of_pairs(grades, os.fspath(path), kind)
     words = first_words(path)
@@ -66,7 +75,7 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False) -> Jud
     if words and words[0].startswith("{"):
         from activeeval.io.tables.sheets import read_sheet
 
-        return of_table(read_sheet(path, ".jsonl"), kind)
+        return _of_sheet(path, read_sheet(path, ".jsonl"), kind)
     if any(word.startswith("qid:") for word in words[1:2]):
         return _of_letor(path, kind)
     from activeeval.io.text.trec import read_prels, read_qrels
@@ -90,7 +99,7 @@ def read_all(paths: Sequence[PathLike]) -> Judgments:
     return joined(parts)
 
 
-def labels_of(source: Any, policy: str = "median") -> Qrels:
+def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = False) -> Qrels:
     """Return the labels of judgments in any form, on file or in memory.
 
     Parameters
@@ -99,22 +108,26 @@ def labels_of(source: Any, policy: str = "median") -> Qrels:
         In memory as `activeeval.io.loading.load_qrels` takes them.
     policy : {"refuse", "majority", "median"}
         What becomes of an item that several judges grade differently.
+    machine_is_truth : bool
+        Take what machines say in a file for labels.
 
     Raises
     ------
     InputError
-        Where the file cannot be read, or holds no grades.
+        Where the file cannot be read, holds no grades, or is a machine's and nobody has asked for that.
     """
-    judgments = read(source) if isinstance(source, (str, os.PathLike)) else source
+    is_file = isinstance(source, (str, os.PathLike))
+    judgments = read(source, machine_is_truth=machine_is_truth) if is_file else source
     if isinstance(judgments, Judgments):
         labels: Qrels = judgments.labels(policy)
-        return replace(labels, notes=_notes_of(source, judgments)) if judgments is not source else labels
+        of_file = _notes_of(source, judgments) if judgments is not source else ()
+        return replace(labels, notes=(*of_file, *judgments.notes()))
     from activeeval.io.loading import load_qrels
 
     return load_qrels(judgments)
 
 
-def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note, ...]:
+def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...]:
     """Return what whoever takes a file's judgments for labels should know."""
     from activeeval.io.sampled import sampled_note
     from activeeval.results import Note
@@ -127,6 +140,14 @@ def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note, ...]:
     if n_cannot:
         notes.append(Note("cannot count", {"source": source, "n": n_cannot}))
     return tuple(notes)
+
+
+def _of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
+    """Return the judgments of a table; of one that says it is a machine's only where that is asked for."""
+    columns = {name.strip().lower() for name in sheet.columns}
+    if what := machine_form(columns):
+        return of_machine(path, what, kind)
+    return of_book(sheet, kind) if is_book_of(sheet.columns) else of_table(sheet, kind)
 
 
 def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:

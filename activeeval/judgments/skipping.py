@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
+from scipy.special import gammaln, logsumexp, stdtr
 
 from activeeval.errors import InputError
 
@@ -67,9 +68,7 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
         raise InputError(f"an entry each for an item, got {query.shape}, {relevant.shape} and {skipped.shape}")
     both = int((relevant & skipped).sum())
     n, n_relevant, n_skipped = relevant.size, int(relevant.sum()), int(skipped.sum())
-    from scipy.stats import hypergeom  # it alone takes half a second to import
-
-    by_items = float(hypergeom.sf(both - 1, n, n_relevant, n_skipped)) if n else 1.0
+    by_items = _by_items(n, n_relevant, n_skipped, both)
     return Skipping(
         n_relevant=n_relevant,
         n_other=n - n_relevant,
@@ -77,6 +76,23 @@ def skipping_of(queries: ArrayLike, is_relevant: ArrayLike, is_skipped: ArrayLik
         skipped_other=n_skipped - both,
         p_value=max(by_items, _by_queries(query, relevant, skipped)),
     )
+
+
+def _by_items(n: int, n_relevant: int, n_skipped: int, both: int) -> float:
+    """Return the chance that at least so many of the skipped items are relevant, by the hypergeometric distribution.
+
+    ``scipy.stats`` has it too, and takes half a second to import.
+    """
+    if both <= max(0, n_skipped - (n - n_relevant)):
+        return 1.0
+    k = np.arange(both, min(n_relevant, n_skipped) + 1)
+    ways = _log_choices(n_relevant, k) + _log_choices(n - n_relevant, n_skipped - k)
+    return min(1.0, math.exp(logsumexp(ways) - _log_choices(n, n_skipped)))
+
+
+def _log_choices(n: int, k: Any) -> Any:
+    """Return log of n over k."""
+    return gammaln(n + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1)
 
 
 def _by_queries(query: np.ndarray, relevant: np.ndarray, skipped: np.ndarray) -> float:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from activeeval.judgments.agreement import Agreements
     from activeeval.judgments.coded import Grades, Relations
     from activeeval.judgments.seconds import SecondsTaken
+    from activeeval.results import Caution, Note
 
 _NAMES = ("grades", "items that cannot be judged", "items put off", "comparisons", "ranks", "items that wait")
 Pair = tuple[str, str]
@@ -68,6 +69,8 @@ class Judgments:
         Whether queries are named by a column that may hold their texts.
     is_distinct : bool
         Whether it is known that no item has two rows.
+    n_of_machines : int
+        How many judgments of machines are taken for people's, see `as_truth`.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Judgments:
     sample: str = ""
     is_by_text: bool = False
     is_distinct: bool = False
+    n_of_machines: int = 0
 
     @classmethod
     def of(cls, rows: Iterable[Judgment], **options: Any) -> Self:
@@ -242,10 +246,25 @@ class Judgments:
             self.refuse("grades")
         is_of_people = self.is_of_people
         if len(self) and not is_of_people.any():
-            raise InputError(f"{self.source}: holds judgments of machines alone, which are no labels")
+            refuse_as_labels(self.source)
         if self.kinds is None and is_of_people.all():
             return self
         return self.where((self.kind_of == GRADE) & is_of_people)
+
+    def as_truth(self) -> Self:
+        """Return the judgments with what machines say taken for people's; `notes` says so from then on."""
+        n_of_machines = int((~self.is_of_people).sum())
+        judges = tuple(replace(judge, kind="person") for judge in self.judges)
+        return replace(self, judges=judges, n_of_machines=n_of_machines)
+
+    def notes(self) -> tuple[Note | Caution, ...]:
+        """Return what whoever takes these for labels should know: what of machines is left out, or taken for truth."""
+        from activeeval.results import Note
+
+        if self.n_of_machines:
+            return (truth_of_machines(self.source, self.n_of_machines),)
+        n_left_out = int((~self.is_of_people).sum())
+        return (Note("machines left out", {"source": self.source, "n": n_left_out}),) if n_left_out else ()
 
     def _resolved(self, policy: str) -> Any:
         from activeeval.io.text.trec import Qrels
@@ -337,6 +356,20 @@ class Judgments:
         is_timed, numbers = ~np.isnan(self.seconds), self.judge_of
         taken = {judge: self.seconds[is_timed & (numbers == k)].tolist() for k, judge in enumerate(self.judges)}
         return {judge: SecondsTaken.of(values) for judge, values in taken.items() if values}
+
+
+def truth_of_machines(source: str, n: int) -> Caution:
+    """Return the caution that so many grades of machines are taken for people's."""
+    from activeeval.results import Caution
+
+    return Caution("careful", "machine is truth", {"source": source, "n": n})
+
+
+def refuse_as_labels(source: str, what: str = "") -> NoReturn:
+    """Raise InputError: a machine's grades are no labels; ``what`` says whose output they are."""
+    of_what = f" ({what})" if what else ""
+    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
+    raise InputError(f"{source}: {problem}", field="grader")
 
 
 def joined(parts: Sequence[Judgments]) -> Judgments:

@@ -296,7 +296,9 @@ def _stratified(word, s, n):
 
 
 @_jit
-def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, hashes, n_samples, f0, f, spread):
+def reveal(
+    measure, lists, model, query_offsets, offsets, items, block, depths, grades, hashes, n_samples, f0, f, spread
+):
     """Walk the items of some queries in their order.
 
     Parameters
@@ -308,6 +310,8 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
         Places of each query in the order they are walked.
     block : (int, int)
         The first query and the one behind the last.
+    depths : array of int64, shape (n_queries,)
+        How many of a query's places are walked; empty where all are. Sets of labels that are drawn take all.
     grades : array of int64, shape (n_items,)
         The labels, where ``n_samples`` is empty; −1 where an item cannot be judged. One that ``measure`` has a value
         for and the model has no grade for, as where judges differ, takes the nodes back to what they were at first.
@@ -339,10 +343,11 @@ def reveal(measure, lists, model, query_offsets, offsets, items, block, grades, 
         _sum_up(query, n, measure.reaches)
         prior, lengths = model.weights[q], (n, n1, n2)
         if n_samples.size == 0:
-            for k in range(n):
+            n_steps = depths[q] if depths.size else n
+            for k in range(n_steps):
                 labels[k] = grades[query_items[k]]
-            _walk(measure, prior, query, state, lengths, n, labels, nothing, total)
-            for k in range(n):
+            _walk(measure, prior, query, state, lengths, n_steps, labels, nothing, total)
+            for k in range(n_steps):
                 f[base + k] = state.path[k + 1]
         else:
             total[:n] = 0.0

@@ -17,9 +17,10 @@ def draw_grades(query_offsets, nodes, cumulative_weights, of_query, of_item, gra
         while u < cumulative_weights.shape[1] - 1 and of_query[q] >= cumulative_weights[q, u]:
             u += 1
         for z in range(query_offsets[q], query_offsets[q + 1]):
-            left = of_item[z]
-            y = 0
-            while y < n_grades - 1 and left >= nodes[u, z, y]:
-                left -= nodes[u, z, y]
-                y += 1
+            # goes on to the last grade without a branch, of which a processor guesses every other one wrong
+            left, is_above, y = of_item[z], True, 0
+            for grade in range(n_grades - 1):
+                is_above = is_above & (left >= nodes[u, z, grade])
+                left -= nodes[u, z, grade]
+                y += is_above
             grades[z] = y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -192,7 +193,13 @@ class NDCG(_Ratio):
     @property
     def numerator(self) -> Additive:
         """The measure that is divided: DCG."""
-        return replace(DCG(cutoff=self.cutoff), gains=self.gains)
+        return _dcg(self.gains, self.cutoff)
+
+
+@lru_cache(maxsize=64)
+def _dcg(gains: GradeRule, cutoff: int | None) -> Additive:
+    """Return a DCG; moments ask for it at every draw."""
+    return replace(DCG(cutoff=cutoff), gains=gains)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,17 +205,19 @@ class Forecast:
         """How many times what the model expects the variance should be, once pilots have taught what they can."""
         if self.lesson is None:
             return self.scale
-        ratio, prior = self.lesson.of_residuals, self.scale.value
-        if not self.way.is_predicted:
-            ratio, prior = self.lesson.of_values, ratio.drawn_to(prior)
-        return ratio.taught(replace(self.scale, value=prior))
+        return self.lesson.of_residuals.taught(self.scale) if self.way.is_predicted else self._scale_of_values
 
     @property
     def of_values(self) -> float:
         """How many times what the model expects S² turned out to be in pilots; 1 without."""
-        if self.lesson is None:
-            return 1.0
-        return self.lesson.of_values.drawn_to(self.lesson.of_residuals.drawn_to(self.scale.value))
+        return 1.0 if self.lesson is None else self._scale_of_values.value
+
+    @cached_property
+    def _scale_of_values(self) -> Scale:
+        """What pilots have taught of the factor of S²; that of residuals is what is thought of it before."""
+        assert self.lesson is not None
+        before = self.lesson.of_residuals.taught(self.scale).value
+        return self.lesson.of_values.taught(replace(self.scale, value=before))
 
     @cached_property
     def all_judged(self) -> Prospect:

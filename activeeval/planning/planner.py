@@ -25,15 +25,18 @@ from activeeval.design.methods import METHODS, Method
 from activeeval.measures import LabelsLike, Target
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Way
 from activeeval.planning.held_out import HeldOut
+from activeeval.planning.labels import drawn_labels, n_taught, skewed, spread_above
 from activeeval.planning.pilots import Lesson, Pilot
 from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, rehearse
-from activeeval.planning.scales import UNTRAINED, Scale, learned_scale, usual_scale
+from activeeval.planning.scales import UNREHEARSED, UNTRAINED, Scale, learned_scale, rehearsed_scale, usual_scale
 from activeeval.planning.values import Values
+from activeeval.pool import Seed
 from activeeval.types import Ints
 
-_FEW_SETS, _MOST_TRIED = 2, 6
-"""Of labels that a drawn design is tried out on, and the targets of one that is."""
+_TRIED_ITEMS, _SETS, _MOST_TRIED = 20_000, (2, 8), 6
+"""About how many labels a drawn design is tried out on, in how many sets at least and at most, and the targets of one
+that is. Two sets of a pool of thirty items told a half-width that eight differ from by three tenths."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,10 +56,14 @@ class Planner:
     weights : sequence of float or "minimax", optional
         How a sample balances several targets, as of `Method.design`.
     scale : Scale
-        How many times what the model expects variances should turn out to be, and how uncertain that is.
+        How many times what the model expects variances should turn out to be, and how uncertain that is, where neither
+        ``held_out`` nor ``is_uniform`` says more.
     held_out : HeldOut, optional
         What the model said of labelled queries that it had not learned from: a rehearsal learns the scale of each
         target from them, in place of ``scale``.
+    is_uniform : bool
+        Whether grades are believed to be equally likely because nothing is known of them: rehearsals then take high
+        grades for rare, and learn the scale of each target from that.
 
     Examples
     --------
@@ -65,7 +72,7 @@ class Planner:
     >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
     >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((6, 2), 0.5)}, max_grade=1)
     >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (2, 4, 6)]
-    [4.22, 2.02, 0.0]
+    [4.11, 1.97, 0.0]
     """
 
     targets: Sequence[Target]
@@ -76,6 +83,7 @@ class Planner:
     weights: Sequence[float] | Literal["minimax"] | None = None
     scale: Scale = UNTRAINED
     held_out: HeldOut | None = None
+    is_uniform: bool = False
     _design_inputs: dict[tuple[object, ...], DesignInput] = field(default_factory=dict, init=False, repr=False)
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
@@ -88,7 +96,7 @@ class Planner:
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 way = _way(scheme, method, design_input, order, which, values)
                 cost, least = scheme.cost(order), scheme.least(order)
-                common: dict[str, Any] = {"cost": cost, "least": least, "scale": self.scale}
+                common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
         return tuple(forecasts)
 
@@ -109,29 +117,53 @@ class Planner:
         """
         budget = design.cost if design.budget is None else design.budget
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
-        is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS and len(self.targets) <= _MOST_TRIED
+        n_items, n_targets = design.pool.n_items, len(self.targets)
+        is_tried = n_items * n_targets <= MOST_ITEMS and n_targets <= _MOST_TRIED
+        tried = {"budgets": (budget,), "most_sets": min(max(_TRIED_ITEMS // n_items, _SETS[0]), _SETS[1])}
         prospects = []
         for reading, values in zip(design.readings, self.values, strict=True):
             way = _drawn_way(design.scheme, method, design.order, reading, values)
             common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
             forecast = Forecast(method=method.name, way=way, values=values, **common)
             if is_tried:
-                forecast = self._rehearsed(forecast, design, reading.target, budgets=(budget,), most_sets=_FEW_SETS)
+                forecast = self._rehearsed(forecast, design, reading.target, **tried)
             prospects.append(forecast.at(budget))
         return tuple(prospects)
 
     @property
     def _scale(self) -> Scale:
         """What to think of the factor where nothing is tried out."""
-        return self.scale if self.held_out is None else usual_scale(self.held_out.n_queries)
+        if self.held_out is not None:
+            return usual_scale(self.held_out.n_queries)
+        return UNREHEARSED if self.is_uniform else self.scale
 
     def _rehearsed(self, forecast: Forecast, design: Design, target: Target, **few: Any) -> Forecast:
-        arguments: dict[str, Any] = {"target": target, "held_out": self.held_out, **few}
-        rehearsal = rehearse(design, self.beliefs, lambda budget: forecast.way.expect(budget)[0], **arguments)
-        if self.held_out is None:
-            return replace(forecast, rehearsal=rehearsal)
-        scale = learned_scale(rehearsal.ratio, self.held_out.n_queries)
+        rehearsal = rehearse(design, self._labels, lambda budget: forecast.way.expect(budget)[0], target=target, **few)
+        scale = self._scale_shown(rehearsal.ratio) if rehearsal.noises else self._scale
         return replace(forecast, rehearsal=rehearsal, scale=scale)
+
+    def _labels(self, rng: Seed) -> Ints:
+        """Return labels as those of the pool may turn out, shape (n_items,)."""
+        random = np.random.default_rng(rng)
+        if self.held_out is None:
+            labels = drawn_labels(self._expected, random)
+        else:
+            labels = self.held_out.drawn_labels(self.beliefs, random)
+        return spread_above(labels, self._n_taught, self.max_grade + 1, random)
+
+    def _scale_shown(self, ratio: float) -> Scale:
+        """Return what to think of the factor once a rehearsal has shown one."""
+        if self.is_uniform or self._n_taught <= self.max_grade:
+            return rehearsed_scale(ratio)
+        return self.scale if self.held_out is None else learned_scale(ratio, self.held_out.n_queries)
+
+    @cached_property
+    def _expected(self) -> GradeProbs:
+        return skewed(self.beliefs) if self.is_uniform else self.beliefs
+
+    @cached_property
+    def _n_taught(self) -> int:
+        return n_taught(self.beliefs)
 
     def designs(self, method: Method) -> tuple[Design, ...]:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""

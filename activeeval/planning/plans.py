@@ -13,7 +13,7 @@ from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import Prospect
-from activeeval.results import Note, Told, t_quantile
+from activeeval.results import Note, Told, rounded_up, t_quantile
 
 _HARDLY = 1.02
 _FEW = 30
@@ -118,7 +118,7 @@ class QuestionPlan:
     def _limits(self, row: PlannedRow, confidence: float) -> Note:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
         numbers: dict[str, Told] = {
-            "budget": math.ceil(budget - 1e-6),
+            "budget": rounded_up(budget),
             "limit": row.limit(confidence),
             "explained": forecast.values.explained,
             "between": None,
@@ -181,12 +181,12 @@ class SamplePlan:
         bounds = [] if goal is None else [goal.budgets(forecast) for forecast in forecasts]
         numbers: dict[str, Told] = {
             "names": tuple(plan.name for plan in plans),
-            "budget": math.ceil(prospect.budget - 1e-6),
+            "budget": rounded_up(prospect.budget),
             "unit": pool.cost_unit,
             "everything": int(prospect.budget >= forecasts[0].cost * (1 - 1e-9)),
             "hours": None if seconds is None else prospect.budget * seconds / 3600,
             "method": self.best,
-            "n_queries": prospect.queries,
+            "n_queries": rounded_up(prospect.queries),
             "few": min(_FEW, pool.n_queries),
             "of": pool.n_queries,
             "half_widths": tuple(row.prospect.half_width(scope, confidence) for row in rows),

@@ -2,8 +2,8 @@
 
 A few queries carry most of a comparison: the degrees of freedom of its intervals are a fraction of the judged queries,
 and that fraction, as well as how the variance estimates of one sample and another differ, hangs on fourth moments of
-what the labels add. Labels drawn from the model show it; those that err as the model erred about held-out queries show
-too by which factor its variance is off.
+what the labels add. Labels drawn from the model show it; those that err as the model erred about held-out queries, or
+as a uniform model does, show too by which factor its variance is off.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from activeeval.design import Design, GradeProbs
+from activeeval.design import Design
 from activeeval.measures import Target
-from activeeval.planning.held_out import HeldOut
 from activeeval.pool import Seed
 from activeeval.simulation import Replications, replicate
 from activeeval.types import Floats, Ints
@@ -31,19 +30,6 @@ _MANY_ITEMS = 100_000
 """Of a larger pool one set of labels says as much: it has more queries."""
 MOST_ITEMS = 1_000_000
 """Of a larger pool a sample has so many queries that their degrees of freedom hardly matter: it is not rehearsed."""
-
-
-def drawn_labels(beliefs: GradeProbs, rng: Seed) -> Ints:
-    """Return grades drawn from a model, shape (n_items,): a node for each query, then its items' grades given that."""
-    random = np.random.default_rng(rng)
-    offsets = beliefs.query_offsets
-    n_queries, n_items = offsets.size - 1, int(offsets[-1])
-    cumulated = np.cumsum(beliefs.weights, axis=1)
-    nodes = (random.random((n_queries, 1)) * cumulated[:, -1:] >= cumulated).sum(axis=1)
-    nodes = np.minimum(nodes, beliefs.weights.shape[1] - 1)
-    probs = beliefs.nodes[np.repeat(nodes, np.diff(offsets)), np.arange(n_items)]
-    tails = np.cumsum(probs, axis=1)
-    return np.asarray((random.random((n_items, 1)) * tails[:, -1:] >= tails).sum(axis=1), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,12 +96,11 @@ class Rehearsal:
 
 def rehearse(
     design: Design,
-    beliefs: GradeProbs,
+    draw: Callable[[Seed], Ints],
     expected: Callable[[float], float],
     rng: Seed = 0,
     *,
     target: Target | None = None,
-    held_out: HeldOut | None = None,
     budgets: Sequence[float] = (),
     most_sets: int = _SETS,
 ) -> Rehearsal:
@@ -124,14 +109,12 @@ def rehearse(
     Parameters
     ----------
     design : Design
-    beliefs : GradeProbs
-        Of whose pool labels are drawn.
+    draw : callable
+        Of a seed returns labels of the design's pool, shape (n_items,), as they may turn out.
     expected : callable
         Of a budget in mean items the variance to expect.
     target : Target, optional
         The first that the design was made for by default.
-    held_out : HeldOut, optional
-        By whose errors labels are drawn; from the model itself without.
     budgets : sequence of float
         In mean items, ascending; none: `SHARES` of the cost of everything.
     most_sets : int
@@ -144,8 +127,7 @@ def rehearse(
     n_sets = most_sets if design.pool.n_items <= _MANY_ITEMS else 1
     runs = []
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
-        labels = drawn_labels(beliefs, seed) if held_out is None else held_out.drawn_labels(beliefs, seed)
-        runs.append(replicate(design, labels, budgets, _REPETITIONS, seed, target=target))
+        runs.append(replicate(design, draw(seed), budgets, _REPETITIONS, seed, target=target))
     noises = [(budget, *_noise(runs, which)) for which, budget in enumerate(budgets)]
     planned = [expected(budget) for budget in budgets]
     compared = [

@@ -20,6 +20,7 @@ from activeeval.report.rows import (
     gains_record,
     gains_rows,
     plain_plan_rows,
+    plan_footnote,
     plan_rows,
 )
 from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows
@@ -42,6 +43,7 @@ __all__ = [
     "note_text",
     "plain_plan_rows",
     "plain_rows",
+    "plan_footnote",
     "plan_rows",
     "plot_coherence",
     "plot_design",

@@ -107,7 +107,7 @@ def over_time(summary: Summary) -> list[Block]:
         ),
     ]
     others = [
-        Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit), name_of(estimate))
+        Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit, summary.head.budget), name_of(estimate))
         for k, estimate in enumerate(estimates[:MOST_QUESTIONS])
         if k  # the first stands above all sections
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from activeeval.report import campaign_audit as machines
 from activeeval.report import campaign_design as drawing
 from activeeval.report import campaign_estimates as estimates
 from activeeval.report import campaign_people as people
@@ -34,12 +35,15 @@ from activeeval.report.pages import (
 SUFFIXES = (".html", ".md", ".json")
 _MOST_CAUTIONS = 3
 """Above the sections; all of them stand with the estimates."""
+_OF_FIRST_BLOCK = "two units of the first block"
+"""A caution of the first reading alone; the section on the design keeps it."""
 _SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], list[Block]]]] = (
     ("Estimates", estimates.gist, estimates.now),
     ("Estimates over time", estimates.gist_over_time, estimates.over_time),
     ("Queries that matter most", estimates.gist_of_queries, estimates.queries),
     ("Cost", people.gist_of_cost, people.cost),
     ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),
+    ("What machines' grades are worth", machines.gist, machines.audit),
     ("Agreement", people.gist_of_agreement, people.agreement),
     ("Put off, or cannot be judged", people.gist_of_skipped, people.skipped),
     ("Design", drawing.gist, drawing.design),
@@ -117,7 +121,9 @@ def _expected(summary: Summary) -> str:
 def _cautions(summary: Summary) -> list[Block]:
     """Return what to be wary of, the gravest first: three lines at most."""
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
-    lines = [*worded_lines(named), *worded_lines([("", summary.design.cautions)])]
+    is_early = summary.head.block <= 1
+    design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
+    lines = [*worded_lines(named), *worded_lines([("", design)])]
     # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
     lines += [f"careful: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
     lines.sort(key=lambda line: not line.startswith("do not use"))
@@ -127,5 +133,5 @@ def _cautions(summary: Summary) -> list[Block]:
 
 
 def _picture(summary: Summary) -> Charts:
-    chart = reading_chart("reading0", summary.readings, 0, summary.head.unit)
+    chart = reading_chart("reading0", summary.readings, 0, summary.head.unit, summary.head.budget)
     return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from activeeval.report.audit_summary import GraderAudit
 from activeeval.report.campaign_work import Agreement, Calibration, Cost, Skipped, Step
 from activeeval.report.words import Worded
 
@@ -336,6 +337,8 @@ class Summary:
     footnotes : list of str
         What measures and intervals are.
     next : Step
+    audit : list of GraderAudit
+        Of the machines whose grades were named, once something can be read.
     """
 
     format: str
@@ -355,3 +358,4 @@ class Summary:
     skipped: Skipped
     design: DesignSummary
     log: LogSummary
+    audit: list[GraderAudit]

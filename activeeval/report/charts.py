@@ -21,7 +21,7 @@ _LOOK: Any = {
 _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str) -> str:
+def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str, budget: float) -> str:
     """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
 
     Parameters
@@ -32,6 +32,8 @@ def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str)
         As the summary of a campaign has them.
     answer : int
         Which of their answers.
+    budget : float
+        What is to be spent: where the picture ends, so that it says how far the judging is.
     """
     from matplotlib import rc_context
 
@@ -53,8 +55,9 @@ def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str)
         axis.plot([x for x, _ in points], [reading.value for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
-        axis.set_xlim(left=0, right=1.06 * max(x for x, _ in points))
-        axis.legend(frameon=False, fontsize=8, loc="best")
+        axis.set_xlim(left=0, right=1.06 * max(budget, *(x for x, _ in points)))
+        # not inside: the longer intervals go from the bottom to the top
+        figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
         return _svg(figure, name)
 
 

@@ -26,6 +26,7 @@ _FINE = 1000
 _COUNTED = {"better": "better", "worse": "worse", "equal": "equal", "equivalent": "alike", "open": "open",
             "unbounded": "of which nothing can be said yet"}  # fmt: skip
 _LONGEST_NAME = 28
+_ALWAYS = ("measure", "of", "value", "interval")
 _NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
 """Names are cut to the first of these at which a table is no wider than it may be."""
 WIDTH = 100
@@ -60,6 +61,8 @@ class Finding:
         A difference that does not matter.
     is_supported : bool
         Whether what was judged supports the interval; else it is not to be used.
+    is_constant : bool
+        Whether all queries have one value, so that the interval, of no width, tells nothing of other queries.
     """
 
     system: str
@@ -76,6 +79,7 @@ class Finding:
     needed: Needed | None = None
     margin: float = 0.0
     is_supported: bool = True
+    is_constant: bool = False
 
     @property
     def verdict(self) -> str:
@@ -125,13 +129,13 @@ def figures(finding: Finding, places: int | None = None) -> str:
     '7.4 (6.1 to 8.6)'
     """
     value, between = _parts(finding, places)
-    return f"{value} (exactly known)" if finding.low == finding.high else f"{value} ({between})"
+    return f"{value} ({between})"
 
 
 def table_of(findings: Sequence[Finding], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Return findings as rows of text; a column that is empty, or says of all the same, is left out.
 
-    What the findings are of, their values and intervals always stand there.
+    What the findings are of, their values, intervals and p values always stand there.
 
     Parameters
     ----------
@@ -143,8 +147,7 @@ def table_of(findings: Sequence[Finding], places: int | None = None, width: int 
 
     def rows_of(longest: int) -> list[dict[str, str]]:
         rows = [_row(finding, places, longest) for finding in findings]
-        always = ("measure", "of", "value", "interval")
-        kept = [name for name in rows[0] if name in always or _tells([row[name] for row in rows])]
+        kept = [name for name in rows[0] if name in _ALWAYS or _tells(name, [row[name] for row in rows])]
         return [{name: row[name] for name in kept} for row in rows]
 
     return fitting(rows_of, width)
@@ -275,8 +278,8 @@ def about(amount: float) -> int:
     return math.ceil(amount / step) * step
 
 
-def _tells(cells: Sequence[str]) -> bool:
-    return any(cells) and (len(cells) == 1 or len(set(cells)) > 1)
+def _tells(name: str, cells: Sequence[str]) -> bool:
+    return any(cells) and (name == "p" or len(cells) == 1 or len(set(cells)) > 1)
 
 
 def _systems(finding: Finding) -> str:
@@ -292,7 +295,7 @@ def _row(finding: Finding, places: int | None, longest: int) -> dict[str, str]:
         "of": short_name(finding.system, longest) + versus,
         "segment": "" if finding.segment is None else short_name(finding.segment, longest),
         "value": value,
-        "interval": "exactly known" if finding.low == finding.high else between,
+        "interval": between,
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
         "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
@@ -301,22 +304,28 @@ def _row(finding: Finding, places: int | None, longest: int) -> dict[str, str]:
 
 
 def _parts(finding: Finding, exact: int | None) -> tuple[str, str]:
-    """Return the value, with its sign where it is a difference, and the ends of its interval."""
+    """Return the value, with its sign where it is a difference, and its interval."""
     half = (finding.high - finding.low) / 2
     is_told = math.isfinite(half) and half > 0
     worth = half if is_told else abs(finding.value) / (_FINE if half == 0 else 1)
-    places = exact if exact is not None else _places(worth)
+    places = exact if exact is not None else places_of(worth)
     if places < 0:  # all digits
-        ends = "not bounded" if not math.isfinite(half) else f"{finding.low!r} to {finding.high!r}"
-        return f"{finding.value!r}", ends
+        return f"{finding.value!r}", _between(finding, repr)
     value = f"{finding.value:{'+' if finding.versus else ''}.{places}f}"
     value = value if float(value) else value.lstrip("+-")
-    if not math.isfinite(half):
-        return _minus(value), "not bounded"
-    return _minus(value), _minus(f"{finding.low:.{places}f} to {finding.high:.{places}f}")
+    return _minus(value), _between(finding, lambda end: _minus(f"{end:.{places}f}"))
 
 
-def _places(half_width: float) -> int:
+def _between(finding: Finding, written: Callable[[float], str]) -> str:
+    """Return the ends of an interval, or why there are none."""
+    if not math.isfinite(finding.high - finding.low):
+        return "not bounded"
+    if finding.low < finding.high:
+        return f"{written(finding.low)} to {written(finding.high)}"
+    return f"the same in all {finding.n_queries:,} queries" if finding.is_constant else "exactly known"
+
+
+def places_of(half_width: float) -> int:
     """Return decimals that show a half-width in two digits where it begins with 1 or 2, else in one."""
     if half_width <= 0:
         return _DIGITS

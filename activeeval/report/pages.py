@@ -16,6 +16,8 @@ from activeeval.errors import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_OPTION = re.compile(r"(?<!\S)(--\S+)")
+"""What a line of a command must not end within."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
 
 
@@ -150,7 +152,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["shown"] = _on_one_line
+    environment.filters |= {"shown": _on_one_line, "parted": _OPTION.split}
     return environment
 
 

@@ -11,11 +11,23 @@ from numpy.typing import NDArray
 
 from activeeval.report.rendering import Cell, Row
 from activeeval.report.words import text_of
+from activeeval.results import rounded_up
 
 if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.gains import LearnedGains
     from activeeval.planning import PlannedRow, QuestionPlan, SamplePlan
+
+
+def whole(number: float) -> str:
+    """Return how many whole ones a number takes, rounded up.
+
+    Examples
+    --------
+    >>> whole(242.3), whole(1243.0000000001)
+    ('243', '1,243')
+    """
+    return f"{rounded_up(number):,}"
 
 
 def amount(budget: float) -> str:
@@ -184,6 +196,20 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, seconds: float | Non
     return rows
 
 
+_MEANT = {
+    "budget": "* should reach the goal.",
+    "four in five": "Four in five: the half-widths of four samples in five should lie there.",
+    "limit": "Limit: the smallest half-width that any choice of items reaches by this grade model.",
+}
+
+
+def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
+    marked = any("*" in row["budget"] for row in rows)
+    shown = [name for name in rows[0] if name != "budget" or marked]
+    return " ".join(_MEANT[name] for name in shown if name in _MEANT)
+
+
 def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, seconds: float | None, *, of_several: bool
 ) -> dict[str, str]:
@@ -191,7 +217,7 @@ def _plain_row(
     low, high = prospect.half_widths("pool", confidence)
     passive = plan.forecasts["passive"].at(prospect.budget)
     shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
-    shown |= {"method": prospect.method, "budget": amount(prospect.budget) + (" *" if planned.goal else "")}
+    shown |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
     shown |= {"hours": f"{prospect.budget * seconds / 3600:.1f}"} if seconds is not None else {}
     shown |= {
         "half-width": f"{prospect.half_width('pool', confidence):.3g}",
@@ -202,8 +228,8 @@ def _plain_row(
     if power is not None:
         shown |= {"power": "{:.2f} ({:.2f} to {:.2f})".format(*power)}
     return shown | {
-        "queries": f"{prospect.queries:,.0f}",
-        "items": f"{prospect.items:,.0f}",
+        "queries": whole(prospect.queries),
+        "items": whole(prospect.items),
         "limit": f"{planned.limit(confidence):.3g}",
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.report import learned_words
+from activeeval.report import audit_words, grader_words, learned_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -59,7 +59,8 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if note.code == "input":
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    words = _CAUTIONS.get(note.code) or _NOTES.get(note.code) or learned_words.CAUTIONS.get(note.code)
+    tables = (_CAUTIONS, _NOTES, learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS)
+    words = next((table[note.code] for table in tables if note.code in table), None)
     if words is None:
         return str(Note(note.code, note.numbers))
     template = words if isinstance(words, str) else words(note.numbers)
@@ -251,6 +252,10 @@ _CAUTIONS: dict[str, Words] = {
     "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
     "short",
     "carried": _carried,
+    "model turned": "people's grades fall where {model} says more (slope {slope:.2g} ± {std_error:.2g}, 1 where it "
+    "means what it says): is it turned round? The estimate holds; draw the rest anew, with these in `judged`",
+    "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "
+    "where it means what it says): that costs judgments, not truth; a new sample with these in `judged` learns it",
     "early": "an early reading, of {share:.0%} of the planned budget",
     "cannot": "{n_items} items could not be judged, taken {treated}: between {low:.6g} and {high:.6g} at the grades "
     "that lower or raise it most",
@@ -289,7 +294,8 @@ _NOTES: dict[str, Words] = {
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
     "foreign grades": "{n} of {of} grades of {source} are of items that are not in the pool",
     "several grades": "{n} known items have several grades, {n_alike} of them alike (policy: {policy})",
-    "queries that train": "{n} of {of} queries train the model and are not measured; {option[judged]} keeps them",
+    "queries that train": "{n} of {of} queries train the model and are not measured ({option[train_qrels]}); "
+    "{option[judged]} measures them too, and trains on them",
     "left out of training": "{n} ranked items of the training queries are not judged: left out of training",
     "learned from known": "the grade model learns from {n_grades} known grades of {n_queries} queries, each query's "
     "from those of the others",

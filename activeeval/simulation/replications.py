@@ -8,7 +8,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 
 from activeeval.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
@@ -137,6 +136,9 @@ def replicate_with(
     interval: str = "t",
 ) -> Replications:
     """Run one repetition for each seed; everything else as in `replicate`."""
+    # a report that repeats nothing does not wait for it
+    from joblib import Parallel, delayed, effective_n_jobs
+
     design.with_budget(float(budgets[0]), (), expected=expected)
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]

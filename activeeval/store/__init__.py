@@ -2,7 +2,7 @@
 
 from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.importing import Unjudged
-from activeeval.store.lending import Chosen, OpenPlace
+from activeeval.store.lending import Chosen, OnSheet, OpenPlace
 from activeeval.store.rows import (
     Acknowledged,
     CampaignRow,
@@ -19,6 +19,7 @@ __all__ = [
     "CampaignRow",
     "Chosen",
     "Claimed",
+    "OnSheet",
     "OpenPlace",
     "PlaceRow",
     "Said",

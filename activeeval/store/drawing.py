@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import Event
@@ -172,7 +171,14 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
 
 
 def _insert(connection: Connection, table: Table) -> Any:
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+    # of the two only what the engine has loaded already: the other one takes a tenth of what SQLAlchemy takes itself
+    if connection.dialect.name == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
 
 
 def _check_campaign(campaign: CampaignRow) -> None:

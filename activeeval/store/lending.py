@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -14,6 +14,9 @@ from activeeval.store.log import append, lock_log
 
 assignment, place, unit = tables.assignment, tables.place, tables.unit
 OVER = "the lease is over"
+WRITTEN_ANEW = "its sheet was written anew"
+OnSheet = tuple[str, str, str]
+"""A judge, "" where nobody is named, with a query and a document of his sheet."""
 
 
 class OpenPlace(NamedTuple):
@@ -23,6 +26,8 @@ class OpenPlace(NamedTuple):
     ----------
     is_free : bool
         Whether it can be lent now.
+    judge : str
+        Who has it; "" is nobody, or nobody by name.
     judges : frozenset of str
         Who has the item already, or has judged it.
     lease_until : int or None
@@ -36,6 +41,7 @@ class OpenPlace(NamedTuple):
     query_id: str
     doc_id: str
     is_free: bool
+    judge: str
     judges: frozenset[str]
     lease_until: int | None
 
@@ -50,13 +56,25 @@ _LEND = (
 )
 
 
-def lend(connection: Connection, campaign_id: int, choose: Choose, now: int, until: int) -> Chosen:
-    """Lend what is chosen of what is open; return it. The judges must be locked."""
+def lend(
+    connection: Connection, campaign_id: int, choose: Choose, now: int, until: int, replaced: Collection[OnSheet] = ()
+) -> Chosen:
+    """Lend what is chosen of what is open; return it. The judges must be locked.
+
+    Parameters
+    ----------
+    replaced : collection of OnSheet
+        What stands on sheets that are written anew: as far as it is lent still, it is given back first.
+    """
     # all assignments before the log: whoever has that waits for nobody
     there = _open(connection, campaign_id, now)
     lock_log(connection, campaign_id)
     over = [held for held, state in there if state == "lent" and held.is_free]
     give_back(connection, campaign_id, [(held, "") for held in over], now, OVER)
+    of_old = [(held, held.judge) for held, state in there if state == "lent" and _is_on(held, replaced)]
+    if of_old:
+        give_back(connection, campaign_id, of_old, now, WRITTEN_ANEW)
+        there = _open(connection, campaign_id, now)
     chosen = choose([held for held, _ in there])
     new = [_event("lent", held, judge, now, body={"until": until}) for held, judge in chosen]
     append(connection, campaign_id, new)
@@ -64,6 +82,10 @@ def lend(connection: Connection, campaign_id: int, choose: Choose, now: int, unt
     if values:
         connection.execute(_LEND, values)
     return chosen
+
+
+def _is_on(held: OpenPlace, sheets: Collection[OnSheet]) -> bool:
+    return not held.is_free and (held.judge, held.query_id, held.doc_id) in sheets
 
 
 def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
@@ -105,6 +127,7 @@ def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[Open
                 query_id=row.query_id,
                 doc_id=row.doc_id,
                 is_free=row.state == "free" or row.lease_until < now,
+                judge=row.judge or "",
                 judges=frozenset(held.get((row.unit, row.position), ())),
                 lease_until=row.lease_until,
             ),

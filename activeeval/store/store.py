@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -298,7 +298,12 @@ class Store:
         return self._write(name, work, is_repeatable=True)
 
     def lend(
-        self, name: str, judges: Sequence[str], choose: lending.Choose, lease_s: int
+        self,
+        name: str,
+        judges: Sequence[str],
+        choose: lending.Choose,
+        lease_s: int,
+        replaced: Collection[lending.OnSheet] = (),
     ) -> tuple[lending.Chosen, int]:
         """Lend items for sheets; return them with their judges, and until when (UTC, microseconds).
 
@@ -310,6 +315,8 @@ class Store:
             See `activeeval.store.lending.Choose`; it may be called more than once.
         lease_s : int
             For how many seconds; an answer after that counts where nobody else has the item.
+        replaced : collection of (judge, query, document)
+            What stands on sheets that are written anew, and is given back first.
         """
         names = sorted(checked_judge(judge) for judge in judges if judge)
 
@@ -318,7 +325,7 @@ class Store:
             for judge in names:
                 lock_judge(connection, number, judge, now)
             until = now + lease_s * MICROSECONDS
-            return lending.lend(connection, number, choose, now, until), until
+            return lending.lend(connection, number, choose, now, until, replaced), until
 
         return self._write(name, work)
 

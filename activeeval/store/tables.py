@@ -8,6 +8,7 @@ so that both databases give the same bytes back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -170,21 +171,6 @@ judge = Table(
 )
 
 
-def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> Index:
-    """Return an index of the rows of a table for which a condition holds."""
-    condition: Any = literal_column(where)
-    held = [table.c[column] for column in columns]
-    return Index(name, *held, unique=is_unique, sqlite_where=condition, postgresql_where=condition)
-
-
-# a claim looks at open assignments alone, in the order in which they are given out
-_index_of_some(
-    "ix_assignment_open", assignment, ("campaign_id", "block", "unit", "position", "k"), where="state <> 'done'"
-)
-# nobody has two items at a time, whatever races
-_index_of_some("uq_assignment_lease", assignment, ("campaign_id", "judge"), where="state = 'leased'", is_unique=True)
-_index_of_some("ix_event_later", event, ("campaign_id", "judge", "unit", "doc_id", "seq"), where="kind = 'later'")
-
 APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge)
 
 
@@ -192,3 +178,28 @@ def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnEle
     """Return the condition that two tables have the same in columns: by one name, or by that of each."""
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
     return and_(*(left.c[mine] == right.c[theirs] for mine, theirs in pairs))
+
+
+@cache
+def metadata_with_partial_indexes() -> MetaData:
+    """Return the tables with the indexes of some of their rows, for whoever makes or compares them.
+
+    Who reads and writes does without: a condition of an index has SQLAlchemy load the dialects of both databases.
+    """
+    # a claim looks at open assignments alone, in the order in which they are given out
+    _index_of_some(
+        "ix_assignment_open", assignment, ("campaign_id", "block", "unit", "position", "k"), where="state <> 'done'"
+    )
+    # nobody has two items at a time, whatever races
+    _index_of_some(
+        "uq_assignment_lease", assignment, ("campaign_id", "judge"), where="state = 'leased'", is_unique=True
+    )
+    _index_of_some("ix_event_later", event, ("campaign_id", "judge", "unit", "doc_id", "seq"), where="kind = 'later'")
+    return metadata
+
+
+def _index_of_some(name: str, table: Table, columns: Sequence[str], where: str, *, is_unique: bool = False) -> None:
+    """Add an index of the rows of a table for which a condition holds."""
+    condition: Any = literal_column(where)
+    held = [table.c[column] for column in columns]
+    Index(name, *held, unique=is_unique, sqlite_where=condition, postgresql_where=condition)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import lists_of
+from activeeval.cases.choices import GRADER
 from activeeval.cases.systems import Asked, contrasts_of, direction
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import pair_roots, simultaneous_confidence
@@ -19,7 +20,7 @@ from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
 from activeeval.report.findings import Finding
-from activeeval.results import Estimate, Interval, Needed, Note
+from activeeval.results import Caution, Estimate, Interval, Needed, Note, Told
 from activeeval.tasks.samples import Sample
 
 FEWEST = 10
@@ -28,6 +29,8 @@ MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budge
 intervals covered 91 to 98 %, below that most were infinite."""
 
 
+GUARD = ("model turned", "model says little")
+"""Cautions where people's grades fall, or hardly rise, with what a machine's expect."""
 _ALIKE = 0.01
 """Half-widths that differ by less are the same to a reader."""
 
@@ -157,7 +160,8 @@ def answers(
             versus=question.versus,
         )
 
-    results = [(question, campaign.estimate(question.target, scope=scope)) for question in asked]
+    guard = _of_grader(sample)
+    results = [(question, _guarded(sample.estimate(question.target, scope), guard)) for question in asked]
     ends = cut_notes(sample, asked)
     if segments is None:
         answered = [_with_needed(campaign, answer(*result, 1)) for result in results]
@@ -178,6 +182,21 @@ def answers(
             whose = () if len(small) == 1 else tuple(of)
             notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
     return together(sample, answered, kind), ends + notes
+
+
+def _of_grader(sample: Sample) -> tuple[Caution, ...]:
+    """Return what is to be said where people's grades do not rise with what graders that are machines expect."""
+    if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
+        return ()
+    if not (slope.is_turned or slope.says_little):
+        return ()
+    numbers: dict[str, Told] = {"model": sample.model.replace(GRADER, ""), "slope": slope.value}
+    numbers |= {"std_error": slope.std_error, "n_items": slope.n_items}
+    return (Caution("careful", "model turned" if slope.is_turned else "model says little", numbers),)
+
+
+def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
+    return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
 
 
 def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
@@ -236,7 +255,7 @@ def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.floa
         estimate = known.get((names[i], names[j]))
         if estimate is None:
             other = replace(family[0].target, ranking=lists[i], versus=lists[j])
-            estimate = sample.campaign.estimate(other, scope=scope)
+            estimate = sample.estimate(other, scope)
         variances[i, j] = variances[j, i] = estimate.std_error**2
     return variances
 
@@ -261,7 +280,7 @@ def _by_segment(
     for name, within in members.items():
         part = replace(target, within=within)
         try:
-            estimate = sample.campaign.estimate(part, scope=scope)
+            estimate = sample.estimate(part, scope)
         except StateError:  # nothing of the segment has been judged
             continue
         if min(estimate.n_open, estimate.n_queries) >= FEWEST or _is_certain(sample, part, estimate):

@@ -14,6 +14,7 @@ from activeeval.cases.judging import chosen_judging
 from activeeval.cases.texts import SheetTexts, recalled, texts_of
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
+from activeeval.io.arrays import is_arrays
 from activeeval.planning import Goal
 from activeeval.results import Caution, Note
 from activeeval.tasks.expected import expected_notes
@@ -142,9 +143,20 @@ def draw_for(
         budget = price
     made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
     drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    if not drawn.sample.campaign.planned:
+        for note in _all_judged(choices, case):
+            say(note)
     for expected in expected_notes(case, drawn.sample, share):
         say(expected)
     return drawn
+
+
+def _all_judged(choices: Choices, case: Case) -> list[Note]:
+    """Return the question whose grades these are that leave nothing to judge: a file of them cannot tell."""
+    files = tuple(source for source in choices.judged if isinstance(source, str) and not is_arrays(source))
+    if not files or case.known is None or choices.machine_is_truth:
+        return []
+    return [Note("all judged", {"n": int((case.known >= 0).sum()), "sources": files})]
 
 
 def texts_for(

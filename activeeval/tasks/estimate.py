@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from activeeval.campaign.labels import Progress
+from activeeval.cases.choices import GRADER
 from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import Measure, shown_name
@@ -77,7 +78,7 @@ class Estimates:
         """What measures and intervals are, each a sentence."""
         notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
         notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
-        return notes + ([f"Grade model: {self.model}."] if self.model else [])
+        return notes + ([f"Grade model: {self.model.replace(GRADER, 'grader ')}."] if self.model else [])
 
     @classmethod
     def of(

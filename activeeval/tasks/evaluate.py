@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
@@ -199,9 +199,9 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
 
 def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
-    matters, n_items = target.matters, int(np.count_nonzero(target.matters))
+    matters, n_items = target.matters, int(np.count_nonzero(target.matters & _are_ranked(target)))
     missing = np.flatnonzero(matters & (inputs.grades < 0))
-    check_judged(inputs.pool.pairs_of(missing), n_items, "asked for")
+    check_judged(inputs.pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
     summary = mean_interval(target.values(np.maximum(inputs.grades, 0)))
     n_judged = np.unique(inputs.pool.item_queries[matters]).size
     pool = Estimate(
@@ -212,16 +212,24 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
         n_draws=n_judged,
         n_queries=n_judged,
         n_items=n_items,
-        cost=whole_cost(target) if n_items else 0.0,
+        cost=whole_cost(target) if matters.any() else 0.0,
         method=method,
         notes=inputs.notes,
     )
-    if n_items == 0:
+    if not matters.any():
         return _both(target, inputs.names, pool, replace(pool, scope="population"))
     # values that are all the same, but not 0, tell of no spread
     error = summary.std_error if summary.std_error > 0 or summary.mean == 0 else math.inf
     wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=summary.n - 1.0)
     return _both(target, inputs.names, pool, wide)
+
+
+def _are_ranked(target: Target) -> NDArray[np.bool_]:
+    """Return which items stand in the rankings as deep as the measure looks, shape (n_items,)."""
+    ranked = np.zeros(target.pool.n_items, dtype=np.bool_)
+    for ranking in (target.ranking, target.other):
+        ranked[ranking.cut_at(target.depth).items] = True
+    return ranked
 
 
 def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:

@@ -11,7 +11,7 @@ from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.measures import Target, shown_name
 from activeeval.planning import MOST_ITEMS, Prospect
-from activeeval.results import Caution, Note
+from activeeval.results import Caution, Note, rounded_up
 from activeeval.tasks.plan import name_of, planner_of
 from activeeval.tasks.samples import Sample
 
@@ -49,7 +49,7 @@ def expected_notes(case: Case, sample: Sample, defensive_share: float | None = N
             "lows": tuple(low for low, _ in ranges),
             "highs": tuple(high for _, high in ranges),
             "of_all": tuple(prospect.half_width("population") for prospect in prospects),
-            "n_queries": prospects[0].queries,
+            "n_queries": rounded_up(prospects[0].queries),
         },
     )
     return [planned, *_dear(case, design, prospects, defensive_share)]
@@ -86,10 +86,10 @@ def _dear(
                 "measure": target.name,
                 "budget": prospect.budget,
                 "unit": design.pool.cost_unit,
-                "n_queries": prospect.queries,
+                "n_queries": rounded_up(prospect.queries),
                 "half_width": prospect.half_width(),
                 "instead": shown_name(instead),
-                "instead_queries": better.queries,
+                "instead_queries": rounded_up(better.queries),
                 "instead_half_width": better.half_width(),
             },
         )

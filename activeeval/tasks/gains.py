@@ -163,7 +163,7 @@ class JudgedLists:
 
     first: Ints
     second: Ints
-    notes: tuple[Note, ...]
+    notes: tuple[Note | Caution, ...]
     n_left: int = 0
     n_queries: int = 0
     n_unknown: int = 0

@@ -17,7 +17,7 @@ from activeeval.measures import Measure, Target, shown_name
 from activeeval.pool import Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Estimate, Interval, Needed, Note
+from activeeval.results import Caution, Estimate, Interval, Needed, Note
 from activeeval.tasks.answers import cut_notes
 from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
@@ -158,7 +158,8 @@ def by_judgments(
     confidence: float = 0.95,
     scope: str = "population",
     named: Sequence[str] = (),
-    say: Callable[[Note], object] = lambda note: None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+    machine_is_truth: bool = False,
     **options: Unpack[Options],
 ) -> list[Decision]:
     """Return the decision of each measure by judgments: by all of them, or by what a budget would have looked up.
@@ -173,10 +174,13 @@ def by_judgments(
         What the new run and the old one are called; by default their files.
     say : callable
         Told what to know of the judgments.
+    machine_is_truth : bool
+        Take what machines say for labels.
     options
         As `activeeval.compare` takes them.
     """
-    labels, after, before = labels_of(judgments), load_run(new), load_run(old)
+    labels = labels_of(judgments, machine_is_truth=machine_is_truth)
+    after, before = load_run(new), load_run(old)
     for note in labels.notes:
         say(note)
     called = named or system_names([after.name, before.name], [after.source, before.source])
@@ -227,8 +231,7 @@ def by_sample(
         asked = [each.turned for each in asked]
     asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
     estimates: list[tuple[Measure, str, str, Estimate]] = [
-        (each.target.measure, each.system, each.versus, sample.campaign.estimate(each.target, scope=scope))
-        for each in asked
+        (each.target.measure, each.system, each.versus, sample.estimate(each.target, scope)) for each in asked
     ]
     decisions = _decided(estimates, margin, confidence)
     grown = [_with_budget(decision, sample, each.target) for decision, each in zip(decisions, asked, strict=True)]

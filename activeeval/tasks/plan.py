@@ -22,6 +22,7 @@ from activeeval.planning import (
     needed_for,
     planned_rows,
 )
+from activeeval.results import rounded_up
 from activeeval.tasks.samples import Sample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -51,6 +52,7 @@ def planner_of(
         defensive_share=defensive_share,
         weights=target_weights(weights, len(targets)),
         held_out=case.beliefs.held_out,
+        is_uniform=case.beliefs.is_uniform,
     )
 
 
@@ -176,7 +178,7 @@ def budget_for(
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]
     if not enough:
         raise InputError(f"{first.target.name}: no budget in this pool reaches {goal} by {name}")
-    return Budget(float(math.ceil(max(enough) - 1e-6)))
+    return Budget(float(rounded_up(max(enough))))
 
 
 def _shown(

@@ -13,6 +13,7 @@ from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.judgments.forms import is_truths
+from activeeval.judgments.machines import check_of_people
 from activeeval.judgments.truths import check_depth
 from activeeval.pool.texts import Texts
 
@@ -45,6 +46,7 @@ def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[
 
 def _read_judged(path: str, max_grade: int | None) -> Judged:
     sheet = read_sheet(path).plainly_named()
+    check_of_people(sheet)
     return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path, max_grade)
 
 

@@ -61,15 +61,22 @@ def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
     """
     rounds: list[tuple[str, list[str]]] = []
     for path in paths:
-        # .xlsx and .ods are packed as arrays are
-        if not rounds or (is_arrays(path) and bare_suffix(path) not in SPREADSHEETS):
+        if not rounds or _may_be_sample(path):
             rounds.append((path, []))
         else:
             rounds[-1][1].append(path)
+    if len(rounds) > 1 and not _may_be_sample(paths[0]):
+        meant = f"{rounds[1][0]} {paths[0]}"
+        raise InputError(f"{paths[0]}: a sample goes before its sheets, expected as {meant}")
     lacking = [path for path, sheets in rounds if not sheets]
     if lacking and len(rounds) > 1:
         raise InputError(f"{lacking[0]}: no sheet follows it; name each round's sample and then its sheets")
     return rounds
+
+
+def _may_be_sample(path: str) -> bool:
+    # .xlsx and .ods are packed as arrays are
+    return is_arrays(path) and bare_suffix(path) not in SPREADSHEETS
 
 
 def judged_rounds(

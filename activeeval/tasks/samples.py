@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.labels import Progress
-from activeeval.campaign.sample import TEXTS, Arrays, id_of, lists_of, read_campaign, to_arrays, unpacked_campaign
+from activeeval.campaign.sample import (
+    JUDGES,
+    TEXTS,
+    Arrays,
+    id_of,
+    lists_of,
+    read_campaign,
+    to_arrays,
+    unpacked_campaign,
+)
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
@@ -27,9 +36,10 @@ from activeeval.io.tables.draws import Draws
 from activeeval.io.writing import Together
 from activeeval.judgments.judging import judging_of
 from activeeval.judgments.policies import Agreement
+from activeeval.judgments.table import truth_of_machines
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
-from activeeval.results import Caution, Note, Told
+from activeeval.results import Caution, Estimate, Note, Told
 from activeeval.tasks.ranked_sheets import check_one_truth, read_all_judged, sheet_in
 from activeeval.tasks.sheets import SheetPlan, write_sheets
 
@@ -60,6 +70,10 @@ class Sample:
         The grade model that it was drawn by.
     text_files : mapping of str to TextFile
         Where the texts came from that its judges read.
+    truth_of_machines : sequence of (str, int)
+        Files, with how many grades of machines in them were taken for people's; every estimate says so.
+    judges : tuple of str
+        Whose sheets were written with it, where there were several.
     """
 
     campaign: Campaign
@@ -71,6 +85,8 @@ class Sample:
     seed: int | None = None
     model: str = ""
     text_files: TextFiles = field(default_factory=dict)
+    truth_of_machines: tuple[tuple[str, int], ...] = ()
+    judges: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.systems:
@@ -99,7 +115,8 @@ class Sample:
         texts : mapping of str to sequence of str, optional
             What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
-        arrays = self._arrays()
+        named = replace(self, judges=sheet.judges if isinstance(sheet, SheetPlan) and len(sheet.judges) > 1 else ())
+        arrays = named._arrays()
         with Together() as files:
             write_arrays(path, arrays, files)
             self._write_sheet(sheet, id_of(arrays), texts, files)
@@ -131,7 +148,11 @@ class Sample:
         numbers = {"depth": self.depth, "seed": self.seed}
         if self.text_files:
             beside[TEXTS] = np.array([(what, file.path, file.digest) for what, file in self.text_files.items()])
+        if self.judges:
+            beside[JUDGES] = np.array(self.judges)
         beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
+        if self.truth_of_machines:
+            beside["truth_of_machines"] = np.array([(source, str(n)) for source, n in self.truth_of_machines])
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
 
@@ -149,6 +170,12 @@ class Sample:
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
+
+    def estimate(self, target: Target, scope: str = "pool") -> Estimate:
+        """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""
+        estimate = self.campaign.estimate(target, scope=scope)
+        taken = [truth_of_machines(source, n) for source, n in self.truth_of_machines]
+        return replace(estimate, concerns=(*estimate.concerns, *taken)) if taken else estimate
 
     @property
     def made_for(self) -> list[Asked]:
@@ -298,7 +325,14 @@ def draw(
         depth=case.depth,
         seed=case.seed_number,
         model=case.model,
+        truth_of_machines=_truth_of_machines(case),
     )
+
+
+def _truth_of_machines(case: Case) -> tuple[tuple[str, int], ...]:
+    """Return the files of a case whose machines' grades were taken for people's."""
+    taken = [note.numbers for note in case.notes if note.code == "machine is truth"]
+    return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in taken)
 
 
 def design_of(
@@ -345,6 +379,8 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
         earlier=tuple(earlier),
         n_before=int(n_before),
         model=str(arrays["model"][0]) if "model" in arrays else "",
+        truth_of_machines=tuple((source, int(n)) for source, n in arrays.get("truth_of_machines", ())),
+        judges=tuple(arrays[JUDGES].tolist()) if JUDGES in arrays else (),
         **numbers,
     )
     return sample, id_of(arrays)

@@ -12,6 +12,7 @@ import numpy as np
 
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
+from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
@@ -70,10 +71,13 @@ class RunScores:
         }
 
 
-def read_tables(qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id") -> TablePool:
+def read_tables(
+    qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id", *, machine_is_truth: bool = False
+) -> TablePool:
     """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
     judging = judging_of(measures)
-    judgments, read = load_tables(partial(judging.labels, qrels), runs)
+    source = judgments_of(qrels, machine_is_truth=True) if machine_is_truth else qrels
+    judgments, read = load_tables(partial(judging.labels, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
     return tables
@@ -132,6 +136,7 @@ class RunRow:
         """What is told of the run alone."""
         summary = self.scores.summary
         names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
+        names["is_constant"] = True  # an interval without a width is one of values that are all the same
         return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
 
     def finding(self, baseline: str) -> Finding:

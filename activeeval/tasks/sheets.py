@@ -101,9 +101,9 @@ class SheetPlan:
 
 
 def _spread(draws: Draws) -> list[int]:
-    """Return all rows in an order that follows from the sample and their ids alone, and from nothing else of them."""
+    """Return all rows in an order that follows from their ids alone: a sample's id may differ between machines."""
     pairs = zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)
-    keys = [hashlib.sha256(f"{draws.sample}\0{query}\0{doc}".encode()).digest() for query, doc in pairs]
+    keys = [hashlib.sha256(f"{query}\0{doc}".encode()).digest() for query, doc in pairs]
     return sorted(range(draws.n_rows), key=lambda row: keys[row])
 
 

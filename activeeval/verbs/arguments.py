@@ -138,7 +138,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
     name = f"judged {number}"
     judgments = judgments_in(source, name)
     if isinstance(judgments, Judgments):
-        return KnownGrades(name, list(graded_rows(judgments)))
+        return KnownGrades(name, list(graded_rows(judgments)), judgments.notes())
     from activeeval.io.loading import load_qrels
 
     labels = load_qrels(judgments)

@@ -24,11 +24,13 @@ from activeeval.report.words import text_of
 from activeeval.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, masked, open_store
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns import judging
+from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
 from activeeval.tasks.campaigns.summary import summary
-from activeeval.verbs.arguments import check_scope, measures_of, texts_of, warn_of
+from activeeval.verbs.arguments import check_scope, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
 
 
@@ -175,23 +177,53 @@ class StoredCampaign:
         is_as_made = not measures and not asked and contrasts is None
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
+    def audit(
+        self,
+        graders: Any,
+        *,
+        measure: Any = None,
+        questions: Any = (),
+        scope: str = "pool",
+        confidence: float = 0.95,
+        as_of: int | None = None,
+    ) -> Audited:
+        """Return what the campaign says of machines' grades: arguments as of `Sample.audit`.
+
+        Raises
+        ------
+        StateError
+            Where no block is complete.
+        """
+        measures = [] if measure is None else measures_of(measure)[0]
+        how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
+        return audited_of(audit_of(self._at(as_of), sources_of(graders), measures, texts_of(questions), **how))
+
     def report(
         self,
         path: Any,
         *,
+        graders: Any = None,
         scope: str = "pool",
         confidence: float = 0.95,
         as_of: int | None = None,
         force: bool = False,
     ) -> str:
-        """Write what a team reads of its campaign, .html, .md or .json, and return the name of the file."""
+        """Write what a team reads of its campaign, .html, .md or .json, and return the name of the file.
+
+        Parameters
+        ----------
+        graders : path, data frame, Judgments or Grades, or a list of them, optional
+            Machines whose grades are audited in a section of it.
+        """
         name = str(os.fspath(path))
         suffix = Path(name.lower().removesuffix(".gz")).suffix
         if suffix not in SUFFIXES:
             raise InputError(f"{name}: expected a name that ends in {', '.join(SUFFIXES)}")
         if os.path.exists(name) and not force:
             raise InputError(f"{name} is there already: give another name, or `force`", field="force")
-        summed = summary(self.store, self.name, as_of, scope=check_scope(scope), confidence=confidence)
+        summed = summary(
+            self.store, self.name, as_of, scope=check_scope(scope), confidence=confidence, graders=sources_of(graders)
+        )
         with write_atomically(name) as handle:
             handle.write(campaign_text(summed, suffix))
         return name

@@ -21,9 +21,10 @@ class PoolOptions(TypedDict, total=False):
     grade_probs : path, frame or callable
         The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
         array of shape (n_items, n_grades).
-    machine_grades : path, frame, dict or Judgments
-        Another judge's grades, say a language model's, from which the grade model is calibrated where there are
-        judgments to train on.
+    graders : path, frame, Judgments, Grades, or list of these
+        Machines that graded the items, say language models: they say where to look and are never labels.
+    grader_trust : {"auto", "model", "regressor", "off"}
+        What they are for, see `activeeval.cases.choices.Choices`.
     model : str or list of str
         forest, logit, uniform or scores; several make a mixture. By default forest where there is something to learn
         from, else uniform.
@@ -49,7 +50,8 @@ class PoolOptions(TypedDict, total=False):
 
     train: Any
     grade_probs: Any
-    machine_grades: Any
+    graders: Any
+    grader_trust: str
     model: str | Sequence[str]
     pool_runs: Sequence[Any]
     pool_depth: int
@@ -64,7 +66,7 @@ class PoolOptions(TypedDict, total=False):
     defensive_share: float
 
 
-_NOT_PLAIN = ("train", "grade_probs", "machine_grades", "model", "pool_runs")
+_NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
 
 
 def choices_of(
@@ -90,6 +92,7 @@ def choices_of(
         names=called,
         judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
         train_qrels=judgments_in(options.get("train")),
+        graders=sources_of(options.get("graders")),
         model=models or None,
         tables=tables,
         max_grade=max_grade,
@@ -106,12 +109,11 @@ def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """Return the grade models by the names that choices have for them, and what stands for their files."""
     models, tables = list(texts_of(options.get("model"))), dict[str, Any]()
-    for kind, option in (("probs", "grade_probs"), ("grades", "machine_grades")):
-        source = options.get(option)
-        if source is None:
-            continue
-        if isinstance(source, dict) and kind == "probs":
-            raise InputError("`grade_probs` is a path, a data frame or a function of the pool, got a dict")
-        models.append(f"{kind}={source if isinstance(source, str) else option}")
-        tables[models[-1].partition("=")[2]] = judgments_in(source) if kind == "grades" else source
+    source = options.get("grade_probs")
+    if source is None:
+        return models, tables
+    if isinstance(source, dict):
+        raise InputError("`grade_probs` is a path, a data frame or a function of the pool, got a dict")
+    models.append(f"probs={source if isinstance(source, str) else 'grade_probs'}")
+    tables[models[-1].partition("=")[2]] = source
     return models, tables

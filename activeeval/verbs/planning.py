@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
@@ -13,9 +12,10 @@ from activeeval.errors import InputError
 from activeeval.planning import SamplePlan
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
-from activeeval.report.rows import plain_plan_rows, plan_rows
+from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
+from activeeval.results import rounded_up
 from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
@@ -50,9 +50,7 @@ class Plan(Shown):
     @property
     def budget(self) -> float:
         """The budget to take, in mean items: the largest that a goal takes, or that was asked for."""
-        return float(
-            math.ceil(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen) - 1e-6)
-        )
+        return float(rounded_up(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen)))
 
     @property
     def half_width(self) -> float:
@@ -93,7 +91,8 @@ class Plan(Shown):
         """What half-widths are of, and what else to know."""
         about = "these queries" if self.scope == "pool" else "all queries that these are a sample of"
         notes = [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
-        return [f"Half-widths of {100 * self.confidence:g} % intervals about {about}.", *notes]
+        about_all = f"Half-widths of {100 * self.confidence:g} % intervals about {about}."
+        return [about_all, plan_footnote(self.table), *notes]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each question, method and budget, as the command line has it."""

@@ -23,12 +23,14 @@ from activeeval.report.words import text_of
 from activeeval.results import Caution, Note
 from activeeval.store import open_store
 from activeeval.tasks.answers import Answer
+from activeeval.tasks.audit import audit_judged
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import GoalBudget
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.held_judgments import judged_by, moments_of
 from activeeval.tasks.samples import Sample as Drawn
 from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.campaigns import StoredCampaign, store_url
 from activeeval.verbs.results import Result, Results, results_of
 
@@ -206,6 +208,38 @@ class Sample(Shown):
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
         kind = self.frame_kind or kind_of_frame(*sources)
         return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
+
+    def audit(
+        self,
+        judged: Any,
+        graders: Any,
+        *,
+        measure: Any = None,
+        questions: Any = (),
+        policy: str = "refuse",
+        scope: str = "pool",
+        confidence: float = 0.95,
+    ) -> Audited:
+        """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
+
+        Parameters
+        ----------
+        judged : data frame, path or Judgments, or a list of them
+            As of `estimate`.
+        graders : path, data frame, Judgments or Grades, or a list of them
+            What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
+        measure, questions
+            By default the measures that it was made for; every system and pair, as far as it reaches.
+        """
+        check_scope(scope)
+        sources = sources_of(judged)
+        sample, progress, agreement = judged_by(self.drawn, sources, policy)
+        measures = [] if measure is None else measures_of(measure)[0]
+        audited = audit_judged(
+            [sample], progress, agreement, sources_of(graders), measures, texts_of(questions),
+            policy=policy, scope=scope, confidence=confidence,
+        )  # fmt: skip
+        return audited_of(audited, self.frame_kind or kind_of_frame(*sources))
 
     def create_campaign(
         self,

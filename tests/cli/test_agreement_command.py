@@ -144,3 +144,10 @@ def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
     assert answer.code == 0
     expected = "activeeval: preferences: there is one judge alone, 'ann.jsonl': agreement is of two or more\n"
     assert answer.err == expected
+
+
+def test_coefficients_have_their_whole_names(call):
+    done = call("agreement", *write_judges("qrels"))
+    for scale in ("nominal", "ordinal", "interval", "ratio"):
+        assert f"  Krippendorff's alpha, {scale} " in done.out
+    assert max(map(len, done.out.splitlines())) <= 100

@@ -187,6 +187,8 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
     figures = {row["what"]: row["value"] for row in answer.rows if row["part"] == "whole"}
     assert figures["queries judged in full"] == 0
     assert figures["mean of L, observed"] is None
+    text = call("--quiet", "calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP").out
+    assert text.startswith("Of AP nothing can be held against labels: 2 items are judged, no query in full.\n\n")
     answer = call("calibration", "--qrels", "x.qrels", "--run", "a.run", "--measure", "AP")
     assert answer.err.splitlines()[-1] == (
         "activeeval: no query is judged in full for AP: its mean and variance are not known (nan)"
@@ -195,6 +197,8 @@ def test_no_query_judged_in_full_has_no_mean(call, folder):
 
 def test_calibration_reads_as_two_tables(call):
     lines = call("--quiet", "calibration", *TRAINED, "--measure", "DCG@3").out.splitlines()
+    assert lines[0].startswith("The grade model is too sure of itself: its variance is ")
+    lines = lines[lines.index("") + 1 :]
     end = lines.index("")
     assert lines[0] == "The model and the labels, L is DCG@3"
     assert re.split(" {2,}", lines[1]) == ["what", "with factor", "without factor"]

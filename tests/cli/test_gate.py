@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_cases import judge_file
-from cli_files import json_rows
+from cli_files import json_rows, write_lines
 from scipy import stats
 
 from activeeval.estimation.significance import holm, holm_confidences
@@ -348,3 +348,32 @@ def test_a_verdict_holds_whatever_is_worth_what_could_not_be_judged(low, high, v
     assert (one.verdict, exit_code([one])) == (verdict, code)
     assert one.is_open_by_cannot == (verdict == "undecided")
     assert ("could not be judged" in text_of(one.obstacle)) == one.is_open_by_cannot
+
+
+def test_judgments_that_the_measure_does_not_use_are_not_counted(call, folder):
+    """Five documents a query are judged, two are ranked first; the ideal of nDCG is of all, and no more to judge."""
+    for name, order in (("o.run", "xy"), ("n.run", "yx")):
+        write_lines(
+            folder / name, [f"q{q} Q0 {d} 1 {9 - k} T" for q in range(9) for k, d in enumerate((*order, *"zw"))]
+        )
+    write_lines(folder / "all.qrels", [f"q{q} 0 {d} {(q + k) % 3}" for q in range(9) for k, d in enumerate("xyzwv")])
+    for measure in ("nDCG@2", "DCG@2"):
+        done = call("compare", "o.run", "n.run", "--qrels", "all.qrels", "--measure", measure, "-o", "jsonl")
+        (row,) = json_rows(done.out)
+        assert (row["items"], row["queries"]) == (18, 9)
+
+
+def test_a_run_that_is_turned_round_is_a_thing_to_be_careful_of(call, folder):
+    write_lines(folder / "turned.run", [f"q{q} Q0 d{j} {j + 1} {j} T" for q in range(1, 20) for j in range(8)])
+    done = call("compare", "turned.run", "b.run", *JUDGED)
+    assert "careful: turned.run: the scores rise with the ranks" in " ".join(done.err.split())
+
+
+def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder):
+    """Of thirds that cancel rounding alone is left, which no number of queries decides."""
+    write_lines(folder / "o.run", [f"q{q} Q0 d{(q + j) % 5} 1 {9 - j} T" for q in range(1, 31) for j in range(5)])
+    write_lines(folder / "n.run", [f"q{q} Q0 d{(q + j + 1) % 5} 1 {9 - j} T" for q in range(1, 31) for j in range(5)])
+    write_lines(folder / "x.qrels", [f"q{q} 0 d{j} {int(j == 0)}" for q in range(1, 31) for j in range(5)])
+    done = call("compare", "o.run", "n.run", "--qrels", "x.qrels", "--measure", "P@3")
+    assert "P@3 0.00 (" in done.out
+    assert "should decide" not in done.out

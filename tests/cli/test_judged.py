@@ -106,7 +106,9 @@ REFUSED = {
         {"x.qrels": "q1 0 d0 1\n", "y.qrels": "q1 0 d0 2\n"},
         ("x.qrels", "y.qrels"),
         (),
-        r"y\.qrels: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' and 2 of 'y\.qrels'; a policy, .*",
+        r"y\.qrels: row 1: item 'd\d+' of query 'q1' has two grades, 1 of 'x\.qrels' \(x\.qrels: row 1\) and 2 of "
+        r"'y\.qrels'; "
+        r"add --judged-policy majority \| median, .*",
     ),
     "nothing of the pool": (
         {"x.qrels": "z1 0 d0 1\n"},
@@ -118,7 +120,7 @@ REFUSED = {
         {"x.qrels": "q1 0 d0 7\n"},
         ("x.qrels",),
         (),
-        r"x\.qrels: grade 7 of item 'd\d+' of query 'q1' is above --max-grade 3",
+        r"x\.qrels: row 1: grade 7 of item 'd\d+' of query 'q1' is above --max-grade 3",
     ),
     "draws": (
         {"x.qrels": "q1 0 d0 1\n"},

@@ -59,16 +59,16 @@ def test_scores_are_a_model_that_looks_at_the_rankings_alone(folder):
 
 
 @pytest.mark.parametrize("way", [("--train-fraction", 0.5), ("--judged", "old.qrels")])
-def test_somebody_s_grades_are_calibrated_where_labels_are(call, folder, way):
-    """A judge who says the truth of half the items and nothing of the others outweighs the rankings."""
+def test_graders_are_weighed_where_labels_are(call, folder, way):
+    """A machine that says the truth of half the items and nothing of the others outweighs the rankings."""
     lines = (folder / "q.qrels").read_text().splitlines()
     write_lines(folder / "friend.qrels", [line for k, line in enumerate(lines) if k % 2])
     write_lines(folder / "old.qrels", [line for k, line in enumerate(lines) if k % 5])
     options = ("--qrels", "q.qrels", *RUN, "--unjudged", "irrelevant", *way)
-    done = call("simulate", *options, "--model", "scores", "--model", "grades=friend.qrels", *SMALL)
+    done = call("simulate", *options, "--model", "scores", "--grader", "friend.qrels", *SMALL)
     assert done.code == 0, done.err
     weights = weights_in(done.err)
-    assert weights["grades=friend.qrels"] > 0.6 > weights["scores"]
+    assert weights["grader=friend"] > 0.6 > weights["scores"]
 
 
 def test_probabilities_of_several_without_labels_are_averaged(folder):
@@ -140,6 +140,7 @@ def test_rounds_in_no_order_or_with_an_open_one_are_refused(call, rounds):
         ((*rounds[2:], *rounds[:2]), "round 2 was drawn without the grades of round 1"),
         ((*rounds[:2], *rounds[:2]), "round 2 was drawn with the numbers of an earlier one"),
         ((rounds[0], *rounds[2:]), f"{rounds[0]}: no sheet follows it"),
+        ((rounds[1], rounds[0]), f"{rounds[1]}: a sample goes before its sheets, expected as {rounds[0]} {rounds[1]}"),
     ):
         done = call("estimate", *arguments)
         assert (done.code, message in done.err) == (1, True), done.err

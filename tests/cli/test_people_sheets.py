@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from itertools import groupby
@@ -24,7 +25,9 @@ def shared(call):
     """Draw a sample for three people, twenty items on everybody's sheet, and judge the sheets alike."""
     done = call("sample", *DRAW, *JUDGES, "--overlap", 20, *files("d.csv"))
     assert done.code == 0, done.err
-    assert "20 items stand on the sheets of all 3 judges" in done.err
+    n_items = int(re.search(r"(\d+) items of \d+ queries", done.err)[1])
+    shared_out = f"20 items stand on the sheets of all 3 judges, the others on one each: {n_items + 40} gradings for"
+    assert f"{shared_out} {n_items} judgments" in " ".join(done.err.split())
     for sheet in SHEETS:
         judge_file(sheet)
     return done
@@ -64,10 +67,41 @@ def test_all_items_that_judges_grade_differently_are_named(call, shared):
     assert (done.code, done.out) == (1, "")
     lines = [line for line in done.err.splitlines() if "has two grades" in line]
     assert len(lines) == 20
-    assert all("of 'ann'" in line and "of 'bob'" in line for line in lines)
-    assert done.err.splitlines()[-1].startswith("activeeval: a policy, as majority, says what counts")
+    for line in lines:
+        theirs = r"\d of 'ann' \(d-ann\.csv:\d+\) and \d of 'bob' \(d-bob\.csv:\d+\) and \d of 'cy'$"
+        assert re.search(rf"d-cy\.csv:\d+: item .* has two grades, {theirs}", line), line
+    assert done.err.splitlines()[-1].startswith("activeeval: add --policy majority | median | mean-gain, or let")
+    known = call("sample", *DRAW, "--judged", SHEETS[0], "--judged", SHEETS[1], *files("e.csv"))
+    assert known.err.splitlines()[-1].startswith("activeeval: add --judged-policy majority | median, or let")
+    assert "(d-ann.csv:" in known.err
     done = call("estimate", "d.csv.sample.npz", *SHEETS, "--policy", "majority")
     assert (done.code, "20 items were judged by several judges, 0 of them alike" in done.err) == (0, True)
+
+
+@pytest.mark.parametrize(("people", "policy"), [(PEOPLE, "majority"), (PEOPLE[:2], "mean-gain")])
+def test_the_estimate_that_a_shared_sample_suggests_works_where_judges_differ(call, people, policy):
+    judges = tuple(word for name in people for word in ("--judge", name))
+    drawn = call("sample", *DRAW, *judges, "--overlap", 20, *files("d.csv"))
+    again = call("sheet", "d.csv.sample.npz", *judges, "--overlap", 20, "--out", "d.csv", "--force")
+    for name in people:
+        judge_file(f"d-{name}.csv")
+    rows = csv_rows("d-bob.csv")
+    write_csv("d-bob.csv", [row | {"grade": 3 - int(row["grade"])} for row in rows])
+    for done in (drawn, again):
+        (suggested,) = re.findall("`activeeval (estimate [^`]*)`", " ".join(done.err.split()))
+        assert suggested.endswith(f" --policy {policy}")
+        assert call(*suggested.split()).code == 0
+
+
+def test_a_top_up_says_that_the_work_was_shared_out(call, shared):
+    grow = ("top-up", "d.csv.sample.npz", "--budget", 15)
+    alone = call(*grow, *files("e.csv"))
+    assert "was shared out to ann, bob, cy; e.csv is one sheet for all: --judge" in " ".join(alone.err.split())
+    together = call(*grow, *JUDGES, "--overlap", 5, *files("f.csv"))
+    said = " ".join(together.err.split())
+    assert "was shared out" not in said
+    assert "5 items stand on the sheets of all 3 judges" in said
+    assert "f-ann.csv f-bob.csv f-cy.csv --policy majority` reads it" in said
 
 
 def test_without_one_of_the_sheets_the_sample_is_not_read(call, shared):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -157,7 +158,12 @@ def test_what_is_said_of_a_plan(call):
     assert answer.code == 0
     told = " ".join(answer.out.split())
     assert ": ± 0.5 takes about " in told
-    assert "four in five" in told
+    assert "Four in five: the half-widths of four samples in five" in told
+    assert "* should reach the goal." in told
+    assert "Limit: the smallest half-width" in told
+    in_words = re.search(r"takes about ([\d,]+) ", told)[1]
+    assert f"\n{in_words} *  " in re.sub("\n +", "\n", answer.out)
+    assert "* should" not in call("plan", *TWO, "--measure", "DCG@3", "--budget", 40).out
     assert "times that" in told
     assert "were turning to a query free, to ±" in answer.err
     assert "of how queries differ beforehand" in answer.err
@@ -218,3 +224,16 @@ def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_b
     same = call("plan", *asked[:4], "--run", "b.run", "--max-grade", 3, "--half-width", 1.2)
     assert same.code == 2
     assert "b.run is given twice, expected each system once" in same.err
+
+
+def test_queries_that_train_are_the_first_thing_an_answer_says(call, folder):
+    lines = [f"q{q} 0 d{j} {(q + j) % 4}" for q in range(1, 13) for j in range(12)]
+    (folder / "old.qrels").write_text("".join(f"{line}\n" for line in lines))
+    asked = (*RUNS, "--train-qrels", "old.qrels", "--measure", "DCG@5", "--budget", 50)
+    first = "12 of 31 queries train the model and are not measured (--train-qrels); --judged measures them too"
+    text = call("plan", *asked)
+    assert " ".join(text.out.split()).startswith(first)
+    assert "train the model" not in text.err
+    assert first in " ".join(call("plan", *asked, "-o", "jsonl").err.split())
+    drawn = call("sample", *asked, *files("d.csv"))
+    assert drawn.err.splitlines()[0].startswith(f"activeeval: {first}")

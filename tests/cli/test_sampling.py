@@ -507,7 +507,8 @@ def test_the_sheets_of_several_judges(call, drawn):
     whole = call("estimate", "d.csv.sample.npz", "whole.csv", "-o", "jsonl").rows
     assert call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv", "-o", "jsonl").rows == whole
     write_csv("ann.csv", changed(csv_rows("ann.csv"), 0, grade=(rows[0]["grade"] + 1) % 4))
-    refused = r"bob\.csv:\d+: item .* has two grades, \d of 'ann\.csv' and \d of 'bob\.csv'; a policy, as majority, .*"
+    differ = r"bob\.csv:\d+: item .* has two grades, \d of 'ann\.csv' \(ann\.csv:\d+\) and \d of 'bob\.csv'"
+    refused = differ + r"; add --policy majority \| median \| mean-gain, .*"
     one_line(call("estimate", "d.csv.sample.npz", "ann.csv", "bob.csv"), refused)
 
 
@@ -575,7 +576,7 @@ def changed(rows, place, **cells):
     return [row | cells if i == place else row for i, row in enumerate(rows)]
 
 
-LOST = r"d\.csv: item 'd\d+' of query '\w+' is in the sample, but not in the sheet \(\d+ such items\)"
+LOST = r"d\.csv: item 'd\d+' of query '\w+' is in the sample, but not in the sheet \(\d+ such items\): .*"
 FOREIGN = r"d\.csv:\d+: item '.*' of query '.*' is in the sheet, but not in the sample"
 CHANGED = FOREIGN + r"; did a spreadsheet change it\? expected '[dq]\w+'"
 SLIPS = {

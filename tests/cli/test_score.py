@@ -359,7 +359,7 @@ COLUMNS = ["mean", "difference", "p", "w/t/l", "judged"]
 
 def shown(low, high):
     """Return an interval as it is shown."""
-    return "exactly known" if low == high else f"{low:.4f} to {high:.4f}".replace("-", "−")
+    return "the same in all 30 queries" if low == high else f"{low:.4f} to {high:.4f}".replace("-", "−")
 
 
 def read_tables(text, form, measures):
@@ -380,6 +380,16 @@ def read_tables(text, form, measures):
     assert header == ["run", *(f"{m} {c}".removesuffix(" mean") for m in measures for c in COLUMNS)]
     for k, measure in enumerate(measures):
         yield measure, [(row[0], dict(zip(COLUMNS, row[1 + 5 * k : 6 + 5 * k], strict=True))) for row in rows]
+
+
+@pytest.mark.parametrize("more", [(), ("--run", "b.run")], ids=["one run", "two"])
+def test_values_that_are_the_same_in_all_queries_are_said_to_be_so(call, folder, more):
+    for name in ("a.run", "b.run"):
+        write_lines(folder / name, [f"q{q} Q0 {d} 1 {s} T" for q in range(9) for d, s in (("x", 2), ("y", 1))])
+    write_lines(folder / "ones.qrels", [f"q{q} 0 {d} {int(d == 'x')}" for q in range(9) for d in "xy"])
+    done = call("score", "ones.qrels", "a.run", "P@1", *more)
+    assert "the same in all 9 queries" in done.out
+    assert "exactly known" not in done.out
 
 
 @pytest.mark.parametrize("form", ["text", "md", "latex"])

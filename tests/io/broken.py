@@ -87,6 +87,7 @@ EVERY_READER = [
         ("empty", b"", r": the file is empty"),
         ("mark only", b"\xef\xbb\xbf", r": the file is empty"),
         ("NUL", b"1\n\x00\n", r":2: a NUL byte, expected text"),
+        ("packed", b"PK\x03\x04\x00\n", r": packed, as a sample or a spreadsheet is, expected text"),
         (
             "latin-1",
             b"1\n2\ncaf\xe9 1\n",

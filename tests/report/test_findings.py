@@ -145,6 +145,17 @@ def test_what_is_exactly_known_has_no_interval(finding):
     assert table_of([finding])[0]["interval"] == "exactly known"
 
 
+def test_values_that_are_all_the_same_are_not_called_known():
+    alike = replace(PAIR, value=1.0, low=1.0, high=1.0, versus="", p_value=None, is_constant=True)
+    assert figures(alike) == "1.0000 (the same in all 25 queries)"
+    assert table_of([alike])[0]["interval"] == "the same in all 25 queries"
+
+
+def test_p_values_are_shown_even_where_they_are_alike():
+    rows = table_of([replace(PAIR, p_value=0.04), replace(PAIR, measure="P@5", p_value=0.04)])
+    assert [row["p"] for row in rows] == [".040", ".040"]
+
+
 def test_a_column_that_says_the_same_of_all_is_left_out():
     other = replace(PAIR, measure="P@5", n_items=180, p_value=0.04)
     assert list(table_of([PAIR])[0]) == ["measure", "of", "value", "interval", "queries", "judgments"]

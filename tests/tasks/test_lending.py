@@ -14,9 +14,10 @@ from activeeval.errors import InputError
 from activeeval.io.tables.draws import read_draws, write_draws
 from activeeval.pool.texts import Texts
 from activeeval.store import open_store
-from activeeval.tasks.campaigns.batches import Lease, take_files, write_batches
+from activeeval.tasks.campaigns.batches import Lease, write_batches
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.state import state_of
+from activeeval.tasks.campaigns.taking import take_files
 from activeeval.tasks.drawing import SampleRequest, draw_for
 from activeeval.tasks.sheets import SheetPlan
 
@@ -114,6 +115,34 @@ def test_without_a_name_a_sheet_is_his_who_brings_it_back(made):
     assert not set(pairs("a.csv")) & set(pairs("b.csv"))
     fill("a.csv")
     assert take_files(store, "w", ["a.csv"], "ann")[0].stored == 5
+    whole(store)
+
+
+@pytest.mark.parametrize("judge", ["", "ann"])
+def test_a_sheet_that_is_written_over_lends_what_it_had(made, judge):
+    store = made()
+    names = (judge,) if judge else ()
+    next_of(store, "a.csv", *names, most=5)
+    next_of(store, "b.csv", "bob", most=3)
+    before, others = pairs("a.csv"), pairs("b.csv")
+    next_of(store, "a.csv", *names, most=5)
+    assert pairs("a.csv") == before
+    assert store.waiting("w")["leased"] == 8
+    next_of(store, "b.csv", "cy")
+    assert set(pairs("b.csv")) >= set(others)
+    assert not set(pairs("b.csv")) & set(before)
+    fill("a.csv")
+    assert take_files(store, "w", ["a.csv"], None if judge else "ann")[0].stored == 5
+    whole(store)
+
+
+def test_what_is_no_sheet_of_the_campaign_gives_nothing_back(made, tmp_path):
+    store = made()
+    (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
+    next_of(store, "a.csv", "ann", most=5)
+    next_of(store, "notes.csv", "bob", most=5)
+    assert not set(pairs("a.csv")) & set(pairs("notes.csv"))
+    assert store.waiting("w")["leased"] == 10
     whole(store)
 
 

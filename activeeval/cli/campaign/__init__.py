@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from activeeval.cli.campaign.judging import claim, import_, judge, label, next_, retract, submit
-from activeeval.cli.campaign.making import create, list_, redraw, top_up
-from activeeval.cli.campaign.reading import cost, estimate, export, status, verify
-from activeeval.cli.campaign.reporting import report
 from activeeval.cli.help import group
 
 
@@ -27,7 +23,28 @@ def campaign() -> None:
     """
 
 
-retract.context_settings["show_default"] = False  # that of a reason is nothing
-campaign.add_section("Draw", create, top_up, redraw, list_)
-campaign.add_section("Judge", next_, import_, label, claim, submit, judge, retract)
-campaign.add_section("Read", status, estimate, report, export, cost, verify)
+campaign.add_late(
+    "Draw", __name__, create="making:create", top_up="making:top_up", redraw="making:redraw", list="making:list_"
+)
+campaign.add_late(
+    "Judge",
+    __name__,
+    next="judging:next_",
+    import_="judging:import_",
+    label="judging:label",
+    claim="judging:claim",
+    submit="judging:submit",
+    judge="judging:judge",
+    retract="judging:retract",
+)
+campaign.add_late(
+    "Read",
+    __name__,
+    status="reading:status",
+    estimate="reading:estimate",
+    audit="auditing:audit",
+    report="reporting:report",
+    export="reading:export",
+    cost="reading:cost",
+    verify="reading:verify",
+)

@@ -13,6 +13,7 @@ from activeeval.cli import people
 from activeeval.cli.campaign.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.output import emit_done, force_option, output_option, say
+from activeeval.cli.small import leave_small_to_python
 
 if TYPE_CHECKING:
     from activeeval.store import Acknowledged, Claimed, Said
@@ -260,7 +261,8 @@ def import_(
     \b
     activeeval campaign import week1 batch1.csv --judge ann
     """
-    from activeeval.tasks.campaigns.batches import take_files
+    leave_small_to_python(*files)
+    from activeeval.tasks.campaigns.taking import take_files
 
     with opened(name, db) as store:
         who = None if judge is None else judge_of(judge)
@@ -271,11 +273,12 @@ def import_(
         parts += [f"{file.repeated} were there already"] if file.repeated else []
         parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]
         parts += [f"{file.foreign} of items never drawn left out (--keep-foreign)"] if file.foreign else []
+        parts += [f"{file.of_machines} of machines left out, which are no labels"] if file.of_machines else []
         say(f"{file.file}: {', '.join(parts)}")
     emit_done([asdict(file) | {"late": sum(file.late.values())} for file in taken], form)
 
 
-@command("Take a judgment back")
+@command("Take a judgment back", context_settings={"show_default": False})  # that of a reason is nothing
 @of_campaign
 @judge_option
 @click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")

@@ -33,7 +33,7 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @of_campaign
 @as_of_option
 @confidence_option
-@output.rows_options
+@output.estimates_options
 def status(name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str) -> None:
     """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
 
@@ -126,7 +126,7 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
     is_flag=True,
     help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
 )
-@output.rows_options
+@output.estimates_options
 def estimate(
     name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
 ) -> None:

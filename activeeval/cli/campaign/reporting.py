@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from activeeval.cli.auditing import grader_option
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
@@ -18,18 +19,28 @@ from activeeval.cli.waiting import settle, tell
 @of_campaign
 @click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option
+@grader_option(required=False)
 @scope_option("pool")
 @confidence_option
 @force_option
 @output_option
 def report(
-    name: str, db: str | None, out: str | None, as_of: int | None, scope: str, confidence: float, force: bool, form: str
+    name: str,
+    db: str | None,
+    out: str | None,
+    as_of: int | None,
+    graders: tuple[str, ...],
+    scope: str,
+    confidence: float,
+    force: bool,
+    form: str,
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
 
     One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
     JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
-    It tells how far judges agree, whether the grade model is right, and who skips relevant items more than others.
+    It tells how far judges agree, whether the grade model is right, and who skips relevant items more than others;
+    with --grader what a machine's grades are worth.
 
     \b
     activeeval campaign report week1
@@ -44,7 +55,7 @@ def report(
     check_new(path, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
-        summed = summary(store, name, as_of, scope=scope, confidence=confidence)
+        summed = summary(store, name, as_of, scope=scope, confidence=confidence, graders=graders)
         by_query = store.campaign(name).judging.is_whole
     judges = [work.judge for work in summed.cost.judges]
     how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}

@@ -14,7 +14,7 @@ from activeeval.io.suffixes import PathLike
 from activeeval.io.text.columns import close_columns, read_columns
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.types import Floats, Ints
 
 _QRELS = "query iteration document grade"
@@ -43,7 +43,7 @@ class Qrels:
     doc_ids: Texts
     grades: Ints
     source: str = "the judgments"
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Note | Caution, ...] = ()
 
     def __post_init__(self) -> None:
         close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})

@@ -129,17 +129,3 @@ def _exponent_at(data, i):
             exponent = exponent * 10 + (np.int64(data[i]) - _ZERO)
         i += 1
     return i, -exponent if negative else exponent, i > start
-
-
-@_jit
-def text_census(data):
-    """Return ``(n_newlines, all bytes or-ed, smallest byte)`` of the data."""
-    n_newlines = 0
-    union = np.uint8(0)
-    smallest = np.uint8(255)
-    for i in range(data.size):
-        c = data[i]
-        n_newlines += c == _NEWLINE
-        union |= c
-        smallest = min(smallest, c)
-    return n_newlines, union, smallest

@@ -3,11 +3,11 @@
 from alembic import context
 
 from activeeval.store.schema import VERSION_TABLE
-from activeeval.store.tables import metadata
+from activeeval.store.tables import metadata_with_partial_indexes
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=metadata_with_partial_indexes(),
     version_table=VERSION_TABLE,
     transactional_ddl=True,
 )

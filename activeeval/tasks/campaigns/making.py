@@ -141,6 +141,14 @@ def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measu
     return "mean-gain"
 
 
+def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
+    """Return what several judges' grades may count as: as `policy_for`, the median where a measure knows no gain."""
+    try:
+        return policy_for(None, n_judges, False, measures)
+    except InputError:
+        return "median"
+
+
 def check_mean_gain(measures: Sequence[SampledMeasure]) -> None:
     """Raise InputError where a measure knows no gain between grades."""
     for measure in measures:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from activeeval.report.findings import sentence
 from activeeval.report.words import text_of, worded
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
+from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.making import item_probabilities
@@ -51,9 +53,20 @@ FORMAT = "activeeval campaign report 1"
 
 
 def summary(
-    store: Store, name: str, as_of: int | None = None, *, scope: str = "pool", confidence: float = 0.95
+    store: Store,
+    name: str,
+    as_of: int | None = None,
+    *,
+    scope: str = "pool",
+    confidence: float = 0.95,
+    graders: Sequence[Any] = (),
 ) -> Summary:
     """Return what the report of a campaign says, as of an event, by default the last.
+
+    Parameters
+    ----------
+    graders : sequence
+        Machines whose grades are audited, as of `activeeval.cases.grading.read_graders`.
 
     Raises
     ------
@@ -85,6 +98,7 @@ def summary(
         skipped=skipped_by(state, events),
         design=_design(state),
         log=_log(state, events),
+        audit=audit_of(state, graders, scope=scope, confidence=confidence).graders if graders and answers else [],
     )
 
 

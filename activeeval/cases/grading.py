@@ -1,0 +1,100 @@
+"""The graders of a case: what each machine says of the items, and what people's grades are expected to be then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval import grade_models  # its names import scikit-learn once they are used
+from activeeval.cases.choices import GRADER
+from activeeval.cases.inputs import Inputs, Training
+from activeeval.errors import ChoiceError
+from activeeval.grade_models.values import PRIOR_LABELS, ValueTable, default_shares, posterior
+from activeeval.graders import Grades
+from activeeval.results import Note
+from activeeval.types import Floats, Ints
+
+
+def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
+    """Return the graders of files, frames, judgments, or as they are.
+
+    Raises
+    ------
+    ChoiceError
+        Where two have one name.
+    """
+    graders = tuple(Grades.parse(source) if isinstance(source, str) else Grades.read(source) for source in sources)
+    names = [grader.name for grader in graders]
+    for grader in graders:
+        if names.count(grader.name) > 1:
+            problem = f"two of `graders` are called {grader.name!r}: give each a name, as FILE:name=ours"
+            raise ChoiceError(problem, field="graders")
+    return graders
+
+
+def model_names(graders: Sequence[Grades]) -> tuple[str, ...]:
+    """Return what graders are called as grade models."""
+    return tuple(f"{GRADER}{grader.name}" for grader in graders)
+
+
+def with_graders(inputs: Inputs, graders: Sequence[Grades], *, say: bool = True) -> Inputs:
+    """Return the inputs with a column of each grader's values beside the features, NaN where it says nothing.
+
+    Parameters
+    ----------
+    say : bool
+        Whether to add what is odd about the values to the notes, and to refuse a grader that says nothing of the pool:
+        of queries that only train it need not.
+    """
+    for name, grader in zip(model_names(graders), graders, strict=True):
+        if say:
+            on_pool = grader.on(inputs.pool)
+            inputs = replace(inputs, notes=(*inputs.notes, *on_pool.notes, *_of_price(grader)))
+            values = on_pool.values
+        else:
+            values = grader.values_on(inputs.pool)
+        inputs = inputs.with_columns(name, values[:, None])
+    return inputs
+
+
+def _of_price(grader: Grades) -> list[Note]:
+    """Return what is to be said of a price that cannot be one: of nothing, or of a person's and more."""
+    if grader.cost is None or 0 < grader.cost < 1:
+        return []
+    return [Note("grader price", {"name": grader.name, "price": grader.cost, "is_free": int(grader.cost == 0)})]
+
+
+def grader_model(
+    values: Floats, rows: Training | None, known: Ints | None, max_grade: int
+) -> tuple[Any, Ints, Ints | None]:
+    """Return the model of a grader, the kind of each item's value, and of each row's to train on.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_items,)
+    rows : Training or None
+        With the grader's values as the features.
+    known : ndarray of int64, shape (n_items,), or None
+        Grades that are known, −1 where none is: their shares stand for people's where there are no rows.
+    """
+    of_rows = np.empty(0) if rows is None or rows.items is not None else rows.features[:, 0]
+    table = ValueTable.of(np.concatenate((values, of_rows)), _shares(values, rows, known, max_grade + 1))
+    of_pool, of_training = table.codes[: values.size], None
+    if rows is not None:
+        of_training = of_pool[rows.items] if rows.items is not None else table.codes[values.size :]
+    return grade_models.GraderModel(table.probs), of_pool, of_training
+
+
+def _shares(values: Floats, rows: Training | None, known: Ints | None, n_grades: int) -> Floats:
+    """Return the shares of people's grades: of those that are known of items with a value, beside what is usual."""
+    if rows is not None:
+        grades = rows.grades
+    elif known is not None:
+        grades = known[(known >= 0) & ~np.isnan(values)]
+    else:
+        grades = np.empty(0, dtype=np.int64)
+    counts = np.bincount(grades, minlength=n_grades).astype(np.float64)
+    return posterior(counts, default_shares(n_grades), PRIOR_LABELS)

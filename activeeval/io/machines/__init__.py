@@ -1,0 +1,1 @@
+"""What machines say of items, read from every form that such files come in."""

@@ -1,0 +1,73 @@
+"""The words of what machines say of items: which replies count, and what a file of them has that is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from activeeval.report.words import Words
+
+
+def _counted(numbers: Mapping[str, Any]) -> str:
+    names, counts = numbers["names"], numbers["counts"]
+    return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
+
+
+def _plain(text: str) -> str:
+    """Return a text that a template shows as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _missing(numbers: Mapping[str, Any]) -> str:
+    unread = ", {n_unread:,} of them with a reply that could not be read" if numbers["n_unread"] else ""
+    text = f"{{source}}: no grade for {{n:,}} of {{of:,}} items of the pool ({{share:.0%}}){unread}"
+    return f"{text}: these count as missing"
+
+
+def _asked(numbers: Mapping[str, Any]) -> str:
+    names = _plain(" and ".join(numbers["names"]))
+    money = "" if numbers["money"] is None else ", {money:,.2f} in money"
+    return f"{names} about all {{n_items:,}} items costs {{cost:,.1f}} {{unit}}{money}"
+
+
+def _asking(numbers: Mapping[str, Any]) -> str:
+    advice = "ask it" if numbers["pays"] else "do not ask it"
+    return (
+        f"{advice}: asking {_asked(numbers)}. Of {{budget:,.0f}} in all, {{left:,.1f}} by people should give "
+        "± {all:.3g} with it; all by people, without it, ± {never:.3g}"
+    )
+
+
+NOTES: dict[str, Words] = {
+    "grader price": lambda numbers: (
+        "{name} has a price of 0: asking it counts as free"
+        if numbers["is_free"]
+        else "{name} costs {price:g} of a person's judgment an item: people say more for that"
+    ),
+    "asking": _asking,
+    "asking as dear as people": lambda numbers: (
+        f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; people say more for that"
+    ),
+    "asking costs nothing": lambda numbers: f"ask it about everything: asking {_asked(numbers)}",
+    "asking takes the budget": lambda numbers: (
+        f"do not ask it: asking {_asked(numbers)}, which leaves too little of {{budget:,.0f}} for people"
+    ),
+    "grader beyond scale": "{source}: {n:,} of {of:,} values are beyond the scale {least:g} to {largest:g} and count "
+    "as missing",
+    "grader foreign": "{source}: {n:,} of {of:,} grades are of items that are not in the pool",
+    "grader missing": _missing,
+    "grader one value": "{source}: all {n:,} grades are {value:g}, which says nothing of any item",
+    "grader models mixed": lambda numbers: (
+        f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; give each a file of its own"
+    ),
+    "grader prompts mixed": lambda numbers: (
+        f"{{source}}: grades by several prompts are mixed: {_plain(_counted(numbers))}; give each a file of its own"
+    ),
+    "grader of people": "{source}: {n:,} grades of people are left out",
+    "all judged": "all {n:,} items are judged already by {sources}: are these people's grades? a machine's go to "
+    "{option[grader]}",
+    "machines left out": "{source}: {n:,} judgments of machines are left out, which are no labels",
+    "machine is truth": "{source}: {n:,} grades of a machine are taken for people's: what is estimated is how far "
+    "systems please the machine ({option[machine_is_truth]})",
+}

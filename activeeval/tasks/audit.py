@@ -1,0 +1,307 @@
+"""What a team reads before it trusts a machine's grades: the machine alone beside people's labels, from any sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from activeeval.campaign.reading import read
+from activeeval.cases.grading import model_names, read_graders
+from activeeval.cases.modelling import uniform_beliefs
+from activeeval.design import GradeProbs
+from activeeval.design.methods import find_method
+from activeeval.errors import InputError
+from activeeval.graders import Grades
+from activeeval.measures import SoftLabels, Target
+from activeeval.measures.target import common_lists
+from activeeval.report.audit_summary import AuditRow, GraderAudit
+from activeeval.results import Estimate, Interval, Note
+from activeeval.tasks.answers import GUARD, Answer
+from activeeval.tasks.audited_orders import cautions_of, circles, orders_of, sign_of
+from activeeval.tasks.audited_values import JudgedItems, OnScale, drifts, skill, value_rows
+from activeeval.tasks.estimate import estimate_judged
+from activeeval.tasks.rounds import judged_rounds
+from activeeval.tasks.samples import Sample
+
+Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[Answer], list[Note]]]
+"""Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
+_SAID_HERE = ("grader missing",)
+"""What an audit says in words of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Audit:
+    """What is to be known of some machines' grades, by people's labels.
+
+    Attributes
+    ----------
+    graders : list of GraderAudit
+    answers : list of Answer
+        What the sample answers, which the machines are held against.
+    notes : list of Note
+    scope : str
+    confidence : float
+    """
+
+    graders: list[GraderAudit]
+    answers: list[Answer]
+    notes: list[Note]
+    scope: str
+    confidence: float
+
+    @property
+    def rows(self) -> list[AuditRow]:
+        """The rows of all machines."""
+        return [row for grader in self.graders for row in grader.rows]
+
+
+def audit(
+    rounds: Sequence[tuple[str, Sequence[str]]],
+    graders: Sequence[Any],
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    confidence: float = 0.95,
+) -> Audit:
+    """Return what samples with their judged sheets say of machines' grades.
+
+    Parameters
+    ----------
+    rounds : sequence of (sample, sheets)
+        As of `activeeval.tasks.rounds.by_round`.
+    graders : sequence
+        As of `activeeval.cases.grading.read_graders`.
+    measures, questions : sequence
+        By default the measures that the sample was made for; every system of it and every pair, as far as it reaches.
+
+    Raises
+    ------
+    InputError
+        Where a grader says nothing of the sample's items, or the sample is none of grades.
+    StateError
+        Where no block is complete.
+    """
+    samples, progress, agreement = judged_rounds(rounds, policy)
+    how: dict[str, Any] = {"policy": policy, "scope": scope, "confidence": confidence}
+    return audit_judged(samples, progress, agreement, graders, measures, questions, **how)
+
+
+def audit_judged(
+    samples: Sequence[Sample],
+    progress: Any,
+    agreement: Any,
+    graders: Sequence[Any],
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    confidence: float = 0.95,
+) -> Audit:
+    """Return the audit of samples of which all that was judged is taken in; else as `audit`."""
+
+    def answering(
+        asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
+    ) -> tuple[list[Answer], list[Note]]:
+        estimates = estimate_judged(
+            samples, progress, agreement, asked, wanted, contrasts, policy=policy, scope=scope, confidence=confidence
+        )
+        return estimates.answers, estimates.notes
+
+    how: dict[str, Any] = {"scope": scope, "confidence": confidence}
+    return audit_answered(samples, answering, graders, measures, questions, **how)
+
+
+def audit_answered(
+    samples: Sequence[Sample],
+    answering: Answering,
+    graders: Sequence[Any],
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    *,
+    scope: str = "pool",
+    confidence: float = 0.95,
+) -> Audit:
+    """Return the audit of samples by what they answer; else as `audit`."""
+    read_of = read_graders(graders)
+    if not read_of:
+        raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
+    _check_grades(samples)
+    answers, notes = _answers(samples[0], answering, measures, questions)
+    answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
+    judged = JudgedItems.of(samples, _top(samples[0]))
+    audited = [_grader_audit(samples, grader, answers, judged, confidence) for grader in read_of]
+    return Audit(graders=audited, answers=answers, notes=notes, scope=scope, confidence=confidence)
+
+
+def _without_guard(estimate: Estimate) -> Estimate:
+    """Return an estimate that does not say what it thinks of its model: an audit says it of each machine."""
+    return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
+
+
+def _check_grades(samples: Sequence[Sample]) -> None:
+    design = samples[0].campaign.design
+    if not samples[0].campaign.judging.has_grades:
+        raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
+    if design.order.larger_pool is not None:
+        raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
+
+
+def _top(sample: Sample) -> int:
+    """Return the largest grade of people's scale: of an open one the largest that was seen."""
+    campaign = sample.campaign
+    seen = max(SoftLabels.of(campaign.labels).largest, int(campaign.design.known.max(initial=1)))
+    return seen if campaign.design.max_grade is None else campaign.design.max_grade
+
+
+def _answers(
+    sample: Sample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
+) -> tuple[list[Answer], list[Note]]:
+    """Return what the sample says of every system and pair; what it does not reach is a note where nobody asked it."""
+    if questions:
+        return answering(measures, questions, None)
+    made = list({str(target.measure): target.measure for target in sample.campaign.design.targets}.values())
+    wanted = {1: ("run",), 2: ("run", "versus", "difference")}.get(len(sample.systems), ("run", "difference"))
+    answers: list[Answer] = []
+    notes: list[Note] = []
+    for measure in measures or made:
+        reached, beyond, problem = [], [], None
+        for question in wanted:
+            contrasts = "all" if question == "difference" and sample.is_contest else None
+            try:
+                of_question, of_it = answering([measure], [question], contrasts)
+            except InputError as refusal:
+                beyond.append(question)
+                problem = problem or refusal
+                continue
+            reached += of_question
+            notes += of_it
+        if problem is not None and not reached:
+            raise problem
+        if beyond:
+            named = reached[0].target.name
+            notes.append(Note("audit out of reach", {"measure": named, "questions": tuple(beyond)}))
+        answers += reached
+    return answers, [note for k, note in enumerate(notes) if note not in notes[:k]]
+
+
+def _grader_audit(
+    samples: Sequence[Sample], grades: Grades, answers: Sequence[Answer], judged: JudgedItems, confidence: float
+) -> GraderAudit:
+    """Return all that is to be known of one machine."""
+    pool = samples[0].campaign.design.pool
+    on_pool = grades.on(pool)
+    on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
+    without = partial(_half_width_without, samples, grades)
+    rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
+    of_values = skill(on_scale.values, judged)
+    _, counted = common_lists([answer.target for answer in answers])
+    audited = GraderAudit(
+        grader=grades.name,
+        rows=rows,
+        orders=orders_of(rows),
+        values=value_rows(on_pool.values, judged),
+        leniency=of_values.leniency,
+        correlation=of_values.correlation,
+        slope=of_values.slope,
+        between_queries=of_values.between_queries,
+        drift=drifts(grades, pool, on_scale.values, judged),
+        circular=circles(rows, grades.made, samples[0].systems),
+        missing=int((~on_pool.is_graded[counted]).sum()),
+        items=counted.size,
+        cautions=[],
+        notes=[note for note in on_pool.notes if note.code not in _SAID_HERE],
+    )
+    return replace(audited, cautions=cautions_of(audited, on_scale, grades.made, samples[0].systems))
+
+
+def _at_once(answers: Sequence[Answer]) -> list[tuple[Answer, Interval | None]]:
+    """Return each answer with an interval such that all runs, or all differences, of its measure hold together.
+
+    Of differences of one sample as they hang together; else what may go wrong is shared out (Bonferroni). None where
+    there is one alone.
+    """
+    families = [(str(answer.target.measure), bool(answer.versus)) for answer in answers]
+    out: list[tuple[Answer, Interval | None]] = []
+    for answer, family in zip(answers, families, strict=True):
+        n = families.count(family)
+        if n == 1:
+            out.append((answer, None))
+        elif answer.shared is not None:
+            out.append((answer, answer.shared.interval))
+        else:
+            confidence = 1 - (1 - answer.interval.confidence) / n
+            out.append((answer, answer.estimate.interval(confidence)))
+    return out
+
+
+def _row(
+    answer: Answer,
+    name: str,
+    on_scale: OnScale,
+    simultaneous: Interval | None,
+    without: Callable[[Answer], float | None],
+) -> AuditRow:
+    """Return what a machine alone says of a question beside what people say."""
+    target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
+    by_grader = by_labels(target, on_scale)
+    half_width = without(answer)
+    is_open = half_width is None or not 0 < high - low < math.inf
+    saved = None if half_width is None or is_open else (2 * half_width / (high - low)) ** 2 - 1
+    row = AuditRow(
+        measure=target.name,
+        definition=str(target.measure),
+        question=answer.question,
+        system=answer.system,
+        versus=answer.versus,
+        grader=name,
+        by_grader=by_grader,
+        corrected=_finite(value),
+        corrected_low=_finite(low),
+        corrected_high=_finite(high),
+        bias=_finite(by_grader - value),
+        bias_low=_finite(by_grader - high),
+        bias_high=_finite(by_grader - low),
+        bias_low_simultaneous=None if simultaneous is None else _finite(by_grader - simultaneous.high),
+        bias_high_simultaneous=None if simultaneous is None else _finite(by_grader - simultaneous.low),
+        confidence=answer.interval.confidence,
+        scope=answer.estimate.scope,
+        labels=answer.estimate.n_items,
+        half_width_without=half_width,
+        labels_saved=None if saved is None else answer.estimate.n_items * saved,
+    )
+    return replace(row, sign=sign_of(row))
+
+
+def by_labels(target: Target, on_scale: OnScale) -> float:
+    """Return what a target comes to by a machine's grades of all items."""
+    return float(target.pool.query_probs @ target.values(on_scale.labels))
+
+
+def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Answer) -> float | None:
+    """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
+
+    It is none of a sample that was drawn without this machine, of rounds, and of a method that expects nothing.
+    """
+    sample = samples[0]
+    campaign, design = sample.campaign, sample.campaign.design
+    is_drawn_by_it = model_names([grades])[0] in sample.model.split(", ")
+    if len(samples) > 1 or design.beliefs is None or not is_drawn_by_it:
+        return None
+    n_grades = design.beliefs.max_grade + 1
+    model = uniform_beliefs(design.pool.n_items, n_grades - 1).for_method(find_method(design.name), n_grades)
+    beliefs = design.stage.model(GradeProbs.of(design.pool, known=design.known, **model))
+    reading = design.stage.reading(answer.target, design.order, beliefs, design.known)
+    plain = replace(design, beliefs=beliefs, readings=(reading,))
+    estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
+    low, high = estimate.interval(answer.interval.confidence)
+    return _finite((high - low) / 2)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

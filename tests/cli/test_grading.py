@@ -1,0 +1,46 @@
+"""``activeeval grader ask``: options and what it says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from activeeval import cli
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\n")
+    (tmp_path / "docs.csv").write_text("id,text\nd1,an insect\n")
+    (tmp_path / "queries.csv").write_text("id,text\nq1,what is a flea\n")
+    return tmp_path
+
+
+ASK = ("grader", "ask", "--model", "m", "--documents", "docs.csv", "--queries", "queries.csv", "--out", "batch.jsonl")
+
+
+def test_a_batch_is_written_and_said(folder, capsys):
+    assert cli.run([*ASK, "--run", "a.run", "-o", "jsonl"]) == 0
+    captured = capsys.readouterr()
+    row = json.loads(captured.out)
+    assert (row["batch"], row["pairs"], row["questions"], row["without_text"]) == (
+        "batch.jsonl",
+        "batch.pairs.jsonl",
+        1,
+        1,
+    )
+    assert "1 pairs without a text are not asked about" in captured.err.replace("\n  ", " ")
+    assert cli.run([*ASK, "--run", "a.run"]) == 1
+    assert "batch.jsonl: is there already; --force writes it anew" in capsys.readouterr().err
+
+
+def test_a_sample_or_runs_are_needed(folder, capsys):
+    assert cli.run(list(ASK)) == 2
+    assert "give a sample, or the --run" in capsys.readouterr().err
+
+
+def test_a_prompt_that_is_none_is_named(folder, capsys):
+    assert cli.run([*ASK, "--run", "a.run", "--prompt", "umbrella"]) == 1
+    assert "did you mean umbrela?" in capsys.readouterr().err

@@ -1,0 +1,225 @@
+"""A machine's judgments are no labels: every door that wants labels refuses a file that says it is a machine's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from activeeval import cli
+from activeeval.errors import InputError
+from activeeval.graders import Grades
+from activeeval.io.tables.sheets import frame_sheet
+from activeeval.judgments import labels_of, read
+from activeeval.judgments.forms import of_table
+
+QUERIES, DOCS = range(1, 9), range(5)
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def grade(query, doc):
+    return (query * doc + doc) % 4
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder with two runs, people's judgments, and a machine's in every form that says so."""
+    monkeypatch.chdir(tmp_path)
+    for name, turn in (("a.run", 1), ("b.run", 3)):
+        rows = [f"q{q} Q0 d{d} 1 {(d * turn + q) % 5 + d / 10} t" for q in QUERIES for d in DOCS]
+        write(tmp_path / name, rows)
+    rows = [f"q{q} Q0 d{d} 1 {(d + q) % 5 + d / 10} t" for q in range(1, 13) for d in DOCS]
+    write(tmp_path / "more.run", rows)
+    pairs = [(q, d, grade(q, d)) for q in QUERIES for d in DOCS]
+    write(tmp_path / "people.qrels", [f"q{q} 0 d{d} {g}" for q, d, g in pairs])
+    rows = [f"q{q},d{d},{g},gpt,machine" for q, d, g in pairs]
+    write(tmp_path / "kinds.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
+    rows = [f"q{q},d{d},{g},{'gpt,machine' if q == 1 else 'ann,person'}" for q, d, g in pairs]
+    write(tmp_path / "mixed.csv", ["query_id,doc_id,grade,judge,judge_kind", *rows])
+    umbrela = [
+        {"qid": f"q{q}", "docid": f"d{d}", "judgment": g, "result_status": 1, "prediction": str(g)} for q, d, g in pairs
+    ]
+    write(tmp_path / "umbrela.jsonl", map(json.dumps, umbrela))
+    answers = [
+        {"custom_id": f"{q} {d}", "response": {"body": {"choices": [{"message": {"content": str(g)}}]}}}
+        for q, d, g in pairs
+    ]
+    write(tmp_path / "answers.jsonl", map(json.dumps, answers))
+    asked = [{"custom_id": f"{q} {d}", "query_id": f"q{q}", "doc_id": f"d{d}"} for q, d, _ in pairs]
+    write(tmp_path / "batch.pairs.jsonl", map(json.dumps, asked))
+    ratings = [
+        {"query": f"q{q}", "ratings": [{"docId": f"d{d}", "rating": str(grade(q, d))} for d in DOCS]} for q in QUERIES
+    ]
+    (tmp_path / "search.json").write_text(json.dumps({"type": "LLM_JUDGMENT", "judgmentRatings": ratings}))
+    book = [
+        {"query_text": f"q{q}", "doc_id": f"d{d}", "judgements": [{"rating": g, "user_email": None}]}
+        for q, d, g in pairs
+    ]
+    (tmp_path / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
+    write(tmp_path / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
+    return tmp_path
+
+
+FORMS = ("kinds.csv", "umbrela.jsonl", "answers.jsonl", "search.json", "book.json", "book.csv")
+OUT = (
+    "--max-grade",
+    "3",
+    "--measure",
+    "DCG@5",
+    "--budget",
+    "10",
+    "--seed",
+    "1",
+    "--out",
+    "s.sample",
+    "--sheet",
+    "s.csv",
+)
+DOORS = {
+    "score": ("score", "FILE", "a.run", "DCG@5"),
+    "compare": ("compare", "a.run", "b.run", "--qrels", "FILE", "--measure", "DCG@5"),
+    "simulate": ("simulate", "--qrels", "FILE", "--run", "a.run", "--measure", "DCG@5", "--budget", "10"),
+    "judged": ("sample", "--run", "a.run", "--judged", "FILE", *OUT),
+    "train": ("sample", "--run", "more.run", "--train-qrels", "FILE", *OUT),
+    "import": ("campaign", "import", "w", "FILE", "--judge", "ann"),
+    "oracle": ("campaign", "judge", "w", "--oracle", "FILE", "--judge", "ann"),
+    "estimate": ("estimate", "t.sample", "FILE"),
+}
+
+
+@pytest.fixture
+def call(folder, capsys):
+    """Return a function from arguments to exit code, output and messages; there are a campaign w and a sample."""
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "1")
+    assert cli.run(["--quiet", "campaign", "create", "w", *made]) == 0
+    assert cli.run(["--quiet", "sample", *made, "--out", "t.sample", "--sheet", "t.csv"]) == 0
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = cli.run(list(arguments))
+        captured = capsys.readouterr()
+        lines = captured.err.replace("\n  ", " ")  # a note goes on where its line is full
+        return code, captured.out, lines
+
+    return run
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_refuses_every_form_in_a_line_that_names_where_it_belongs(call, folder, door):
+    for form in FORMS:
+        if door == "estimate" and form in ("search.json", "book.json", "book.csv"):
+            continue
+        before = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
+        code, out, err = call(*(form if word == "FILE" else word for word in DOORS[door]))
+        assert (code, out) == (1, ""), (form, err)
+        line = err.splitlines()[-1]
+        assert f"{form}: these are a machine's grades" in line
+        assert "they belong to --grader" in line
+        after = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".sample", ".csv")}
+        assert after == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_refused_as_labels_is_read_as_a_grader_s(folder, form):
+    grades = Grades.read(form)
+    assert len(grades) == len(QUERIES) * len(DOCS)
+    assert grades.values.sum() == sum(grade(q, d) for q in QUERIES for d in DOCS)
+    labels = read(form, kind="machine").model_grades()
+    assert labels.grades.sum() == grades.values.sum()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
+    for door in ("score", "simulate", "judged", "train"):
+        arguments = [form if word == "FILE" else word for word in DOORS[door]]
+        code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
+        assert code == 0, err
+        assert f"{form}: 40 grades of a machine are taken for people's" in err
+    code, _, err = call(*(form if word == "FILE" else word for word in DOORS["compare"]), "--machine-is-truth")
+    assert "are taken for people's" in err
+    assert code == 11, err
+
+
+def test_a_sample_that_knew_a_machine_s_grades_says_so_in_every_estimate(call, folder):
+    rows = (folder / "kinds.csv").read_text().splitlines()
+    write(folder / "some.csv", [rows[0], *rows[1:12]])
+    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
+    assert call(*arguments, "--machine-is-truth")[0] == 0
+    sheet = (folder / "s.csv").read_text().splitlines()
+    place = sheet[0].split(",").index("grade")
+    filled = [line.split(",") for line in sheet[1:]]
+    for cells in filled:
+        cells[place] = "1"
+    write(folder / "s.csv", [sheet[0], *map(",".join, filled)])
+    code, out, err = call("estimate", "s.sample", "s.csv", "-o", "jsonl")
+    assert code == 0, err
+    cautions = json.loads(out.splitlines()[0])["cautions"]
+    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["careful"]
+    shutil.copy(folder / "s.sample", folder / "copy.sample")
+    assert "are taken for people's" in call("estimate", "copy.sample", "s.csv")[2]
+
+
+def test_of_a_mixed_file_people_s_count_and_the_others_are_counted(call):
+    labels = labels_of("mixed.csv")
+    assert (labels.grades.size, [note.code for note in labels.notes]) == (35, ["machines left out"])
+    code, out, err = call("campaign", "import", "w", "mixed.csv", "-o", "jsonl")
+    assert (code, json.loads(out)["of_machines"]) == (0, 5)
+    assert "5 of machines left out" in err
+    code, _, err = call(*("mixed.csv" if word == "FILE" else word for word in DOORS["judged"]))
+    assert code == 0
+    assert "mixed.csv: 5 judgments of machines are left out" in err
+
+
+def test_judgments_that_leave_nothing_to_judge_are_asked_whose_they_are(call):
+    code, _, err = call(*("people.qrels" if word == "FILE" else word for word in DOORS["judged"]))
+    assert code == 0
+    assert "all 40 items are judged already by people.qrels: are these people's grades?" in err
+    assert "a machine's go to --grader" in err
+
+
+def test_grades_between_two_are_no_truth(folder):
+    write(folder / "half.csv", ["query,docid,AI Judge", "q1,d1,0.5"])
+    with pytest.raises(InputError, match="a rating between two grades"):
+        read("half.csv", machine_is_truth=True)
+
+
+def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
+    rows = (folder / "kinds.csv").read_text().splitlines()
+    write(folder / "some.csv", [rows[0], *rows[1:12]])
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12", "--seed", "1")
+    code, _, err = call("campaign", "create", "m", *made, "--judged", "some.csv", "--machine-is-truth")
+    assert code == 0, err
+    assert call("campaign", "judge", "m", "--oracle", "people.qrels", "--judge", "ann")[0] == 0
+    code, out, err = call("campaign", "estimate", "m", "-o", "jsonl")
+    assert code == 0, err
+    cautions = json.loads(out.splitlines()[0])["cautions"]
+    assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["careful"]
+
+
+def test_a_frame_of_umbrela_s_is_a_grader_s_and_no_labels(folder):
+    frame = pd.read_json(folder / "umbrela.jsonl", lines=True)
+    assert len(Grades.read(frame)) == 40
+    with pytest.raises(InputError, match="these are a machine's grades"):
+        of_table(frame_sheet(frame, "the frame"))
+
+
+def test_plain_text_is_read_before_compiled_readers_are_there(folder):
+    code = "import sys; from activeeval.judgments import read; read('people.qrels', is_plain=True); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "numba" not in loaded
+
+
+def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(call, folder):
+    assert call("campaign", "judge", "w", "--oracle", "people.qrels", "--judge", "gpt")[0] == 0
+    assert call("campaign", "export", "w", "--format", "jsonl", "--out", "w.jsonl")[0] == 0
+    grades = Grades.read("w.jsonl")
+    assert len(grades) == 10
+    assert grades.values.sum() == read("w.jsonl").labels().grades.sum()
+    assert set(grades.models) == {"gpt"}
