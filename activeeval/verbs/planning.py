@@ -92,7 +92,7 @@ class Plan(Shown):
     def footnotes(self) -> list[str]:
         """What half-widths are of, and what else to know."""
         about = "these queries" if self.scope == "pool" else "all queries that these are a sample of"
-        notes = [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
+        notes = [f"{note}." for note in self.notes]
         about_all = f"Half-widths of {100 * self.confidence:g} % intervals about {about}."
         return [about_all, plan_footnote(self.table), *notes]
 
