@@ -320,8 +320,12 @@ def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
     probs = design.beliefs.grade_probs
     kinds = ValueTable.of(grades.values_on(design.pool), default_shares(probs.shape[-1])).codes
     rows = np.unique(probs.reshape(len(kinds), -1), axis=0, return_inverse=True)[1].reshape(-1)
-    n_pairs = np.unique(np.column_stack((rows, kinds)), axis=0).shape[0]
-    return bool(n_pairs == np.unique(rows).size > 1)
+    if np.unique(kinds).size == 1:
+        return False
+    # what is known teaches a query nothing of its own: the model is the same within each, not of all
+    queries = design.pool.item_queries
+    pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
+    return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1
 
 
 def _finite(value: float) -> float | None:

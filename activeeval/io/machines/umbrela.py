@@ -77,7 +77,7 @@ def _pairs(
     if lacks:
         needed = "".join(f":{what}=FILE" for what in lacks)
         problem = f"names its {' and '.join(lacks)} by their texts, expected ids, or the texts by id, as FILE{needed}"
-        raise FormatError(sheet.source, None, problem, field=lacks[0])
+        raise FormatError(sheet.source, None, problem)
     return joined_pairs(
         query_ids or _texts(sheet, "query", "text"),
         doc_ids or _texts(sheet, "passage", "segment"),
