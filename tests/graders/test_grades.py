@@ -223,7 +223,9 @@ def test_grades_are_read_as_they_are_with_what_is_stated(tmp_path):
 
 
 def test_texts_stand_behind_the_name_as_tables(tmp_path):
-    (tmp_path / "u.jsonl").write_text('{"query": "how far", "passage": "A mile.", "prediction": "##final score: 2", "judgment": 2}\n')
+    (tmp_path / "u.jsonl").write_text(
+        '{"query": "how far", "passage": "A mile.", "prediction": "##final score: 2", "judgment": 2}\n'
+    )
     (tmp_path / "q.csv").write_text("id,text\nq1,how far\n")
     (tmp_path / "d.csv").write_text("id,title,text\nd1,Far,A  mile.\nd2,Near,A foot.\n")
     at = tmp_path / "u.jsonl"
