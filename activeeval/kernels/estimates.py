@@ -100,9 +100,9 @@ def weighted_sum(weights, values):
 
 
 @_jit
-def residuals(omega, keep, totals, within, population, fitted, out):
+def residuals(omega, keep, totals, within, population, fitted, out, n_tail=-1):
     """Return B of `linear_estimate`, and fill ``out`` (n, 2) with e and s of each query."""
-    coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted)[0]
+    coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
         out[j, 0], out[j, 1] = residual_of(j, keep, totals, within, direction, products)
@@ -110,7 +110,7 @@ def residuals(omega, keep, totals, within, population, fitted, out):
 
 
 @_jit
-def linear_estimate(omega, keep, totals, within, population, fitted, contributions):
+def linear_estimate(omega, keep, totals, within, population, fitted, contributions, n_tail=-1):
     """Return R̂, V̂, its degrees of freedom and the plain V̂ for the open queries; to R̂ the others' total is to be added.
 
     The plain V̂ is the sum above: unbiased where nothing is fitted, and may come out negative.
@@ -127,11 +127,14 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         Regression in place of difference.
     contributions : array, shape (n,)
         Out: g ω e, what each draw adds to the error.
+    n_tail : int
+        How many of the queries were judged beyond the items that move a numerator, where the third regressor is made of
+        what lies there; −1 where it is not. What few of them show counts as n_tail − 1 degrees of freedom at most.
 
     V̂ is infinite where there are not more draws than coefficients and where the sample shows no spread.
     """
     n = omega.size
-    coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted)
+    coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
     k = coefficients.size
     estimate = 0.0
     for a in range(k):
@@ -161,7 +164,10 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     is_alike = fitted and totals.shape[1] > 3 and (k < 3 or coefficients[2] == 0.0) and _is_alike(omega, totals)
     if variance <= NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
-    return estimate, variance * n / (n - n_fitted) + gap * gap, freedom, plain
+    factor = n / (n - n_fitted)
+    if fitted and n_tail > 1:
+        factor, freedom = max(factor, n_tail / (n_tail - 1.0)), min(freedom, n_tail - 1.0)
+    return estimate, variance * factor + gap * gap, freedom, plain
 
 
 @_jit
