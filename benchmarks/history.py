@@ -1,0 +1,166 @@
+"""Depth that follows a query's own labels, over depth that is planned: ``python -m benchmarks.history``.
+
+MQ2008, OHSUMED and passages of TREC Deep Learning 2021 (lists condensed to what was judged); one ranking, two, an index
+update; overheads of 0 and 5 items; 10 and 20 % of what judging everything costs, as hard budgets. The grade model is a
+forest that learned on other queries (of the passages a language model's grades), the uniform one, or the first turned
+round. A figure is the squared error of today's depth over that of the one that follows, by the same seeds; a cell
+counts as below 1 where its logarithm is by 2.5 standard errors. Stores benchmarks/results/history.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from activeeval import METHODS
+from activeeval.cases.inputs import Inputs, from_tables
+from activeeval.design.histories import LOOKS
+from activeeval.io.text.trec import Run
+from activeeval.simulation import replicate
+from benchmarks.coverage import MODELS
+from benchmarks.graders import DL21, TOP, beliefs_of, dl21
+from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
+from benchmarks.pools import JudgedPool, mq2008, ohsumed
+
+MODULE = "benchmarks.history"
+MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP")
+CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
+BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
+BELOW = 2.5
+BARS = {
+    "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
+    "DL 2021": {"good": 2.0, "uniform": 2.0, "reversed": 1.7},
+    "OHSUMED": {"good": 2.2, "uniform": 1.9, "reversed": 1.5},
+}
+Row = dict[str, Any]
+
+
+def passages() -> JudgedPool:
+    """Return TREC Deep Learning 2021: two runs, without what nobody judged."""
+    collection = dl21()
+    pair = tuple(_condensed(run, collection.people) for run in collection.pairs[0])
+    inputs = from_tables(collection.people, pair, evaluated=2, unjudged="irrelevant").in_id_order()
+    first, second = inputs.rankings
+    believed = beliefs_of(inputs, collection)[DL21[0]]
+    return JudgedPool("DL 2021", Inputs(inputs.pool, (first,), inputs.grades, inputs.features), second, believed, TOP)
+
+
+def _condensed(run: Run, people: Any) -> Run:
+    judged = set(zip(people.query_ids.tolist(), people.doc_ids.tolist(), strict=True))
+    kept = np.array([pair in judged for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)])
+    return Run(run.query_ids[kept], run.doc_ids[kept], run.scores[kept], run.ranks[kept], run.name)
+
+
+POOLS = {
+    "MQ2008": lambda: mq2008(data_folder()),
+    "DL 2021": passages,
+    "OHSUMED": lambda: ohsumed(data_folder()),
+}
+
+
+def cells(pool: JudgedPool, model: str, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the figures of one pool under one model."""
+    beliefs = MODELS[BELIEFS[model]](pool.beliefs)
+    for measure in options.measure:
+        for case in CASES:
+            for overhead in OVERHEADS:
+                target = pool.target(measure, case, overhead)
+                cost = METHODS["passive"].design(target).cost
+                where = {"collection": pool.name, "model": model, "measure": measure, "case": case}
+                yield from (
+                    where | {"overhead": overhead, "share": share, "looks": looks} | row
+                    for looks, share, row in _compared(target, beliefs, pool, cost, options)
+                )
+
+
+def _compared(
+    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: argparse.Namespace
+) -> Iterator[tuple[str, float, Row]]:
+    method = METHODS["depth"]
+    asked = beliefs.for_method(method, pool.max_grade + 1)
+    truth = float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+    runs, seconds = {}, {}
+    for looks in ("none", *options.looks):
+        design = method.looking(looks).design(target, **asked)
+        started = time.perf_counter()
+        budgets = [share * cost for share in SHARES]
+        runs[looks] = replicate(design, pool.inputs.grades, budgets, options.repetitions, SEED)
+        seconds[looks] = time.perf_counter() - started
+    for looks in options.looks:
+        for k, share in enumerate(SHARES):
+            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("none", looks))
+            ratio = float(static.mean() / history.mean())
+            relative = static / static.mean() - history / history.mean()
+            run, errors = runs[looks], runs[looks].values[:, k] - truth
+            covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
+            plain = (runs["none"].lows[:, k] <= truth) & (truth <= runs["none"].highs[:, k])
+            row = {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
+            row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
+            row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
+            row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
+            row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
+            row |= {"queries_today": float(runs["none"].n_queries[:, k].mean())}
+            row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
+            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["none"]}
+
+
+def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
+    """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
+    out = []
+    for measure in options.measure:
+        for looks in options.looks:
+            chosen = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
+            for name in options.collection:
+                for model in BELIEFS:
+                    part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
+                    ratios = np.array([row["ratio"] for row in part])
+                    bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
+                    what = f"{measure}, {name}, {model}, looks {looks}"
+                    mean = float(np.exp(np.log(ratios).mean()))
+                    out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
+            z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
+            what = f"{measure}, looks {looks}"
+            out.append(figure(f"{what}: cells below 1, of {len(z)}", sum(each < -BELOW for each in z), "", at_most=0))
+            covered = [row["coverage"] for row in chosen]
+            out.append(figure(f"{what}: mean coverage", float(np.mean(covered)), "", at_least=0.94))
+            out.append(figure(f"{what}: least coverage", min(covered), "", at_least=0.9))
+    return out
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=600)
+    parser.add_argument("--measure", action="append", choices=MEASURES)
+    parser.add_argument("--collection", action="append", choices=tuple(POOLS))
+    parser.add_argument("--looks", action="append", choices=LOOKS[:-1])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "history.json")
+    options = parser.parse_args()
+    options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
+    options.collection = options.collection or list(POOLS)
+    about, started = describe(MODULE), time.perf_counter()
+    jobs = [(name, model) for name in options.collection for model in BELIEFS]
+    parts = Parallel(n_jobs=options.jobs)(delayed(_part)(name, model, options) for name, model in jobs)
+    rows = [row for part in parts for row in part]
+    figures = figures_of(rows, options)
+    show("Depth that follows labels over today's", figures)
+    minutes = (time.perf_counter() - started) / 60
+    show("The whole", [figure("minutes", minutes, "", at_most=25)])
+    store(options.out, {**about, "repetitions": options.repetitions, "minutes": minutes, "figures": figures,
+                        "rows": rows})  # fmt: skip
+
+
+def _part(name: str, model: str, options: argparse.Namespace) -> list[Row]:
+    return list(cells(POOLS[name](), model, options))
+
+
+if __name__ == "__main__":
+    main()
