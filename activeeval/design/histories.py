@@ -202,15 +202,11 @@ def _left_of(
     target: Target, beliefs: GradeProbs, order: Order, labels: SoftLabels, depths: Ints
 ) -> tuple[Floats, Ints]:
     """Return C by place, once it has its label, and after how many labels no other can change a query's value."""
-    left, stops = np.zeros((1, order.items.size + order.n_queries)), np.zeros((1, order.n_queries), dtype=np.int64)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        work = [
-            threads.submit(_walk, target, beliefs, order, labels, depths, _NO_PATHS, block, left, stops)
-            for block in _blocks(order.offsets)
-        ]
-        for done in work:
-            done.result()
-    return _after(left, order, (0, order.n_queries))[0], stops[0]
+        asked = (target, beliefs, order, labels, depths, _NO_PATHS)
+        work = [threads.submit(_walk, *asked, _Part.of(order, block), 1) for block in _blocks(order.offsets)]
+        parts = [part.result() for part in work]
+    return np.concatenate([part[1][0] for part in parts]), np.concatenate([part[2][0] for part in parts])
 
 
 _NO_PATHS = sealed(np.empty(0), np.int64)
@@ -223,23 +219,20 @@ def _walk(
     labels: SoftLabels,
     depths: Ints,
     n_paths: Ints,
-    block: tuple[int, int],
-    left: Floats,
-    stops: Ints,
-) -> None:
+    part: _Part,
+    n_sets: int,
+) -> tuple[Floats, Floats, Ints]:
+    """Return C before and after each place of a part, a row for each set of labels, and where values stop."""
     terms = target.terms(beliefs.max_grade + 1)
     codes, values = labels.coded(terms.values)
     arrays = walked(target, replace(terms, values=values), beliefs, order.offsets, order.items)
+    left, stops = np.zeros((n_sets, part.n_places + part.n_queries)), np.zeros((n_sets, part.n_queries), dtype=np.int64)
+    block = (part.queries.start, part.queries.stop)
     leftover.leftover(
         *arrays, block, wanted_of(order), depths, codes, order.hashes, sealed(n_paths, np.int64), left, stops
     )
-
-
-def _after(left: Floats, order: Order, block: tuple[int, int]) -> Floats:
-    """Return C after each place of some queries, of C before the first one and after each."""
-    first, last = block
-    queries = np.repeat(np.arange(first, last), np.diff(order.offsets[first : last + 1]))
-    return left[:, np.arange(order.offsets[first], order.offsets[last]) + queries + 1]
+    at = np.arange(part.n_places) + part.owners
+    return left[:, at], left[:, at + 1], stops
 
 
 def _planned_of_block(
@@ -260,12 +253,11 @@ def _planned_of_block(
     most = int(n_paths.max(initial=1))
     before, after, stops = [], [], np.zeros((most, part.n_queries), dtype=np.int64)
     for target, weights in zip(targets, omega, strict=True):
-        left = np.zeros((most, order.items.size + order.n_queries))
-        of_stops = np.zeros((most, order.n_queries), dtype=np.int64)
-        _walk(target, beliefs, order, SoftLabels.of(known), wanted_of(order), n_paths, block, left, of_stops)
-        after.append(_after(left, order, block))
-        before.append(left[:, part.first_place + np.arange(part.n_places) + part.owners + block[0]])
-        stops = np.maximum(stops, np.where(weights > 0, of_stops, 0)[:, part.queries])
+        asked = (target, beliefs, order, SoftLabels.of(known), wanted_of(order), n_paths)
+        of_before, of_after, of_stops = _walk(*asked, part, most)
+        before.append(of_before)
+        after.append(of_after)
+        stops = np.maximum(stops, np.where(weights[part.queries] > 0, of_stops, 0))
     sizes = n_paths[part.queries][part.owners]
     of_places = omega[:, part.queries][:, None, part.owners]
     joint = (of_places * after).sum(axis=0)

@@ -28,6 +28,7 @@ _SEED = np.uint64(20261124)
 _PATHS = np.uint64(20261125)
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 _IMPOSSIBLE = 1e-300
+_NO_WEIGHT = 1e-9
 _NOTHING = 1e-12  # of a difference of numerators that is but rounding
 
 
@@ -46,7 +47,7 @@ class _Draws(NamedTuple):
     values: Any  # (draws + 1, n)
     grades: Any  # (draws + 1, n)
     numerators: Any  # (draws + 1,) of an additive measure
-    levels: Any  # (draws + 1, levels) how many items reach each level of gain
+    levels: Any  # (draws + 1, levels) int64, how many items reach each level of gain
 
 
 @_jit
@@ -114,13 +115,13 @@ def _ideal(measure, counts, more):
     """Return the ideal of counts, and of ``more`` items that reach every level."""
     total, last = 0.0, measure.cumulative.size - 1
     for level in range(measure.steps.size):
-        n = min(np.int64(counts[level] + more + 0.5), last)
+        n = min(counts[level] + more, last)
         total += measure.steps[level] * measure.cumulative[n]
     return total
 
 
 @_jit
-def _reveal(measure, lists, draws, n_rows, k, y):
+def _reveal(measure, reaches, lists, draws, n_rows, k, y):
     """Put a label into all draws."""
     for d in range(n_rows):
         was = draws.grades[d, k]
@@ -128,12 +129,12 @@ def _reveal(measure, lists, draws, n_rows, k, y):
             continue
         draws.numerators[d] += lists.contrast[k] * (measure.values[y] - draws.values[d, k])
         for level in range(measure.steps.size):
-            draws.levels[d, level] += measure.reaches[y, level] - measure.reaches[was, level]
+            draws.levels[d, level] += reaches[y, level] - reaches[was, level]
         draws.grades[d, k], draws.values[d, k] = y, measure.values[y]
 
 
 @_jit
-def _begin(measure, model, lists, draws, start_places, hashes, per_node):
+def _begin(measure, reaches, model, lists, draws, start_places, hashes, per_node):
     """Draw labels of all places for every node, and the lowest grade for all in the last row."""
     n, n_grades, n_nodes = start_places.size, model.nodes.shape[2], model.nodes.shape[0]
     lowest = 0
@@ -143,7 +144,7 @@ def _begin(measure, model, lists, draws, start_places, hashes, per_node):
     n_draws = n_nodes * per_node
     for d in range(n_draws + 1):
         draws.numerators[d] = 0.0
-        draws.levels[d, :] = 0.0
+        draws.levels[d, :] = 0
         for k in range(n):
             y = lowest
             if d < n_draws:
@@ -152,15 +153,15 @@ def _begin(measure, model, lists, draws, start_places, hashes, per_node):
             draws.grades[d, k], draws.values[d, k] = y, measure.values[y]
             draws.numerators[d] += lists.contrast[k] * measure.values[y]
             for level in range(measure.steps.size):
-                draws.levels[d, level] += measure.reaches[y, level]
+                draws.levels[d, level] += reaches[y, level]
 
 
 @_jit
 def _variance(measure, lists, lengths, draws, omega, per_node):
     """Return C of the draws as they are."""
-    centre, mean, square = 0.0, 0.0, 0.0
+    centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
     for u in range(omega.size):
-        if omega[u] <= 0.0:
+        if omega[u] <= _NO_WEIGHT:
             continue
         weight = omega[u] / per_node
         for d in range(u * per_node, (u + 1) * per_node):
@@ -168,8 +169,8 @@ def _variance(measure, lists, lengths, draws, omega, per_node):
             if measure.steps.size:
                 ideal = _ideal(measure, draws.levels[d], 0)
                 value = value / ideal if ideal > 0.0 else 0.0
-            if u == 0 and d == 0:
-                centre = value
+            if not is_centred:
+                centre, is_centred = value, True
             mean += weight * (value - centre)
             square += weight * (value - centre) ** 2
     return max(square - mean * mean, 0.0)
@@ -257,9 +258,9 @@ def leftover(
     hashes : array of uint64 by place
     n_paths : array of int64, shape (n_queries,)
         Of so many sets of labels, a power of two, that the model draws in place of ``grades``; empty where none is.
-    left : array, shape (n_rows, n_places + n_queries)
+    left : array, shape (n_rows, n_places + n_queries), of the block
         Out: C_0 … C_k of each query, from its place's number plus its own on; a row for each set.
-    stops : array of int64, shape (n_rows, n_queries)
+    stops : array of int64, shape (n_rows, n_queries), of the block
         Out: after how many labels no other can matter; more than there may be where that is not seen.
     """
     longest = widest = 1
@@ -272,6 +273,7 @@ def leftover(
         per_node *= 2
     n_rows, n_levels = n_nodes * per_node + 1, measure.steps.size
     place, omega = np.full(widest, -1, np.int64), np.empty(n_nodes)
+    reaches, origin = measure.reaches.astype(np.int64), offsets[block[0]] + block[0]
     for q in range(block[0], block[1]):
         if wanted[q] == 0:
             continue
@@ -286,12 +288,15 @@ def leftover(
         n1 = _read_list(at, at.ranked1, 1.0, list1, place, start, measure.discounts)
         n2 = _read_list(at, at.ranked2, -1.0, list2, place, start, measure.discounts)
         drawn = _Draws(
-            np.empty((n_rows, n)), np.empty((n_rows, n), np.int64), np.empty(n_rows), np.empty((n_rows, n_levels))
+            np.empty((n_rows, n)),
+            np.empty((n_rows, n), np.int64),
+            np.empty(n_rows),
+            np.empty((n_rows, n_levels), np.int64),
         )
-        _begin(measure, model, at, drawn, query_items, words, per_node)
+        _begin(measure, reaches, model, at, drawn, query_items, words, per_node)
         for k in range(wanted[q], n):
             if grades[query_items[k]] >= 0:
-                _reveal(measure, at, drawn, n_rows, k, grades[query_items[k]])
+                _reveal(measure, reaches, at, drawn, n_rows, k, grades[query_items[k]])
         fresh = _Draws(drawn.values.copy(), drawn.grades.copy(), drawn.numerators.copy(), drawn.levels.copy())
         n_sets = n_paths[q] if n_paths.size else 1
         for s in range(n_sets):
@@ -301,8 +306,8 @@ def leftover(
             is_known = np.zeros(n, np.bool_)
             is_known[wanted[q] :] = True
             omega[:] = model.weights[q]
-            stops[s, q] = n + 1
-            first, n_steps = base + q, wanted[q] if n_paths.size else depths[q]
+            stops[s, q - block[0]] = n + 1
+            first, n_steps = base + q - origin, wanted[q] if n_paths.size else depths[q]
             left[s, first] = _variance(measure, at, (n1, n2), drawn, omega, per_node)
             for k in range(n_steps):
                 y = grades[query_items[k]]
@@ -310,11 +315,11 @@ def leftover(
                     y = _path_label(model, query_items[k], words[k], model.weights[q], s, n_sets)
                 if y >= 0:
                     is_known[k] = True
-                    _reveal(measure, at, drawn, n_rows, k, y)
+                    _reveal(measure, reaches, at, drawn, n_rows, k, y)
                     _learn(omega, model.nodes, query_items[k], y, model.weights[q])
                 left[s, first + k + 1] = _variance(measure, at, (n1, n2), drawn, omega, per_node)
                 if _stops(measure, at, (n1, n2), drawn, is_known):
-                    stops[s, q] = k + 1
+                    stops[s, q - block[0]] = k + 1
                     left[s, first + k + 1 : first + wanted[q] + 1] = 0.0
                     break
         for k in range(n):
