@@ -3,11 +3,11 @@
 Rates are planned before any label, r as today's depth has them; with S_k what the first k labels are planned to leave
 open of a value and C_k what they do leave open,
 
-    ρ_k = clip(C_k / S_k, ¼, 4),      r_{k+1} = min(r_k, max(floor, sqrt(ρ_k b_{k+1}))),
+    ρ_k = clip(C_k / S_k, ¼, 4),      r_{k+1} = min(r_k, max(s_k floor, sqrt(ρ_k b_{k+1}))),
 
-sqrt(b) the planned slope. Given the labels of its items a query's rates are constants, whatever the model says, so that
-all that holds of a design whose rates are planned holds of this one: with labels at hand it *is* such a design
-(`followed`).
+sqrt(b) the planned slope and, of a cascade, s_k the share of users who are expected to come so far. Given the labels of
+its items a query's rates are constants, whatever the model says, so that all that holds of a design whose rates are
+planned holds of this one: with labels at hand it *is* such a design (`History.followed`).
 """
 
 from __future__ import annotations
@@ -119,14 +119,16 @@ class History:
         depths : ndarray of int64, shape (n_queries,)
             How many places of each query have theirs.
         """
-        left, stops = np.zeros(order.items.size), np.zeros(order.n_queries, dtype=np.int64)
+        left, shares = np.zeros((2, order.items.size))
+        stops = np.zeros(order.n_queries, dtype=np.int64)
         for target, weights in zip(targets, self.weights, strict=True):
-            of_target, of_stops = _left_of(target, beliefs, order, labels, depths)
+            of_target, of_shares, of_stops = _left_of(target, beliefs, order, labels, depths)
             left += weights[order.place_queries] * of_target
+            shares = np.maximum(shares, np.where(weights[order.place_queries] > 0, of_shares, 0.0))
             stops = np.maximum(stops, np.where(weights > 0, of_stops, 0))
         ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
         place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
-        arrays = (order.query_rates, *made_of(order), ratios, self.looks, stops)
+        arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops)
         rates.go_on(order.offsets, wanted_of(order), depths, *arrays, place_rates, living)
         is_dead = (np.arange(order.items.size) - order.offsets[order.place_queries]) >= living[order.place_queries]
         costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
@@ -200,13 +202,14 @@ def _weights_of(target: Target, weight: float) -> Floats:
 
 def _left_of(
     target: Target, beliefs: GradeProbs, order: Order, labels: SoftLabels, depths: Ints
-) -> tuple[Floats, Ints]:
-    """Return C by place, once it has its label, and after how many labels no other can change a query's value."""
+) -> tuple[Floats, Floats, Ints]:
+    """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         asked = (target, beliefs, order, labels, depths, _NO_PATHS)
         work = [threads.submit(_walk, *asked, _Part.of(order, block), 1) for block in _blocks(order.offsets)]
         parts = [part.result() for part in work]
-    return np.concatenate([part[1][0] for part in parts]), np.concatenate([part[2][0] for part in parts])
+    _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
+    return left, shares, stops
 
 
 _NO_PATHS = sealed(np.empty(0), np.int64)
@@ -221,18 +224,20 @@ def _walk(
     n_paths: Ints,
     part: _Part,
     n_sets: int,
-) -> tuple[Floats, Floats, Ints]:
-    """Return C before and after each place of a part, a row for each set of labels, and where values stop."""
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
     terms = target.terms(beliefs.max_grade + 1)
     codes, values = labels.coded(terms.values)
     arrays = walked(target, replace(terms, values=values), beliefs, order.offsets, order.items)
-    left, stops = np.zeros((n_sets, part.n_places + part.n_queries)), np.zeros((n_sets, part.n_queries), dtype=np.int64)
+    left, shares = np.zeros((n_sets, part.n_places + part.n_queries)), np.ones((n_sets, part.n_places + part.n_queries))
+    stops = np.zeros((n_sets, part.n_queries), dtype=np.int64)
     block = (part.queries.start, part.queries.stop)
     leftover.leftover(
-        *arrays, block, wanted_of(order), depths, codes, order.hashes, sealed(n_paths, np.int64), left, stops
+        *(*arrays, block, wanted_of(order), depths, codes, order.hashes, sealed(n_paths, np.int64)),
+        *(left, shares, stops),
     )
     at = np.arange(part.n_places) + part.owners
-    return left[:, at], left[:, at + 1], stops
+    return left[:, at], left[:, at + 1], shares[:, at + 1], stops
 
 
 def _planned_of_block(
@@ -251,19 +256,23 @@ def _planned_of_block(
     n_paths = np.zeros(order.n_queries, dtype=np.int64)
     n_paths[part.queries] = np.clip(2 ** np.maximum(powers, 0), _FEWEST_PATHS, _MOST_PATHS)
     most = int(n_paths.max(initial=1))
-    before, after, stops = [], [], np.zeros((most, part.n_queries), dtype=np.int64)
+    before, after, shares = [], [], np.zeros((most, part.n_places))
+    stops = np.zeros((most, part.n_queries), dtype=np.int64)
     for target, weights in zip(targets, omega, strict=True):
         asked = (target, beliefs, order, SoftLabels.of(known), wanted_of(order), n_paths)
-        of_before, of_after, of_stops = _walk(*asked, part, most)
+        of_before, of_after, of_shares, of_stops = _walk(*asked, part, most)
         before.append(of_before)
         after.append(of_after)
+        shares = np.maximum(shares, np.where(weights[part.queries][part.owners] > 0, of_shares, 0.0))
         stops = np.maximum(stops, np.where(weights[part.queries] > 0, of_stops, 0))
     sizes = n_paths[part.queries][part.owners]
     of_places = omega[:, part.queries][:, None, part.owners]
     joint = (of_places * after).sum(axis=0)
     planned = joint.sum(axis=0) / sizes
     planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / sizes] = 0.0
-    paths = part.paths(order, joint, planned, stops, looks)
+    paths = part.paths(
+        order, np.divide(joint, planned, out=np.ones_like(joint), where=planned > 0), shares, stops, looks
+    )
     terms: list[list[tuple[Floats, Floats]]] = [[] for _ in targets]
     for s, path in enumerate(paths):
         is_of = (s < sizes) & (path > 0)
@@ -300,15 +309,14 @@ class _Part:
         """Number of its places."""
         return self.owners.size
 
-    def paths(self, order: Order, left: Floats, planned: Floats, stops: Ints, looks: Bools) -> Floats:
-        """Return the rates that each set of labels makes, shape (n_sets, n_places), of what it leaves open."""
+    def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> Floats:
+        """Return the rates that each set of labels makes, shape (n_sets, n_places), of the ρ that it comes to."""
         places = slice(self.first_place, self.first_place + self.n_places)
         wanted = wanted_of(order)[self.queries]
         of_places = [each[places] for each in made_of(order)]
-        out, living = np.empty(left.shape), np.empty(self.n_queries, dtype=np.int64)
-        for path, of_set, of_stops in zip(out, left, stops, strict=True):
-            ratios = np.divide(of_set, planned, out=np.ones(self.n_places), where=planned > 0)
-            arrays = (order.query_rates[self.queries], *of_places, ratios, looks[places], of_stops)
+        out, living = np.empty(ratios.shape), np.empty(self.n_queries, dtype=np.int64)
+        for path, of_set, of_shares, of_stops in zip(out, ratios, shares, stops, strict=True):
+            arrays = (order.query_rates[self.queries], *of_places, of_set, of_shares, looks[places], of_stops)
             rates.go_on(self.offsets, wanted, wanted, *arrays, path, living)
         return out
 

@@ -332,7 +332,8 @@ class Places:
         place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
         stops = np.full(wanted.size, n + 1)
         rates.go_on(
-            self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, nothing, stops, place_rates, stops.copy()
+            *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, nothing),
+            *(stops, place_rates, stops.copy()),
         )
         return place_rates
 

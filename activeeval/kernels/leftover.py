@@ -193,6 +193,41 @@ def _nobody_comes(ranked, n, values, is_known):
 
 
 @_jit
+def _comers(ranked, n, k, draws, omega, per_node, is_known):
+    """Return the share of users who are expected to come to a place along a list; −1 where it is not in the list."""
+    stay, rank = 1.0, -1
+    for i in range(n):
+        if ranked[i] == k:
+            rank = i
+            break
+    if rank < 0:
+        return -1.0
+    for i in range(rank):
+        place = ranked[i]
+        if place < 0:
+            continue
+        stop = 0.0
+        if is_known[place]:
+            stop = draws.values[0, place]
+        else:
+            for d in range(draws.numerators.size - 1):
+                stop += omega[d // per_node] / per_node * draws.values[d, place]
+        stay *= 1.0 - stop
+    return max(stay, 0.0)
+
+
+@_jit
+def _share(measure, lists, lengths, k, draws, omega, per_node, is_known):
+    """Return the share of users who are expected to come to a place, by either list; 1 where all do."""
+    if measure.numerator != CASCADE or k >= is_known.size:
+        return 1.0
+    first = _comers(lists.ranked1, lengths[0], k, draws, omega, per_node, is_known)
+    second = _comers(lists.ranked2, lengths[1], k, draws, omega, per_node, is_known)
+    share = max(first, second)
+    return share if share >= 0.0 else 1.0
+
+
+@_jit
 def _stops(measure, lists, lengths, draws, is_known):
     """Return whether no label can change the value any more."""
     lowest, n_unknown = draws.numerators.size - 1, 0
@@ -241,7 +276,21 @@ def _path_label(model, item, word, weights, s, n):
 
 @_jit
 def leftover(
-    measure, lists, model, query_offsets, offsets, items, block, wanted, depths, grades, hashes, n_paths, left, stops
+    measure,
+    lists,
+    model,
+    query_offsets,
+    offsets,
+    items,
+    block,
+    wanted,
+    depths,
+    grades,
+    hashes,
+    n_paths,
+    left,
+    shares,
+    stops,
 ):
     """Walk the places of some queries, and fill what is left open after each label.
 
@@ -260,6 +309,8 @@ def leftover(
         Of so many sets of labels, a power of two, that the model draws in place of ``grades``; empty where none is.
     left : array, shape (n_rows, n_places + n_queries), of the block
         Out: C_0 … C_k of each query, from its place's number plus its own on; a row for each set.
+    shares : array like ``left``
+        Out: which share of users is expected to come to the next place; 1 where not a cascade.
     stops : array of int64, shape (n_rows, n_queries), of the block
         Out: after how many labels no other can matter; more than there may be where that is not seen.
     """
@@ -318,6 +369,7 @@ def leftover(
                     _reveal(measure, reaches, at, drawn, n_rows, k, y)
                     _learn(omega, model.nodes, query_items[k], y, model.weights[q])
                 left[s, first + k + 1] = _variance(measure, at, (n1, n2), drawn, omega, per_node)
+                shares[s, first + k + 1] = _share(measure, at, (n1, n2), k + 1, drawn, omega, per_node, is_known)
                 if _stops(measure, at, (n1, n2), drawn, is_known):
                     stops[s, q - block[0]] = k + 1
                     left[s, first + k + 1 : first + wanted[q] + 1] = 0.0

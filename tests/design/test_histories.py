@@ -142,7 +142,7 @@ def test_no_label_matters_behind_a_stop(name, compare):
             path = followed.order.place_rates[first:last]
             wanted = order.place_rates[first:last] > 0
             assert np.all(np.diff(path[wanted]) <= 0)
-            assert np.all(path[wanted] >= order.floors[first:last][wanted] * (1 - 1e-6))
+            assert np.all(path[wanted] >= order.floors[first:last][wanted] * (1 - 1e-6) * 1e-3)
 
 
 @pytest.mark.kernel
