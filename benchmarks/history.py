@@ -96,8 +96,14 @@ def _compared(
     for looks in options.looks:
         for k, share in enumerate(SHARES):
             static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("none", looks))
-            if history.mean() <= ROUNDING:  # what stops costs nothing: the budget pays for everything
-                yield looks, share, {"is_exact": True, "rmse_today": math.sqrt(static.mean())}
+            exact = [each.mean() <= ROUNDING for each in (static, history)]
+            if any(exact):  # what stops costs nothing, so that a budget may pay for everything
+                errors_of = {"rmse_today": math.sqrt(static.mean()), "rmse": math.sqrt(history.mean())}
+                yield (
+                    looks,
+                    share,
+                    errors_of | {"exact": ("both" if all(exact) else "today" if exact[0] else "history")},
+                )
                 continue
             ratio = float(static.mean() / history.mean())
             relative = static / static.mean() - history / history.mean()
@@ -120,7 +126,7 @@ def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
     for measure in options.measure:
         for looks in options.looks:
             every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
-            chosen = [row for row in every if "is_exact" not in row]
+            chosen = [row for row in every if "exact" not in row]
             for name in options.collection:
                 for model in BELIEFS:
                     part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
@@ -133,9 +139,20 @@ def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
                     out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
             z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
             what = f"{measure}, looks {looks}"
-            if len(every) > len(chosen):
-                out.append(figure(f"{what}: cells whose budget pays for everything", len(every) - len(chosen), ""))
-            out.append(figure(f"{what}: cells below 1, of {len(z)}", sum(each < -BELOW for each in z), "", at_most=0))
+            exact = [row["exact"] for row in every if "exact" in row]
+            if exact:
+                out.append(figure(f"{what}: cells without an error, not of today's", exact.count("history"), ""))
+                out.append(
+                    figure(f"{what}: cells without an error of today's", len(exact) - exact.count("history"), "")
+                )
+            out.append(
+                figure(
+                    f"{what}: cells below 1, of {len(z)}",
+                    sum(each < -BELOW for each in z) + exact.count("today"),
+                    "",
+                    at_most=0,
+                )
+            )
             covered = [row["coverage"] for row in chosen]
             out.append(figure(f"{what}: mean coverage", float(np.mean(covered)), "", at_least=0.94))
             out.append(figure(f"{what}: least coverage", min(covered), "", at_least=0.9))
