@@ -34,7 +34,7 @@ from activeeval.types import Bools, Floats, Ints, sealed
 LOOKS = ("each", "3", "1", "none")
 """When labels are looked at: after each, after the first, the third and the ranked items, after these alone, never."""
 _EARLY = (1, 3)
-_BLOCK_ITEMS = 50_000
+_BLOCK_ITEMS = 5_000
 _PATH_PLACES, _FEWEST_PATHS, _MOST_PATHS = 8192, 4, 32
 """Sets of labels that a query's plan is made of, a power of two that makes 8,192 places at most."""
 _NOTHING = 1e-12

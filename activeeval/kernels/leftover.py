@@ -44,8 +44,8 @@ class _Lists(NamedTuple):
 class _Draws(NamedTuple):
     """Labels drawn of the query at hand; the last row has the lowest grade everywhere."""
 
-    values: Any  # (draws + 1, n)
-    grades: Any  # (draws + 1, n)
+    values: Any  # (n, draws + 1)
+    grades: Any  # (n, draws + 1) int32
     numerators: Any  # (draws + 1,) of an additive measure
     levels: Any  # (draws + 1, levels) int64, how many items reach each level of gain
 
@@ -85,11 +85,11 @@ def _read_list(lists, ranked, sign, items, place, start, depth):
 
 
 @_jit
-def _list_value(numerator, values, ranked, n, discounts):
+def _list_value(numerator, values, d, ranked, n, discounts):
     """Return the numerator of one list, a cascade or precisions."""
     total, state = 0.0, 1.0
     for i in range(n):
-        v = values[ranked[i]] if ranked[i] >= 0 else 0.0
+        v = values[ranked[i], d] if ranked[i] >= 0 else 0.0
         if numerator == CASCADE:
             total += discounts[i] * state * v
             state *= 1.0 - v
@@ -105,9 +105,8 @@ def _list_value(numerator, values, ranked, n, discounts):
 def _numerator(measure, lists, lengths, draws, d):
     if measure.numerator == ADDITIVE:
         return draws.numerators[d]
-    values = draws.values[d]
-    first = _list_value(measure.numerator, values, lists.ranked1, lengths[0], measure.discounts)
-    return first - _list_value(measure.numerator, values, lists.ranked2, lengths[1], measure.discounts)
+    first = _list_value(measure.numerator, draws.values, d, lists.ranked1, lengths[0], measure.discounts)
+    return first - _list_value(measure.numerator, draws.values, d, lists.ranked2, lengths[1], measure.discounts)
 
 
 @_jit
@@ -124,13 +123,13 @@ def _ideal(measure, counts, more):
 def _reveal(measure, reaches, lists, draws, n_rows, k, y):
     """Put a label into all draws."""
     for d in range(n_rows):
-        was = draws.grades[d, k]
+        was = draws.grades[k, d]
         if was == y:
             continue
-        draws.numerators[d] += lists.contrast[k] * (measure.values[y] - draws.values[d, k])
+        draws.numerators[d] += lists.contrast[k] * (measure.values[y] - draws.values[k, d])
         for level in range(measure.steps.size):
             draws.levels[d, level] += reaches[y, level] - reaches[was, level]
-        draws.grades[d, k], draws.values[d, k] = y, measure.values[y]
+        draws.grades[k, d], draws.values[k, d] = y, measure.values[y]
 
 
 @_jit
@@ -142,15 +141,15 @@ def _begin(measure, reaches, model, lists, draws, start_places, hashes, per_node
         if measure.values[y] < measure.values[lowest]:
             lowest = y
     n_draws = n_nodes * per_node
-    for d in range(n_draws + 1):
-        draws.numerators[d] = 0.0
-        draws.levels[d, :] = 0
-        for k in range(n):
+    draws.numerators[:] = 0.0
+    draws.levels[:] = 0
+    for k in range(n):
+        for d in range(n_draws + 1):
             y = lowest
             if d < n_draws:
                 at = stratified(_SEED + np.uint64(d // per_node), hashes[k], d % per_node, per_node)
                 y = _drawn(model.nodes[d // per_node, start_places[k]], at)
-            draws.grades[d, k], draws.values[d, k] = y, measure.values[y]
+            draws.grades[k, d], draws.values[k, d] = y, measure.values[y]
             draws.numerators[d] += lists.contrast[k] * measure.values[y]
             for level in range(measure.steps.size):
                 draws.levels[d, level] += reaches[y, level]
@@ -208,10 +207,10 @@ def _comers(ranked, n, k, draws, omega, per_node, is_known):
             continue
         stop = 0.0
         if is_known[place]:
-            stop = draws.values[0, place]
+            stop = draws.values[place, 0]
         else:
             for d in range(draws.numerators.size - 1):
-                stop += omega[d // per_node] / per_node * draws.values[d, place]
+                stop += omega[d // per_node] / per_node * draws.values[place, d]
         stay *= 1.0 - stop
     return max(stay, 0.0)
 
@@ -239,7 +238,7 @@ def _stops(measure, lists, lengths, draws, is_known):
         elif measure.numerator != CASCADE and lists.counts[k] and not is_known[k]:
             return False
     if measure.numerator == CASCADE:
-        values = draws.values[lowest]
+        values = draws.values[:, lowest]
         if not _nobody_comes(lists.ranked1, lengths[0], values, is_known):
             return False
         if not _nobody_comes(lists.ranked2, lengths[1], values, is_known):
@@ -339,8 +338,8 @@ def leftover(
         n1 = _read_list(at, at.ranked1, 1.0, list1, place, start, measure.discounts)
         n2 = _read_list(at, at.ranked2, -1.0, list2, place, start, measure.discounts)
         drawn = _Draws(
-            np.empty((n_rows, n)),
-            np.empty((n_rows, n), np.int64),
+            np.empty((n, n_rows)),
+            np.empty((n, n_rows), np.int32),
             np.empty(n_rows),
             np.empty((n_rows, n_levels), np.int64),
         )
