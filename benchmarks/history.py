@@ -27,12 +27,13 @@ from activeeval.simulation import replicate
 from benchmarks.coverage import MODELS
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
-from benchmarks.pools import JudgedPool, mq2008, ohsumed
+from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed
 
 MODULE = "benchmarks.history"
 MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP")
 CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
+FEW = 200
 BELOW, ROUNDING = 2.5, 1e-24
 BARS = {
     "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
@@ -120,6 +121,22 @@ def _compared(
             yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["none"]}
 
 
+def few(options: argparse.Namespace) -> list[Row]:
+    """Return to how many queries so many judgments of nDCG@10 come, and how wide 95 % intervals then are."""
+    out = []
+    for pool in (mq2008(data_folder()), generated(n_queries=2200)):
+        target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
+        asked = pool.beliefs.for_method(method, pool.max_grade + 1)
+        for looks in ("none", *options.looks):
+            design = method.looking(looks).design(target, **asked)
+            run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
+            half_width = float(np.median(run.half_widths()))
+            what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
+            out.append(figure(what, float(run.n_queries.mean()), "queries", half_width=half_width))
+            out.append(figure(f"{what}: median half-width", half_width, ""))
+    return out
+
+
 def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
     """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
     out = []
@@ -177,9 +194,11 @@ def main() -> None:
     rows = [row for part in parts for row in part]
     figures = figures_of(rows, options)
     show("Depth that follows labels over today's", figures)
+    of_few = few(options) if "nDCG@10" in options.measure else []
+    show("Few judgments", of_few)
     minutes = (time.perf_counter() - started) / 60
     show("The whole", [figure("minutes", minutes, "", at_most=25)])
-    store(options.out, {**about, "repetitions": options.repetitions, "minutes": minutes, "figures": figures,
+    store(options.out, {**about, "repetitions": options.repetitions, "minutes": minutes, "figures": figures, "few": of_few,
                         "rows": rows})  # fmt: skip
 
 
