@@ -81,7 +81,8 @@ class FollowedReading(PrefixReading):
         last = order.offsets[:-1] + self.living - 1
         stopped = np.unique(order.place_queries[is_dead])
         f[last[stopped]] = values[stopped]
-        return FollowedJudge(self, PrefixJudge(self, f, drift))
+        judge = PrefixJudge(self, f, drift)
+        return judge if terms.is_exact else FollowedJudge(self, judge)
 
     def _drift(self, labels: SoftLabels, numbers: Ints) -> Floats:
         """Return how far the steps of h have come at each place.

@@ -283,3 +283,16 @@ def test_the_control_of_the_tail_is_what_its_equation_says():
             assert bool(shown.beyond[0]) == (depth > tail)
             value, _ = prefix_value([reading.predictions[q], *reading.judge(labels).judge.f[first : first + depth]], g)
             assert shown.totals[0, 0] == pytest.approx(value, rel=1e-12)
+
+
+def test_a_measure_without_an_ideal_keeps_the_control_of_its_whole_list():
+    """Its third regressor rests on no tail: nothing of it is left out where few queries were judged deep."""
+    design = design_of(ERR(2))
+    labels = np.array([1, 0, 0, 0, 1, 0, 2])
+    (reading,) = design.followed(labels).readings
+    order, level = reading.order, 1.0 / reading.order.query_rates.max()
+    shown = reading.judge(labels).totals(selection_of(order, [(0,), (0, 1)], level))
+    planned = design.readings[0].judge(labels).totals(selection_of(order, [(0,), (0, 1)], level))
+    assert shown.beyond is None
+    assert planned.beyond is None
+    assert shown.totals[:, 3].any()
