@@ -198,8 +198,8 @@ def main() -> None:
     show("Few judgments", of_few)
     minutes = (time.perf_counter() - started) / 60
     show("The whole", [figure("minutes", minutes, "", at_most=25)])
-    store(options.out, {**about, "repetitions": options.repetitions, "minutes": minutes, "figures": figures, "few": of_few,
-                        "rows": rows})  # fmt: skip
+    result = {**about, "repetitions": options.repetitions, "minutes": minutes}
+    store(options.out, result | {"figures": figures, "few": of_few, "rows": rows})
 
 
 def _part(name: str, model: str, options: argparse.Namespace) -> list[Row]:
