@@ -77,6 +77,36 @@ def test_no_model_biases_the_estimate_at_a_level_nor_its_control(name, compare, 
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("names", [("nDCG@2", "RR(rel=2)@2"), ("ERR", "AP@2")])
+def test_several_questions_of_one_sample_are_all_unbiased(names):
+    """One order and one path of rates; a question of a segment, and of two rankings, beside one of all queries."""
+    random = np.random.default_rng(6)
+    pool = pool_of([3, 4], query_probs=[0.3, 0.7], query_costs=[1.0, 0.5])
+    first, second = (rankings_of(pool, lists) for lists in LISTS)
+    targets = [
+        Target(MEASURES[names[0]], first),
+        Target(MEASURES[names[1]], first, second, np.array([False, True])),
+        Target(MEASURES[names[0]], second),
+    ]
+    design = METHODS["depth_plain"].looking("each").design(targets, probs_of("wrong", random, 7))
+    for labels in label_sets(7):
+        followed = design.followed(labels)
+        order, level = followed.order, 1.1 / followed.order.query_rates.max()
+        for reading in followed.readings:
+            judge, values = reading.judge(labels), reading.target.values(labels)
+            for q, query in enumerate(roots_of(order)):
+                if not reading.query_probs[q]:
+                    continue
+                mean = 0.0
+                for (below, at), chance in query_law(query, level).items():
+                    if below and not at:
+                        shown = judge.totals(selection_of(order, [below, ()] if q == 0 else [(), below], level))
+                        mean += chance * (shown.totals[0, 0] - reading.predictions[q])
+                pi = min(1.0, level * query.root)
+                assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["cascade", "nDCG@2", "RR(rel=2)@2", "AP@2"])
 def test_value_and_variance_are_unbiased_at_a_level(name):
     """Over all samples of two queries, with known grades, by the estimator that is used."""
