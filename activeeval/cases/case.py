@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
-from activeeval.cases.grading import model_names, read_graders, with_graders
+from activeeval.cases.grading import asked_about, model_names, read_graders, with_graders
 from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
 from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
@@ -169,6 +170,25 @@ class Case:
             defensive_share=defensive_share,
         )
 
+    def asking_cost(self, *targets: Target) -> float:
+        """Return what asking the graders that have a price takes of a budget for targets, in mean items."""
+        of_graders = asked_about(self.inputs, self.graders, targets, self.known)
+        return sum((grader.cost or 0.0) * int(is_asked.sum()) for grader, is_asked in of_graders)
+
+    def for_people(self, budget: Budget, *targets: Target) -> float:
+        """Return what is left of a budget for people, in mean items, once graders that have a price are paid.
+
+        Raises
+        ------
+        InputError
+            Where nothing is.
+        """
+        whole, asking = budget.of(*targets, known=self.known), self.asking_cost(*targets)
+        if asking >= whole:
+            problem = f"asking the graders takes {asking:.4g} of a budget of {whole:.4g}: nothing is left for people"
+            raise InputError(f"{problem}; ask about the first places of each list, or state no price", field="graders")
+        return whole - asking
+
     def n_grades(self, target: Target) -> int:
         """Return how many grades the scale of a target has."""
         return (target.measure.max_grade or self.max_grade) + 1
@@ -210,6 +230,8 @@ def prepare(
         inputs = inputs.without_labels()
     elif not (inputs.grades >= 0).any():
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
+    elif priced := tuple(grader.name for grader in graders if grader.cost):
+        notes.append(Note("asking apart", {"names": priced}))
     inputs = _weighed(choices, inputs, update_rng)
     notes += cost_notes(choices.judging, inputs.pool)
     known, known_notes = _known(choices, inputs)
@@ -239,7 +261,7 @@ def prepare(
         depth=depth,
         contrasts=choices.contrasts,
         judging=choices.judging,
-        graders=graders,
+        graders=() if choices.grader_trust == "off" else graders,
         notes=tuple(notes),
     )
 

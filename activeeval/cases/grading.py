@@ -14,8 +14,9 @@ from activeeval.cases.inputs import Inputs, Training
 from activeeval.errors import ChoiceError
 from activeeval.grade_models.values import PRIOR_LABELS, ValueTable, default_shares, posterior
 from activeeval.graders import Grades
+from activeeval.measures import Target
 from activeeval.results import Note
-from activeeval.types import Floats, Ints
+from activeeval.types import Bools, Floats, Ints
 
 
 def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
@@ -58,6 +59,23 @@ def with_graders(inputs: Inputs, graders: Sequence[Grades], *, say: bool = True)
             values = grader.values_on(inputs.pool)
         inputs = inputs.with_columns(name, values[:, None])
     return inputs
+
+
+def asked_about(
+    inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target], known: Ints | None
+) -> list[tuple[Grades, Bools]]:
+    """Return the graders that have a price, each with which items it is paid for, shape (n_items,).
+
+    It is paid for items that it says something of, that can change a target, and whose grade is not known.
+    """
+    matters = np.logical_or.reduce([target.matters for target in targets])
+    if known is not None:
+        matters &= known < 0
+    return [
+        (grader, matters & ~np.isnan(inputs.looked_at(name, inputs.features)[:, 0]))
+        for name, grader in zip(model_names(graders), graders, strict=True)
+        if grader.cost is not None
+    ]
 
 
 def _of_price(grader: Grades) -> list[Note]:

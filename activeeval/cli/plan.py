@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from activeeval.cases.case import Case
     from activeeval.planning import SamplePlan
 
+RHO = 0.4
+"""What `activeeval.grade_models.values` takes of a judge of whom nothing is known; help does not wait for it."""
 _TRAINS = "queries that train"
 _GOAL = ("half_width", "difference", "power", "scope")
 
@@ -56,6 +58,19 @@ _GOAL = ("half_width", "difference", "power", "scope")
 @click.option(
     "--seconds", type=inputs.POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too."
 )
+@click.option(
+    "--ask-price",
+    type=inputs.POSITIVE,
+    metavar="C",
+    help="A machine not asked yet, at C of a person's price: is it worth it?",
+)
+@click.option(
+    "--ask-skill",
+    type=inputs.SHARE,
+    default=RHO,
+    metavar="R",
+    help="How its values should correlate with people's grades; `audit` measures that.",
+)
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
 @output.explain_option
 @output.figures_options
@@ -68,6 +83,8 @@ def plan(
     pilots: tuple[str, ...],
     sheets: tuple[str, ...],
     seconds: float | None,
+    ask_price: float | None,
+    ask_skill: float,
     plot: str | None,
     places: int,
     form: str,
@@ -83,6 +100,10 @@ def plan(
     low end of its range. `all queries` is for the queries that those of the pool are a sample of, `random queries` what
     as many judgments of random queries judged whole reach, `limit` the smallest half-width that any choice of items
     reaches with this model at this cost.
+
+    Grades of machines that cost something (--grader FILE:cost=.01) are paid from the budget, and people have the rest;
+    whether they are worth it, and about how many places of each list, stands below. Of one that nobody has asked yet
+    --ask-price says the same.
 
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.
@@ -117,7 +138,12 @@ def plan(
         case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
     )
     _show(made, case, confidence, seconds, scope, form, places)
-    output.say_notes(asking_notes(case, made, weights=asked["weights"], scope=scope, confidence=confidence))
+    if ask_price is not None:
+        tell("planning with a machine")
+    asking = asking_notes(
+        case, made, ask_price, ask_skill, weights=asked["weights"], scope=scope, confidence=confidence
+    )
+    output.say_notes(asking)
     if plot:
         plot_plans(made.hardest, confidence, plot)
         output.say(f"wrote {plot}")

@@ -110,6 +110,35 @@ def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> F
     return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
 
+def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floats:
+    """Return what would be expected of items once a grader that nobody has asked has given its values.
+
+    (2) for each item, with its own thresholds in place of the pool's: the mean over what the grader may say is
+    ``probs``, whatever model these come from.
+
+    Parameters
+    ----------
+    probs : array of float, shape (n_items, n_grades)
+        What is believed without it.
+    ranks : array of float, shape (n_items,)
+        What it says, as the share of items below, in [0, 1); one of `MOST_VALUES` bins counts.
+    rho : float
+        Correlation of normal scores, given what is believed.
+
+    Examples
+    --------
+    >>> imagined_probs([[0.5, 0.5]] * 2, [0.05, 0.95], 0.4).round(3).tolist()
+    [[0.77, 0.23], [0.23, 0.77]]
+    """
+    bins = (np.asarray(ranks, dtype=np.float64) * MOST_VALUES).astype(np.int64)
+    cumulative = np.cumsum(np.asarray(probs, dtype=np.float64), axis=1)
+    thresholds = _scores_of_rows(cumulative)
+    edges = _scores(np.linspace(0.0, 1.0, MOST_VALUES + 1))
+    below, above = (bivariate_normal(thresholds, edges[bins + k][:, None], rho) for k in (0, 1))
+    positive = np.maximum(np.diff(above - below, axis=1, prepend=0.0), 0.0)
+    return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+
+
 def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
     """Return Φ₂(h, k; ρ), the probability that two normal variables of correlation ρ lie below h and k.
 
@@ -162,6 +191,13 @@ def _kinds(values: Floats) -> tuple[Ints, int]:
     codes = np.full(values.size, n_kinds, dtype=np.int64)
     codes[is_there] = kind_of[np.searchsorted(distinct, values[is_there])]
     return codes, n_kinds
+
+
+def _scores_of_rows(cumulative: Floats) -> Floats:
+    """Return normal scores of cumulative shares by row; the last of a row is 1 whatever rounding says."""
+    clipped = np.clip(cumulative, 0.0, 1.0)
+    clipped[:, -1] = 1.0
+    return np.asarray(ndtri(clipped))
 
 
 def _scores(cumulative: Floats) -> Floats:

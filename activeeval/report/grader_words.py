@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +32,31 @@ def _asked(numbers: Mapping[str, Any]) -> str:
     return f"{names} about all {{n_items:,}} items costs {{cost:,.1f}} {{unit}}{money}"
 
 
+def _part(way: str, n_items: int) -> str:
+    """Return which items a machine is asked about."""
+    of_items = f"{n_items:,} items"
+    return f"all {of_items}" if way == "all" else f"the first {way} places of each list, {of_items}"
+
+
 def _asking(numbers: Mapping[str, Any]) -> str:
-    advice = "ask it" if numbers["pays"] else "do not ask it"
-    return (
-        f"{advice}: asking {_asked(numbers)}. Of {{budget:,.0f}} in all, {{left:,.1f}} by people should give "
-        "± {all:.3g} with it; all by people, without it, ± {never:.3g}"
-    )
+    name, taken = _plain(" and ".join(numbers["names"])), numbers["places"]
+    ways = list(zip(numbers["ways"], numbers["asked_of"], numbers["half_widths"], strict=True))
+    others = [
+        f"{'without it' if way == 'none' else f'asked about {_part(way, n)},'} ± {width:.3g}"
+        for way, n, width in ways
+        if way != taken and math.isfinite(width)
+    ]
+    if taken == "none":
+        advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
+    else:
+        share = numbers["n_asked"] / numbers["n_items"]
+        money = "" if numbers["money"] is None else f", {numbers['money'] * share:,.2f} in money"
+        advice = (
+            f"ask {name} about {_part(taken, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
+            f"{{unit}}{money}; {{left:,.1f}} by people should then give ± {{half_width:.3g}}"
+        )
+    skill = "" if numbers["skill"] is None else ". It is taken to correlate with people's grades by {skill:.2g}"
+    return "; ".join([advice, *others]) + skill
 
 
 NOTES: dict[str, Words] = {
@@ -46,6 +66,13 @@ NOTES: dict[str, Words] = {
         else "{name} costs {price:g} of a person's judgment an item: people say more for that"
     ),
     "asking": _asking,
+    "asking apart": lambda numbers: (
+        f"budgets are what people judge: what asking {_plain(' and '.join(numbers['names']))} costs is not in them"
+    ),
+    "asking paid": lambda numbers: (
+        f"of the budget of {{budget:,.4g}} {{unit}} {_plain(' and '.join(numbers['names']))} takes {{cost:,.4g}}: the "
+        "rest is for people"
+    ),
     "asking as dear as people": lambda numbers: (
         f"do not ask it: asking {_asked(numbers)}, {{price:g}} of a person's price an item; people say more for that"
     ),

@@ -1,83 +1,226 @@
-"""Is it worth asking a machine about every item? What that costs, and what is left for people then.
+"""Is it worth asking a machine about items, and about which? What that costs, and what is left for people then.
 
 With a budget B and a machine at c of a person's price an item, people get B without it and B − c n with it, n the items
-whose labels can matter. Both are planned with one model, the machine's: without it every item has the shares that its
-items have on the mean.
+that it is asked about: all whose labels can matter, those at the first places of a list, or none. The three are planned
+with one model, the machine's: an item that it is not asked about has what is believed without it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from activeeval.cases.case import Case
+from activeeval.cases.grading import asked_about
+from activeeval.cases.modelling import GradeBeliefs
 from activeeval.design.methods import find_method
-from activeeval.planning import SamplePlan
+from activeeval.errors import ChoiceError
+from activeeval.grade_models.values import RHO, default_shares, imagined_probs
+from activeeval.measures import Target
+from activeeval.planning import Forecast, SamplePlan
 from activeeval.results import Note, Told
 from activeeval.tasks.plan import planner_of
 from activeeval.types import Bools
 
 PERSON = 1.0
 """The price of a person's judgment of a mean item."""
+_FIRST_PLACES = 10
+"""Where no measure has a cutoff: of how many places of each list a machine may be asked alone, and of half as many."""
+_WORTH = 0.99
+"""Asking more has to narrow intervals by a hundredth at least: what is planned is no more exact than that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Offer:
+    """Machines that may be asked: at what price of each item that they are asked about, and what they should tell."""
+
+    names: tuple[str, ...]
+    price: float
+    asked: Bools
+    """Whether an item would be asked about, shape (n_items,): it can matter, and is not known."""
+    without: GradeBeliefs
+    with_it: GradeBeliefs
+    money: float | None = None
+    """What an item costs in money."""
+    skill: float | None = None
+    """The correlation that is assumed of machines which nobody has asked yet."""
+
+    def beliefs(self, is_asked: Bools) -> GradeBeliefs:
+        """Return what is believed where a machine is asked about some items alone."""
+        probs = np.where(is_asked[:, None], self.with_it.probs, self.without.probs)
+        return replace(self.with_it, probs=probs, extra_probs=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A part of the items that a machine may be asked about."""
+
+    places: int | None
+    """The first places of each list; 0 is nothing, None all."""
+    n_items: int
+    cost: float
+    forecasts: tuple[Forecast, ...]
+
+    def half_width(self, budget: float, scope: str, confidence: float) -> float:
+        """Return the half-width of the widest question, infinite where people's part does not do."""
+        left = budget - self.cost
+        if left <= 0 or not all(forecast.works(left) for forecast in self.forecasts):
+            return math.inf
+        return max(forecast.at(left).half_width(scope, confidence) for forecast in self.forecasts)
 
 
 def asking_notes(
-    case: Case, plan: SamplePlan, *, weights: str = "equal", scope: str = "pool", confidence: float = 0.95
+    case: Case,
+    plan: SamplePlan,
+    ask_price: float | None = None,
+    ask_skill: float = RHO,
+    *,
+    weights: str = "equal",
+    scope: str = "pool",
+    confidence: float = 0.95,
 ) -> list[Note]:
     """Return, where graders have a price, whether to ask them: what is planned at each budget with them and without.
 
     Parameters
     ----------
     plan : SamplePlan
-        Of the same case, with the graders.
+        Of the same case, with the graders that it has.
+    ask_price, ask_skill : float
+        The price of a machine that nobody has asked yet, and the correlation of its values with people's grades.
+
+    Raises
+    ------
+    ChoiceError
+        Where there are graders with a price and one that nobody has asked yet.
     """
-    prices = [grader.cost for grader in case.graders if grader.cost is not None]
-    if not prices:
-        return []
-    price, targets = sum(prices), [each.target for each in plan.questions]
-    matters = np.any([target.matters for target in targets], axis=0)
-    if case.known is not None:
-        matters &= case.known < 0
-    numbers: dict[str, Told] = {
-        "names": tuple(grader.name for grader in case.graders if grader.cost is not None),
-        "price": price,
-        "n_items": int(matters.sum()),
-        "cost": price * int(matters.sum()),
-        "unit": case.inputs.pool.cost_unit,
-        "money": _money(case, matters),
-    }
-    if price >= PERSON:
-        return [Note("asking as dear as people", numbers)]
-    if price == 0:
-        return [Note("asking costs nothing", numbers)]
-    method = find_method(plan.best)
-    without = planner_of(_unasked(case), targets, weights=weights).rehearsed(method)
-    notes = []
-    for which in range(len(plan.questions[0].chosen)):
-        budget = plan.questions[0].chosen[which].prospect.budget
-        left = budget - float(numbers["cost"])  # type: ignore[arg-type]
-        with_it = [each.forecasts[plan.best] for each in plan.questions]
-        if not all(forecast.works(left) for forecast in with_it):
-            notes.append(Note("asking takes the budget", {**numbers, "budget": budget}))
-            continue
-        never, ever = (
-            max(forecast.at(amount).half_width(scope, confidence) for forecast in forecasts)
-            for forecasts, amount in ((without, budget), (with_it, left))
+    targets = [each.target for each in plan.questions]
+    paid = case.asking_cost(*targets)
+    if ask_price is not None and priced_names(case):
+        raise ChoiceError(
+            "`ask_price` is for a machine that nobody has asked: the graders have theirs", field="ask_price"
         )
-        pays: dict[str, Told] = {"budget": budget, "left": left, "never": never, "all": ever, "pays": int(ever < never)}
-        notes.append(Note("asking", {**numbers, **pays}))
+    offer = _held(case, targets) if ask_price is None else _imagined(case, targets, ask_price, ask_skill)
+    if offer is None:
+        return []
+    numbers = _numbers(case, offer)
+    if offer.price >= PERSON:
+        return [Note("asking as dear as people", numbers)]
+    if offer.price == 0:
+        return [Note("asking costs nothing", numbers)]
+    ways, at_hand = _ways(case, plan, offer, weights), 0 if ask_price is not None else -1
+    notes = []
+    for which, row in enumerate(plan.questions[0].chosen):
+        budget = row.prospect.budget + paid
+        widths = [way.half_width(budget, scope, confidence) for way in ways]
+        # the table beside it has one of the ways, with what the model cannot know of itself: the others by the ratio
+        planned = max(each.chosen[which].prospect.half_width(scope, confidence) for each in plan.questions)
+        notes.append(_note(numbers, ways, budget, [width * planned / widths[at_hand] for width in widths]))
     return notes
 
 
-def _unasked(case: Case) -> Case:
-    """Return the case as it is believed to be where no grader says anything."""
+def priced_names(case: Case) -> tuple[str, ...]:
+    """Return what the graders of a case that have a price are called."""
+    return tuple(grader.name for grader in case.graders if grader.cost is not None)
+
+
+def _held(case: Case, targets: Sequence[Target]) -> _Offer | None:
+    """Return the graders of a case that have a price; None where there is none."""
+    of_graders = asked_about(case.inputs, case.graders, targets, case.known)
+    if not of_graders:
+        return None
+    means = [
+        float(grader.costs[~np.isnan(grader.costs)].mean()) for grader, _ in of_graders if grader.costs is not None
+    ]
     probs = case.beliefs.probs
     shares = np.broadcast_to(probs.mean(axis=0), probs.shape)
-    return replace(case, beliefs=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()))
+    return _Offer(
+        names=priced_names(case),
+        price=sum(grader.cost or 0.0 for grader, _ in of_graders),
+        asked=np.logical_or.reduce([is_asked for _, is_asked in of_graders]),
+        without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
+        with_it=case.beliefs,
+        money=sum(means) if means else None,
+    )
 
 
-def _money(case: Case, matters: Bools) -> float | None:
-    """Return what replies about so many items have cost in money; None where no file says."""
-    means = [float(grader.costs[~np.isnan(grader.costs)].mean()) for grader in case.graders if grader.costs is not None]
-    return sum(means) * int(matters.sum()) if means else None
+def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float) -> _Offer:
+    """Return a machine that nobody has asked yet, whose values would follow people's grades with a correlation."""
+    asked = np.logical_or.reduce([target.matters for target in targets])
+    if case.known is not None:
+        asked &= case.known < 0
+    without = replace(case.beliefs, extra_probs=(), is_uniform=False)
+    if case.beliefs.is_uniform:
+        probs = np.tile(default_shares(case.max_grade + 1), (case.inputs.pool.n_items, 1))
+        without = replace(without, probs=probs)
+    scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
+    with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
+    return _Offer(names=("a machine",), price=price, asked=asked, without=without, with_it=with_it, skill=skill)
+
+
+def _numbers(case: Case, offer: _Offer) -> dict[str, Told]:
+    n_items = int(offer.asked.sum())
+    return {
+        "names": offer.names,
+        "price": offer.price,
+        "n_items": n_items,
+        "cost": offer.price * n_items,
+        "unit": case.inputs.pool.cost_unit,
+        "money": None if offer.money is None else offer.money * n_items,
+        "skill": offer.skill,
+    }
+
+
+def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None, Bools]]:
+    """Yield no item, those at the first places of any list, and all, each with the number of places."""
+    yield 0, np.zeros_like(asked)
+    cutoff = max((target.measure.cutoff or _FIRST_PLACES) for target in targets)
+    lists = {id(each): each for target in targets for each in (target.ranking, target.versus) if each is not None}
+    n_before = 0
+    for places in (math.ceil(cutoff / 2), cutoff):
+        is_asked = np.zeros_like(asked)
+        for ranking in lists.values():
+            is_asked[ranking.items[ranking.ranks <= places]] = True
+        is_asked &= asked
+        if n_before < is_asked.sum() < asked.sum():
+            yield places, is_asked
+        n_before = int(is_asked.sum())
+    yield None, asked
+
+
+def _ways(case: Case, plan: SamplePlan, offer: _Offer, weights: str) -> list[_Way]:
+    """Return the ways to ask, by how many items that is about."""
+    targets, method = [each.target for each in plan.questions], find_method(plan.best)
+    ways = []
+    for places, is_asked in _parts(targets, offer.asked):
+        partly = replace(case, beliefs=offer.beliefs(is_asked))
+        n_items = int(is_asked.sum())
+        # by the model alone: a rehearsal's own chance is as large as what is to be told apart
+        forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
+        ways.append(_Way(places, n_items, offer.price * n_items, forecasts))
+    return ways
+
+
+def _note(numbers: dict[str, Told], ways: Sequence[_Way], budget: float, widths: Sequence[float]) -> Note:
+    """Return which way to take with a budget, beside the others."""
+    if not any(math.isfinite(width) for width in widths[1:]):
+        return Note("asking takes the budget", {**numbers, "budget": budget})
+    best = 0
+    for which in range(1, len(ways)):
+        best = which if widths[which] < _WORTH * widths[best] else best
+    taken = ways[best]
+    kinds = tuple("none" if way.places == 0 else "all" if way.places is None else str(way.places) for way in ways)
+    chosen: dict[str, Told] = {
+        "budget": budget,
+        "places": kinds[best],
+        "n_asked": taken.n_items,
+        "asking": taken.cost,
+        "left": budget - taken.cost,
+        "half_width": widths[best],
+        "ways": kinds,
+        "half_widths": tuple(widths),
+        "asked_of": tuple(way.n_items for way in ways),
+    }
+    return Note("asking", {**numbers, **chosen})

@@ -16,7 +16,8 @@ from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
 from activeeval.io.arrays import is_arrays
 from activeeval.planning import Goal
-from activeeval.results import Caution, Note
+from activeeval.results import Caution, Note, Told
+from activeeval.tasks.asking_price import priced_names
 from activeeval.tasks.expected import expected_notes
 from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
@@ -143,6 +144,9 @@ def draw_for(
         budget = price
     made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
     drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
+        shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
+        say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
     if not drawn.sample.campaign.planned:
         for note in _all_judged(choices, case):
             say(note)

@@ -178,7 +178,8 @@ def budget_for(
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]
     if not enough:
         raise InputError(f"{first.target.name}: no budget in this pool reaches {goal} by {name}")
-    return Budget(float(rounded_up(max(enough))))
+    asking = case.asking_cost(*(each.target for each in plan.questions))
+    return Budget(float(rounded_up(max(enough) + asking)))
 
 
 def _shown(
@@ -188,7 +189,7 @@ def _shown(
     if not budgets:
         whole = whole_cost(*targets, known=case.known)
         return [amount for amount in (float(math.ceil(share * whole)) for share in CURVE) if forecast.works(amount)]
-    amounts = [budget.of(*targets, known=case.known) for budget in budgets]
+    amounts = [case.for_people(budget, *targets) for budget in budgets]
     if not must_work:
         return [amount for amount in amounts if forecast.works(amount)]
     for budget, amount in zip(budgets, amounts, strict=True):

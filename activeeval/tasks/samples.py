@@ -313,7 +313,7 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
-        paid = budget.of(*targets, known=case.known)
+        paid = case.for_people(budget, *targets)
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
@@ -344,7 +344,7 @@ def design_of(
     if not design.scheme.can_be_topped_up:
         return design
     try:
-        return design.with_budget(budget.of(target, known=case.known))
+        return design.with_budget(case.for_people(budget, target))
     except BudgetError as problem:
         raise budget.refused(problem, target, known=case.known) from None
 

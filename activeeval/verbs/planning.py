@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from activeeval.cases.case import check_fits, prepare
 from activeeval.cases.judging import chosen_judging
 from activeeval.errors import InputError
+from activeeval.grade_models.values import RHO
 from activeeval.planning import SamplePlan
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
@@ -16,6 +17,7 @@ from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.results import rounded_up
+from activeeval.tasks.asking_price import asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
@@ -127,6 +129,8 @@ def plan(
     judged: Any = None,
     names: Sequence[str] = (),
     methods: Sequence[str] = (),
+    ask_price: float | None = None,
+    ask_skill: float = RHO,
     judging: str = "grades",
     scope: str = "pool",
     confidence: float = 0.95,
@@ -147,6 +151,9 @@ def plan(
         What these should reach: 200, "10%".
     methods : sequence of str
         To show beside passive and the measure's default.
+    ask_price, ask_skill : float
+        A machine that nobody has asked yet, at this part of a person's price an item: the notes say whether it is worth
+        it, if its values correlate with people's grades by so much. Of ``graders`` with a price they say it too.
     scope : {"pool", "population"}
         What the intervals are about: these queries, or all that they are a sample of.
     confidence : float
@@ -176,7 +183,8 @@ def plan(
     made = plan_sample(
         case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, weights=weights
     )
-    notes = tuple(dict.fromkeys(text_of(note, in_python) for note in case.notes))
+    asking = asking_notes(case, made, ask_price, ask_skill, weights=weights, scope=scope, confidence=confidence)
+    notes = tuple(dict.fromkeys(text_of(note, in_python) for note in (*case.notes, *asking)))
     return Plan(
         sample=made,
         confidence=confidence,

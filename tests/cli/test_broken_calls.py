@@ -224,7 +224,8 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         is_undecided = line.startswith("compare") and content.count("q1 ") > 1
         assert answer.code == (11 if is_undecided else 0), answer
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
-        level = "note: " if line.startswith("compare") else ""  # said of the estimate that it gives
+        level = "careful: " if "rise" in expected else "note: "
+        level = level if line.startswith("compare") else ""  # said of the estimate that it gives
         assert len(told) == bool(expected)
         assert all(text.startswith(f"activeeval: {level}x.run: {expected}") for text in told)
 

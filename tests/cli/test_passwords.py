@@ -86,6 +86,7 @@ def test_no_command_says_the_password(call, folder, secret_url):
         ("retract", lambda: ("--judge", "cat", "--seq", 30, "--reason", "slip")),
         ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
         ("estimate", lambda: ("-o", "jsonl")),
+        ("audit", lambda: ("--grader", "all.qrels", "-o", "jsonl")),
         *[("report", lambda form=form: ("--out", f"w.{form}")) for form in ("html", "md", "json")],
         *[
             ("export", lambda form=form: ("--format", form, "--out", f"w-{form}"))

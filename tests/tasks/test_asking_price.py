@@ -9,9 +9,12 @@ import pytest
 from activeeval.cases.budgets import Budget
 from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
+from activeeval.design.methods import find_method
+from activeeval.errors import ChoiceError, InputError
 from activeeval.graders import Grades
 from activeeval.tasks.asking_price import asking_notes
-from activeeval.tasks.plan import plan_sample
+from activeeval.tasks.plan import plan_sample, planner_of
+from activeeval.tasks.samples import draw
 
 N_QUERIES, DEPTH = 40, 10
 QUERIES, DOCS = [f"q{q:02d}" for q in range(N_QUERIES)], [f"d{k}" for k in range(DEPTH)]
@@ -36,31 +39,70 @@ def note_of(case, budget=60):
     return note
 
 
-def test_with_it_people_have_what_its_price_leaves_and_without_it_all():
+def forecast_of(case, budget, probs):
+    """Return the half-width that the model alone expects of a budget with these probabilities."""
+    believed = replace(case, beliefs=replace(case.beliefs, probs=probs, extra_probs=()))
+    (forecast,) = planner_of(believed, case.targets(["DCG@5"], ["run"])).forecasts(find_method("items"))
+    return forecast.at(budget).half_width("pool", 0.95)
+
+
+def test_what_it_costs_is_taken_from_what_people_get():
+    case = case_of(0.01)
+    (target,) = case.targets(["DCG@5"], ["run"])
+    assert case.asking_cost(target) == pytest.approx(2)  # DCG@5: no label below can matter
+    assert case.for_people(Budget(60), target) == pytest.approx(58)
+    assert case.for_people(Budget(0.5, is_share=True), target) == pytest.approx(98)
+    assert planned(case).questions[0].chosen[0].prospect.budget == pytest.approx(58)
+    assert draw(case, ["DCG@5"], [], Budget(60)).campaign.design.budget == pytest.approx(58)
+    with pytest.raises(InputError, match="asking the graders takes 2 of a budget of 2: nothing is left for people"):
+        case.for_people(Budget(2), target)
+
+
+def test_each_way_has_the_half_width_of_its_own_model_beside_that_of_the_table():
     case = case_of(0.01)
     note = note_of(case)
-    assert note.code == "asking"
-    assert note.numbers["n_items"] == 5 * N_QUERIES  # DCG@5: no label below can matter
-    assert note.numbers["cost"] == pytest.approx(2)
-    assert note.numbers["left"] == pytest.approx(58)
-    assert note.numbers["all"] == pytest.approx(planned(case, 58).questions[0].chosen[0].prospect.half_width())
-    shares = np.tile(case.beliefs.probs.mean(axis=0), (case.inputs.pool.n_items, 1))
-    alike = replace(case, beliefs=replace(case.beliefs, probs=shares))
-    assert note.numbers["never"] == pytest.approx(planned(alike).questions[0].chosen[0].prospect.half_width())
+    assert (note.code, note.numbers["ways"]) == ("asking", ("none", "3", "all"))
+    assert note.numbers["asked_of"] == (0, 3 * N_QUERIES, 5 * N_QUERIES)
+    probs, is_first = case.beliefs.probs, np.isin(case.inputs.pool.item_texts.tolist(), DOCS[:3])
+    shares = np.tile(probs.mean(axis=0), (probs.shape[0], 1))
+    expected = [
+        forecast_of(case, budget, np.where(is_asked[:, None], probs, shares))
+        for budget, is_asked in ((60, is_first & False), (58.8, is_first), (58, is_first | True))
+    ]
+    table = planned(case).questions[0].chosen[0].prospect.half_width()
+    assert note.numbers["half_widths"] == pytest.approx([width * table / expected[2] for width in expected])
 
 
 def test_it_pays_up_to_a_price():
-    pays = [note_of(case_of(price)).numbers["pays"] for price in (0.0001, 0.001, 0.05, 0.1)]
-    assert pays == sorted(pays, reverse=True)
-    assert (pays[0], pays[-1]) == (1, 0)
+    taken = [note_of(case_of(price)).numbers["n_asked"] for price in (0.0001, 0.001, 0.05, 0.1)]
+    assert taken == sorted(taken, reverse=True)
+    assert (taken[0], taken[-1]) == (5 * N_QUERIES, 0)
 
 
-REFUSED = {0.0: "asking costs nothing", 1.0: "asking as dear as people", 0.3: "asking takes the budget"}
+def test_of_a_machine_that_nobody_has_asked_too():
+    case = replace(case_of(None), graders=())
+    notes = [
+        asking_notes(case, planned(case), price, skill)[0] for price, skill in ((1e-4, 0.4), (1e-4, 0.8), (0.1, 0.4))
+    ]
+    assert [note.numbers["places"] for note in notes] == ["all", "all", "none"]
+    little, much, dear = (note.numbers["half_widths"] for note in notes)
+    assert (
+        much[-1] < little[-1] < little[0] == pytest.approx(planned(case).questions[0].chosen[0].prospect.half_width())
+    )
+    assert dear[0] == pytest.approx(little[0])
 
 
-@pytest.mark.parametrize(("price", "code"), REFUSED.items())
-def test_prices_that_leave_no_question(price, code):
-    assert note_of(case_of(price)).code == code
+def test_one_that_was_asked_has_its_price_already():
+    case = case_of(0.01)
+    with pytest.raises(ChoiceError, match="`ask_price` is for a machine that nobody has asked"):
+        asking_notes(case, planned(case), 0.02)
+
+
+def test_prices_that_leave_no_question():
+    assert note_of(case_of(0.0)).code == "asking costs nothing"
+    case = replace(case_of(None), graders=())
+    assert asking_notes(case, planned(case), 1.0)[0].code == "asking as dear as people"
+    assert asking_notes(case, planned(case), 0.7)[0].code == "asking takes the budget"
 
 
 def test_money_is_that_of_the_replies():
