@@ -13,13 +13,14 @@ import argparse
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from activeeval import METHODS
+from activeeval import METHODS, QueryPool, Rankings
 from activeeval.cases.inputs import Inputs, from_tables
 from activeeval.design.histories import LOOKS
 from activeeval.io.text.trec import Run
@@ -27,13 +28,13 @@ from activeeval.simulation import replicate
 from benchmarks.coverage import MODELS
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
-from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed
+from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed, ranked_by_model
 
 MODULE = "benchmarks.history"
 MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP")
 CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
-FEW = 200
+FEW, LONGEST = 200, 50
 BELOW, ROUNDING = 2.5, 1e-24
 BARS = {
     "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
@@ -121,10 +122,23 @@ def _compared(
             yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["none"]}
 
 
+def shop() -> JudgedPool:
+    """Return the generated pool's 2,000 queries with 50 items at most: a query has to fit a small budget alone."""
+    whole = generated(n_queries=2200)
+    pool = whole.inputs.pool
+    numbers = np.arange(pool.n_items) - pool.query_offsets[pool.item_queries]
+    kept = np.flatnonzero(numbers < LONGEST)
+    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(pool.query_offsets), LONGEST))))
+    cut = QueryPool(pool.query_texts.tolist(), offsets, pool.item_texts[kept].tolist())
+    beliefs = replace(whole.beliefs, probs=np.ascontiguousarray(whole.beliefs.probs[kept]))
+    inputs = Inputs(cut, (Rankings.empty(cut),), whole.inputs.grades[kept], whole.inputs.features[kept])
+    return ranked_by_model("shop", inputs, beliefs, whole.max_grade)
+
+
 def few(options: argparse.Namespace) -> list[Row]:
     """Return to how many queries so many judgments of nDCG@10 come, and how wide 95 % intervals then are."""
     out = []
-    for pool in (mq2008(data_folder()), generated(n_queries=2200)):
+    for pool in (mq2008(data_folder()), shop()):
         target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
         asked = pool.beliefs.for_method(method, pool.max_grade + 1)
         for looks in ("none", *options.looks):

@@ -13,6 +13,7 @@ from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, 
 from activeeval.design import Levels
 from activeeval.design.histories import LOOKS, wanted_of
 from activeeval.estimation import evaluate, evidence_of
+from activeeval.measures import SoftLabels
 from activeeval.simulation import replicate
 
 MEASURES = {
@@ -74,6 +75,41 @@ def test_no_model_biases_the_estimate_at_a_level_nor_its_control(name, compare, 
                     pi = min(1.0, level * query.root)
                     assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
                     assert control / pi == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", ["additive", "cascade", "nDCG@2"])
+def test_labels_on_which_judges_differ_bias_nothing_either(name):
+    design = design_of(MEASURES[name], True)
+    for labels in label_sets(7):
+        soft = SoftLabels(labels, np.array([1, 4]), np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]]))
+        followed = design.followed(soft)
+        (reading,), order = followed.readings, followed.order
+        judge, values = reading.judge(soft), design.target.values(soft)
+        level = 1.1 / order.query_rates.max()
+        for q, query in enumerate(roots_of(order)):
+            mean = 0.0
+            for (below, at), chance in query_law(query, level).items():
+                if below and not at:
+                    shown = judge.totals(selection_of(order, [below, ()] if q == 0 else [(), below], level))
+                    mean += chance * (shown.totals[0, 0] - reading.predictions[q])
+            pi = min(1.0, level * query.root)
+            assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", MEASURES)
+def test_what_cannot_be_judged_stops_nothing_and_stands_as_expected(name):
+    """An item without a label has a step of 0; a value that it may change goes on, and rates stay what they may be."""
+    design = design_of(MEASURES[name], True)
+    for labels in label_sets(7):
+        lost = labels.copy()
+        lost[design.order.items[design.order.offsets[:-1]]] = -1
+        followed = design.followed(lost)
+        (reading,), order = followed.readings, followed.order
+        f = reading.judge(lost).totals(selection_of(order, [(0,), (0,)], 1.0 / order.query_rates.max())).totals[:, 0]
+        assert f == pytest.approx(reading.predictions, rel=1e-12, abs=1e-12)
+        assert np.all(np.diff(order.place_rates[: order.offsets[1]]) <= 0)
 
 
 @pytest.mark.kernel
