@@ -51,8 +51,8 @@ class Evidence:
         What was asked, and planned for each level; None where nobody says.
     level : float
         T; infinite where nothing was planned by level.
-    n_tail : int
-        How many open queries were judged beyond what moves a numerator; −1 where that does not count.
+    beyond : ndarray of int64, shape (n,), or None
+        1 for each open query that was judged beyond what moves a numerator, else 0; None where that does not count.
     """
 
     is_fitted: bool
@@ -73,7 +73,7 @@ class Evidence:
     cost: float
     reading: Reading | None = None
     level: float = math.inf
-    n_tail: int = -1
+    beyond: Ints | None = None
 
     @property
     def is_census(self) -> bool:
@@ -93,9 +93,13 @@ class Evidence:
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
         """Return what open queries add to R̂, V̂, its degrees of freedom and the plain V̂; fill contributions (n,)."""
         value, variance, freedom, plain = estimates.linear_estimate(
-            *self._arrays, self.is_fitted, contributions, np.int64(self.n_tail)
+            *self._arrays, self.is_fitted, contributions, self._beyond
         )
         return value, variance, freedom, plain
+
+    @property
+    def _beyond(self) -> Ints:
+        return np.full(self.values.size, -1) if self.beyond is None else self.beyond
 
     @property
     def _arrays(self) -> tuple[Floats, ...]:
@@ -107,7 +111,7 @@ class Evidence:
         See `activeeval.kernels.estimates`.
         """
         left = np.empty((self.values.size, 2))
-        coefficients = estimates.residuals(*self._arrays, self.is_fitted, left, np.int64(self.n_tail))
+        coefficients = estimates.residuals(*self._arrays, self.is_fitted, left, self._beyond)
         return coefficients, left[:, 0], left[:, 1]
 
     def variance_shares(self, contributions: Floats) -> Floats:
@@ -211,7 +215,7 @@ class EvidenceArrays:
             cost=float(self.costs[k]),
             reading=self.reading,
             level=float(self.levels[k]),
-            n_tail=int(kernel.n_beyond(rows.beyond)),
+            beyond=rows.beyond,
         )
 
 

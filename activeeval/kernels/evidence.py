@@ -83,17 +83,6 @@ def gather(owners, taken, queries, shown, within, beyond, starts, rows):
 
 
 @_jit
-def n_beyond(beyond):
-    """Return how many rows were judged beyond what moves a numerator, or −1 where that does not count."""
-    total = np.int64(0)
-    for each in beyond:
-        if each < 0:
-            return np.int64(-1)
-        total += each
-    return total
-
-
-@_jit
 def linear_estimates(starts, rows, populations, fitted, out):
     """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
 
@@ -114,7 +103,7 @@ def linear_estimates(starts, rows, populations, fitted, out):
             omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
             keep[j] = 1.0 - rows.inclusion_probs[first + j]
         arrays = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
-        n_tail = n_beyond(rows.beyond[first : first + n])
+        beyond = rows.beyond[first : first + n]
         out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(
-            omega[:n], keep[:n], *arrays, fitted, contributions[:n], n_tail
+            omega[:n], keep[:n], *arrays, fitted, contributions[:n], beyond
         )
