@@ -144,9 +144,11 @@ def few(options: argparse.Namespace) -> list[Row]:
         for looks in ("none", *options.looks):
             design = method.looking(looks).design(target, **asked)
             run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
-            half_width = float(np.median(run.half_widths()))
+            errors = run.values - float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+            covers = float((np.abs(errors) <= run.half_widths()).mean())
+            half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
             what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
-            out.append(figure(what, float(run.n_queries.mean()), "queries", half_width=half_width))
+            out.append(figure(what, float(run.n_queries.mean()), "queries", coverage=covers, rmse=rmse))
             out.append(figure(f"{what}: median half-width", half_width, ""))
     return out
 
