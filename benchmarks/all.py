@@ -97,6 +97,19 @@ STEPS = (
         ("results/graders.json",),
     ),
     Step(
+        "history",
+        "depth that follows a query's own labels over depth that is planned, nDCG@10",
+        "benchmarks.history --looks each --looks 3 --looks 1",
+        ("results/history.json",),
+    ),
+    Step(
+        "history-measures",
+        "the same for RR@10, Success@10, ERR@10 and AP",
+        "benchmarks.history --repetitions 300 --measure RR@10 --measure Success@10 --measure ERR@10 --measure AP "
+        "--out benchmarks/results/history-measures.json",
+        ("results/history-measures.json",),
+    ),
+    Step(
         "several-models",
         "several grade models in one sample against the best of them",
         "benchmarks.several_models",

@@ -36,6 +36,8 @@ class Record:
     """
 
     def __init__(self, design: Design, key: np.uint64, rules: Rules) -> None:
+        if design.history is not None:
+            raise InputError("depths that follow labels can be simulated: a sample of them is not drawn at once")
         self.design, self.key, self.rules = design, key, rules
         self._drawing = drawing_of(design, key)
         self._log: list[Event] = []

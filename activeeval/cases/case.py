@@ -146,14 +146,17 @@ class Case:
         budget: float | None = None,
         expected: bool = False,
         weights: str = "equal",
+        looks: str = "none",
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
         Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
         the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
-        is least.
+        is least. ``looks`` says when the labels of a query decide how deep it is judged, of methods that judge to
+        depths: see `activeeval.design.Method.looking`.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        chosen = chosen.looking(looks) if chosen.has_depths else chosen
         n_grades = self.n_grades(asked[0])
         beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(

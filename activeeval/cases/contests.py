@@ -44,8 +44,9 @@ class Contest:
         defensive_share: float | None = None,
         *,
         weights: str = "equal",
+        looks: str = "none",
     ) -> Self:
-        """Return the contest of a case's systems; ``weights`` as in `Case.design`.
+        """Return the contest of a case's systems; ``weights`` and ``looks`` as in `Case.design`.
 
         Raises
         ------
@@ -59,7 +60,9 @@ class Contest:
         return cls(
             case=case,
             asked=tuple(asked),
-            designs={name: case.design(name, targets, defensive_share, weights=weights) for name in methods},
+            designs={
+                name: case.design(name, targets, defensive_share, weights=weights, looks=looks) for name in methods
+            },
             passive={pair: case.design("passive", target) for pair, target in zip(pairs, targets, strict=True)},
         )
 

@@ -47,6 +47,12 @@ _OFTEN = 0.1
     metavar="KIND",
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
+@click.option(
+    "--looks",
+    type=click.Choice(["each", "3", "1", "none"]),
+    default="none",
+    help="When the labels of a query decide how deep it is judged.",
+)
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.figures_options
 def simulate(
@@ -74,6 +80,10 @@ def simulate(
     the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
     budget is already more precise than passive is at this one.
 
+    With --looks, methods that judge to depths go on with a query as far as its own labels make it worth it: they are
+    looked at after each, after the first, the third and those of all ranked items (3), or after these alone (1); none
+    is the depth that is planned before any label is seen. Samples that are drawn are of that one.
+
     More than two systems (--run or --scores again) share one sample that is made for all their differences; passive is
     then drawn for each of them alone. Beside the rows of each difference stands how often all hold at once.
 
@@ -93,7 +103,7 @@ def simulate(
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         output.check_out(plot, PICTURES)
-    how = {name: options.pop(name) for name in ("budgets", "weights", "expected")}
+    how = {name: options.pop(name) for name in ("budgets", "weights", "expected", "looks")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
         target.check_judged(case.inputs.grades)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.design.beliefs import GradeProbs
+from activeeval.design.followed import FollowedReading
+from activeeval.design.histories import History, wanted_of
 from activeeval.design.orders import Order
-from activeeval.design.readings import Reading
+from activeeval.design.readings import PrefixReading, Reading
 from activeeval.design.schemes import Scheme, check_budget
 from activeeval.design.stages import Stage
 from activeeval.errors import InputError
-from activeeval.measures import Target
+from activeeval.measures import LabelsLike, SoftLabels, Target
 from activeeval.measures.checks import check_pool
 from activeeval.pool import QueryPool
 from activeeval.results import Caution
@@ -51,6 +53,8 @@ class Design:
         The budget before any top-up: boundaries of several looks are spread over it.
     expected : bool
         Of draws with replacement: a budget that n* draws cost on average.
+    history : History or None
+        Where rates follow the labels of their queries: how.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Design:
     blocks: tuple[float, ...] = ()
     planned: float | None = None
     expected: bool = False
+    history: History | None = None
 
     @property
     def pool(self) -> QueryPool:
@@ -116,6 +121,32 @@ class Design:
             beliefs = self.stage.model(again)
         readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
         return replace(self, known=known, beliefs=beliefs, readings=readings)
+
+    def followed(self, labels: LabelsLike, depths: Ints | None = None) -> Design:
+        """Return the design as labels have it: its rates are those that the labels of their own queries make them.
+
+        The design itself where rates do not follow labels.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+            −1 where an item cannot be judged; read as deep as ``depths`` go.
+        depths : ndarray of int64, shape (n_queries,), optional
+            How many places of each query have their labels; by default all that may be judged.
+        """
+        if self.history is None:
+            return self
+        assert self.beliefs is not None
+        wanted = wanted_of(self.order)
+        depths = wanted if depths is None else np.minimum(depths, wanted)
+        merged = SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0])
+        order, living = self.history.followed(self.order, self.targets, self.beliefs, merged, depths)
+        readings = tuple(
+            FollowedReading.of(reading, order, living, plan)
+            for reading, plan in zip(self.readings, self.history.curves, strict=True)
+            if isinstance(reading, PrefixReading)
+        )
+        return replace(self, order=order, readings=readings, history=None)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
@@ -173,6 +204,10 @@ class Design:
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading
+        if self.history is not None or self.order.dead is not None:
+            raise InputError(
+                f"{target.name} was not asked when the sample was drawn, whose depths follow labels: ask it then"
+            )
         if self.order.larger_pool is not None:
             raise InputError(
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"

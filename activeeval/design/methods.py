@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 from activeeval.checks import closed_share
 from activeeval.design.beliefs import Factor, GradeProbs, RefitMaker, known_grades
 from activeeval.design.designs import Design
+from activeeval.design.histories import History, check_looks
 from activeeval.design.inputs import DesignInput, equal_loss_weights
 from activeeval.design.levels import Levels
 from activeeval.design.orders import Order
 from activeeval.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
 from activeeval.design.replacement import Replacement
 from activeeval.design.schemes import Scheme
-from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
+from activeeval.design.stages import DEPTH, ITEMS, WHOLE, Depth, Items, Stage
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures import Measure, Target
 from activeeval.types import Floats, Ints
@@ -74,6 +75,36 @@ class Method:
     def estimator(self) -> str:
         """The name of the estimator that reads its samples."""
         return self.scheme.estimator(is_fitted=self.is_fitted)
+
+    @property
+    def looks(self) -> str:
+        """When the labels of a query are looked at, to see how far it is worth going on with."""
+        return str(getattr(self.stage, "looks", "none"))
+
+    @property
+    def has_depths(self) -> bool:
+        """Whether queries are judged to random depths."""
+        return isinstance(self.stage, Depth)
+
+    def looking(self, looks: str) -> Method:
+        """Return the method with depths that follow the labels of their own queries, or do not.
+
+        Parameters
+        ----------
+        looks : {"each", "3", "1", "none"}
+            When labels are looked at: after each, after the first, the third and those of all ranked items, after these
+            alone, never.
+
+        Raises
+        ------
+        InputError
+            Where the method does not judge to depths.
+        """
+        if check_looks(looks) == self.looks:
+            return self
+        if not self.has_depths:
+            raise InputError(f"looks are for depths that follow labels: {self.name!r} has none")
+        return replace(self, stage=Depth(looks))
 
     def fits(self, measure: Measure) -> bool:
         """Whether the method can estimate a measure."""
@@ -154,8 +185,13 @@ class Method:
             judged=judged,
             bias=bias,
         )
-        order, scheme = self.ordered(design_input, weights, defensive_share)
+        omega = _target_weights(design_input, design_input.places.pool.query_probs, weights)
+        order, scheme = self.ordered(design_input, omega, defensive_share)
         design = self.design_of(design_input, order, scheme, max_grade)
+        if self.looks != "none":
+            assert design.beliefs is not None
+            about = (order, design.targets, omega, design.beliefs, design.known, self.looks)
+            design = replace(design, history=History.of(*about))
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(

@@ -62,6 +62,11 @@ class Order:
         Of the ids of queries and places.
     larger_pool : LargerPool or None
         Of an order that holds only what one sample of a larger pool needs.
+    slopes, floors : ndarray, shape (n_places,), or None
+        Of a nested order what its rates are made of before they are made never to rise along a query: sqrt(V/λ),
+        pooled, and least rates.
+    dead : ndarray of bool, shape (n_places,), or None
+        Places whose labels can no longer change a value: they come as others do, cost nothing and are not judged.
     """
 
     pool: QueryPool
@@ -76,6 +81,9 @@ class Order:
     query_hashes: Words
     hashes: Words
     larger_pool: LargerPool | None = None
+    slopes: Floats | None = None
+    floors: Floats | None = None
+    dead: Bools | None = None
 
     def check_key(self, key: np.uint64) -> None:
         """Raise InputError where the order was gathered for the sample of another key."""
@@ -272,20 +280,35 @@ class Places:
         """The cost of every wanted place."""
         return self.costs[self.matters]
 
-    def order(self, query_probs: Floats, of_query: Floats, of_open: Floats, unit: float, *, is_nested: bool) -> Order:
+    def order(
+        self,
+        query_probs: Floats,
+        of_query: Floats,
+        of_open: Floats,
+        unit: float,
+        *,
+        is_nested: bool,
+        least: Floats | None = None,
+    ) -> Order:
         """Return the order whose rates are p times what is given for queries and for wanted places.
 
         Parameters
         ----------
         unit : float
             Cost of the mean item of the whole pool.
+        least : ndarray, shape (n_wanted_places,), optional
+            Of a nested order the least rates of wanted places; its rates do not rise along a query.
         """
-        place_rates = np.zeros(self.items.size)
-        place_rates[self.matters] = query_probs[self.open_queries] * of_open
+        slopes, floors = np.zeros((2, self.items.size))
+        slopes[self.matters] = query_probs[self.open_queries] * of_open
         has_any = np.diff(self.open_offsets) > 0
         query_rates = np.where(has_any, query_probs * of_query, 0.0)
         if not is_nested:
             query_rates[has_any & (self.overheads == 0)] = np.inf
+            place_rates = slopes
+        else:
+            floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
+            place_rates = self.rates_unseen(query_rates, slopes, floors)
         query_hashes, item_hashes = pool_hashes(self.pool)
         return Order(
             pool=self.pool,
@@ -295,14 +318,27 @@ class Places:
             query_probs=query_probs,
             costs=self.costs / unit,
             overheads=self.overheads / unit,
-            query_rates=_rounded(query_rates),
-            place_rates=_rounded(place_rates),
+            query_rates=rounded(query_rates),
+            place_rates=rounded(place_rates),
             query_hashes=query_hashes,
             hashes=item_hashes[self.items],
+            slopes=slopes if is_nested else None,
+            floors=floors if is_nested else None,
         )
 
+    def rates_unseen(self, query_rates: Floats, slopes: Floats, floors: Floats) -> Floats:
+        """Return the rates of places that no label has a part in, shape (n_places,)."""
+        n, wanted = self.items.size, np.diff(self.open_offsets)
+        place_rates, nothing = np.empty(n), np.zeros(n, dtype=np.bool_)
+        stops = np.full(wanted.size, n + 1)
+        rates.go_on(
+            *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, nothing),
+            *(stops, place_rates, stops.copy()),
+        )
+        return place_rates
 
-def _rounded(rates_of_units: Floats) -> Floats:
+
+def rounded(rates_of_units: Floats) -> Floats:
     """Return rates with `_RATE_BITS` bits; none that was as large as another is now smaller."""
     mantissas, exponents = np.frexp(rates_of_units)
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissas, _RATE_BITS)), exponents - _RATE_BITS))

@@ -263,10 +263,10 @@ def order_of(
         least = np.maximum(rates.least_shares * np.minimum(best, of_query)[owners], floor)
     elif rates.is_doubted:
         least = np.maximum(least, floor)
-    of_open = np.clip(of_open, least, of_query[owners])
-    if is_nested:
-        has_any = np.diff(places.open_offsets) > 0
-        of_open[places.open_offsets[:-1][has_any]] = of_query[has_any]
+    if not is_nested:
+        of_open = np.clip(of_open, least, of_query[owners])
     # costs of places are as they came: rates are per mean item, whatever their unit
     scale = math.sqrt(sums.unit) if rates.weighs_costs and sums.largest > 0 else 1.0
-    return places.order(query_probs, scale * of_query, scale * of_open, sums.unit, is_nested=is_nested)
+    return places.order(
+        query_probs, scale * of_query, scale * of_open, sums.unit, is_nested=is_nested, least=scale * least
+    )

@@ -322,24 +322,30 @@ class PrefixReading(Reading):
     def judge(self, labels: LabelsLike) -> Judge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         merged, order = self._all_labels(labels), self.order
+        drift = self.lowest - self.predictions[order.place_queries]
         if self.beliefs.refit is not None and not self.target.terms(self.beliefs.max_grade + 1).is_exact:
-            return RefittedJudge(self, merged)
-        return PrefixJudge(self, expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1])
+            return RefittedJudge(self, merged, drift)
+        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
+        return PrefixJudge(self, f, drift)
 
 
 @dataclass(frozen=True, eq=False)
 class PrefixJudge(Judge):
-    """Judged prefixes; ``f`` holds what is expected of a query after each place, f_k."""
+    """Judged prefixes.
+
+    ``f`` holds what is expected of a query after each place, f_k; ``drift`` by how much the steps of h have moved it.
+    """
 
     reading: PrefixReading
     f: Floats
+    drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
         """Return what a selection shows; see `JudgedTotals`."""
         order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
         totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
         totals[:, 1:] = self.reading.regressors[selection.queries]
-        expectations = (self.reading.predictions, self.f, self.reading.lowest)
+        expectations = (self.reading.predictions, self.f, self.drift)
         prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
         return JudgedTotals(totals=totals, within=within)
 
@@ -354,6 +360,7 @@ class RefittedJudge(Judge):
 
     reading: PrefixReading
     labels: SoftLabels
+    drift: Floats
 
     def totals(self, selection: Rows) -> JudgedTotals:
         """Return what selections show; see `JudgedTotals`."""
@@ -378,11 +385,10 @@ class RefittedJudge(Judge):
         places = (reading.target, beliefs, order.offsets, order.items)
         m, f = expectations_of(*places, self.labels, taken.queries, depths)
         # the steps that h is made of stay those of before the sample: any will do, and these are at hand
-        lowest = reading.lowest + (m - reading.predictions)[order.place_queries]
         totals, within = np.empty((taken.queries.size, width)), np.empty((taken.queries.size, n_products(width)))
         totals[:, 1:] = reading.regressors[taken.queries]
         rates = Rates(order.query_rates, order.place_rates)
-        prefixes.prefix_totals(order.offsets, m, f, lowest, rates, taken, totals, within)
+        prefixes.prefix_totals(order.offsets, m, f, self.drift, rates, taken, totals, within)
         totals[:, 2] = reading.predictions[taken.queries]
         return totals, within
 

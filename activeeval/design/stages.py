@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.expectations import NO_DEPTHS, expectations_of, walked
+from activeeval.design.histories import ranked_first
 from activeeval.design.item_readings import ItemReading
 from activeeval.design.label_values import label_values
 from activeeval.design.orders import Order, Places
@@ -149,8 +150,16 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """Every query that is taken is judged down to a random depth."""
+    """Every query that is taken is judged down to a random depth.
 
+    Attributes
+    ----------
+    looks : str
+        When the labels of a query are looked at, to see how far it is worth going on with: one of
+        `activeeval.design.histories.LOOKS`.
+    """
+
+    looks: str = "none"
     name: ClassVar[str] = "depth"
     is_nested: ClassVar[bool] = True
     needs_model: ClassVar[bool] = True
@@ -171,9 +180,10 @@ class Depth:
         if any(target.terms(beliefs.max_grade + 1).is_exact for target in targets):
             return wanted_places(targets, known)
         _, items = common_lists(targets)
-        return wanted_places(
-            targets, known, np.sum([label_values(target, beliefs, items) for target in targets], axis=0)
-        )
+        priority = np.sum([label_values(target, beliefs, items) for target in targets], axis=0)
+        if self.looks != "none":
+            priority = ranked_first(targets, beliefs, items, priority)
+        return wanted_places(targets, known, priority)
 
     def variances(self, target: Target, places: Places, beliefs: GradeProbs) -> Variances:
         """Return how far each place should move its query's value, E[D_k²], by labels that the model draws."""

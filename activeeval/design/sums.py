@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from activeeval.design.planned import Planned
-from activeeval.types import Floats
+from activeeval.types import Bools, Floats
 
 
 def n_products(width: int) -> int:
@@ -25,10 +25,13 @@ class JudgedTotals:
     within : ndarray, shape (n, (1 + k)(2 + k) / 2)
         Unbiased variance of what is seen within the query, the quadratic form of (y, z), its upper triangle row
         by row: yy, y0, y1 …
+    beyond : ndarray of bool, shape (n,), or None
+        Which queries were judged beyond the items that move a numerator, where a regressor is made of what lies there.
     """
 
     totals: Floats
     within: Floats
+    beyond: Bools | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

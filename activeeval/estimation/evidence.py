@@ -51,6 +51,8 @@ class Evidence:
         What was asked, and planned for each level; None where nobody says.
     level : float
         T; infinite where nothing was planned by level.
+    beyond : ndarray of int64, shape (n,), or None
+        1 for each open query that was judged beyond what moves a numerator, else 0; None where that does not count.
     """
 
     is_fitted: bool
@@ -71,6 +73,7 @@ class Evidence:
     cost: float
     reading: Reading | None = None
     level: float = math.inf
+    beyond: Ints | None = None
 
     @property
     def is_census(self) -> bool:
@@ -89,8 +92,14 @@ class Evidence:
 
     def solved(self, contributions: Floats) -> tuple[float, float, float, float]:
         """Return what open queries add to R̂, V̂, its degrees of freedom and the plain V̂; fill contributions (n,)."""
-        value, variance, freedom, plain = estimates.linear_estimate(*self._arrays, self.is_fitted, contributions)
+        value, variance, freedom, plain = estimates.linear_estimate(
+            *self._arrays, self.is_fitted, contributions, self._beyond
+        )
         return value, variance, freedom, plain
+
+    @property
+    def _beyond(self) -> Ints:
+        return np.full(self.values.size, -1) if self.beyond is None else self.beyond
 
     @property
     def _arrays(self) -> tuple[Floats, ...]:
@@ -102,7 +111,7 @@ class Evidence:
         See `activeeval.kernels.estimates`.
         """
         left = np.empty((self.values.size, 2))
-        coefficients = estimates.residuals(*self._arrays, self.is_fitted, left)
+        coefficients = estimates.residuals(*self._arrays, self.is_fitted, left, self._beyond)
         return coefficients, left[:, 0], left[:, 1]
 
     def variance_shares(self, contributions: Floats) -> Floats:
@@ -206,6 +215,7 @@ class EvidenceArrays:
             cost=float(self.costs[k]),
             reading=self.reading,
             level=float(self.levels[k]),
+            beyond=rows.beyond,
         )
 
 
@@ -233,8 +243,12 @@ def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: 
     n_queries, n_items = np.empty((2, n), dtype=np.int64)
     kernel.add_up(owners, taken, queries, shown.totals, sums, starts, n_queries, n_items)
     shapes = (starts[-1:], starts[-1:], starts[-1:], *((starts[-1], a.shape[1]) for a in (shown.totals, shown.within)))
-    rows = Rows(*(np.empty(shape) for shape in shapes))
-    kernel.gather(owners, taken, queries, shown.totals, shown.within, starts, rows)
+    rows = Rows._make((*(np.empty(shape) for shape in shapes), np.empty(starts[-1], dtype=np.int64)))
+    beyond = np.full(owners.size, -1) if shown.beyond is None else shown.beyond.astype(np.int64)
+    kernel.gather(owners, taken, queries, shown.totals, shown.within, beyond, starts, rows)
+    if order.dead is not None:
+        of_places = np.repeat(owners, selections.counts)[order.dead[selections.places]]
+        n_items -= np.bincount(of_places, minlength=n)
     return EvidenceArrays(
         starts=starts,
         rows=rows,

@@ -90,6 +90,9 @@ class Rows(NamedTuple):
     values: Any  # unbiased for L
     totals: Any  # (rows, 1 + k)
     within: Any  # (rows, (1 + k)(2 + k) / 2)
+    beyond: (
+        Any  # (rows,) 1 where it was judged beyond what moves a numerator, 0 elsewhere, −1 where that does not count
+    )
 
 
 class Nodes(NamedTuple):

@@ -100,9 +100,9 @@ def weighted_sum(weights, values):
 
 
 @_jit
-def residuals(omega, keep, totals, within, population, fitted, out):
+def residuals(omega, keep, totals, within, population, fitted, out, beyond):
     """Return B of `linear_estimate`, and fill ``out`` (n, 2) with e and s of each query."""
-    coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted)[0]
+    coefficients = fitted_coefficients(omega, keep, totals, within, population, fitted, n_beyond(beyond))[0]
     direction, products = residual_direction(coefficients, totals.shape[1])
     for j in range(omega.size):
         out[j, 0], out[j, 1] = residual_of(j, keep, totals, within, direction, products)
@@ -110,7 +110,7 @@ def residuals(omega, keep, totals, within, population, fitted, out):
 
 
 @_jit
-def linear_estimate(omega, keep, totals, within, population, fitted, contributions):
+def linear_estimate(omega, keep, totals, within, population, fitted, contributions, beyond):
     """Return R̂, V̂, its degrees of freedom and the plain V̂ for the open queries; to R̂ the others' total is to be added.
 
     The plain V̂ is the sum above: unbiased where nothing is fitted, and may come out negative.
@@ -127,11 +127,14 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
         Regression in place of difference.
     contributions : array, shape (n,)
         Out: g ω e, what each draw adds to the error.
+    beyond : array of int64, shape (n,)
+        Where the third regressor is made of what lies beyond the items that move a numerator: 1 for each query that was
+        judged there, else 0; −1 throughout where it is not. What the former add to the variance rests on them alone.
 
     V̂ is infinite where there are not more draws than coefficients and where the sample shows no spread.
     """
-    n = omega.size
-    coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted)
+    n, n_tail = omega.size, n_beyond(beyond)
+    coefficients, lift, rank, gap = fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
     k = coefficients.size
     estimate = 0.0
     for a in range(k):
@@ -161,7 +164,43 @@ def linear_estimate(omega, keep, totals, within, population, fitted, contributio
     is_alike = fitted and totals.shape[1] > 3 and (k < 3 or coefficients[2] == 0.0) and _is_alike(omega, totals)
     if variance <= NO_RESIDUAL * scale or is_alike:
         return estimate, np.inf, freedom, plain
-    return estimate, variance * n / (n - n_fitted) + gap * gap, freedom, plain
+    factor = n / (n - n_fitted)
+    if fitted and n_tail > 1:
+        factor, freedom = _with_tail(shares, beyond, n_tail, factor, freedom)
+    return estimate, variance * factor + gap * gap, freedom, plain
+
+
+@_jit
+def n_beyond(beyond):
+    """Return how many rows were judged beyond what moves a numerator, or −1 where that does not count."""
+    total = np.int64(0)
+    for each in beyond:
+        if each < 0:
+            return np.int64(-1)
+        total += each
+    return total
+
+
+@_jit
+def _with_tail(shares, beyond, n_tail, factor, freedom):
+    """Return the factor and the degrees of freedom of a variance of which the tail's part rests on few queries.
+
+    With V_t of the n_t queries that were judged beyond and V_r of the rest, V_r n / (n − k) + V_t n_t / (n_t − 1), and
+    after Satterthwaite (V_r + V_t)² / (V_r² / df + V_t² / (n_t − 1)) degrees. To give all of the variance n_t − 1
+    degrees doubles intervals of small budgets, whose tails are a small part of it.
+    """
+    rest, tail = 0.0, 0.0
+    for j in range(shares.size):
+        if beyond[j] > 0:
+            tail += max(shares[j], 0.0)
+        else:
+            rest += max(shares[j], 0.0)
+    total = rest + tail
+    if total <= 0.0 or freedom <= 0.0:
+        return factor, freedom
+    of_tail = max(factor, n_tail / (n_tail - 1.0))
+    lost = rest * rest / freedom + tail * tail / min(freedom, n_tail - 1.0)
+    return (rest * factor + tail * of_tail) / total, max(min(freedom, total * total / lost), 1.0)
 
 
 @_jit

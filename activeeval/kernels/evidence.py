@@ -57,12 +57,14 @@ def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
 
 
 @_jit
-def gather(owners, taken, queries, shown, within, starts, rows):
+def gather(owners, taken, queries, shown, within, beyond, starts, rows):
     """Fill the rows of every sample.
 
     Parameters
     ----------
     within : array, shape (rows, (1 + k)(2 + k) / 2)
+    beyond : array of int64, shape (rows,)
+        As in `Rows`.
     rows : Rows
     """
     ends = starts.copy()
@@ -73,7 +75,7 @@ def gather(owners, taken, queries, shown, within, starts, rows):
         n = ends[r]
         ends[r] += 1
         rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.rates[q])
-        rows.values[n] = shown[row, 0] + queries.known_values[q]
+        rows.values[n], rows.beyond[n] = shown[row, 0] + queries.known_values[q], beyond[row]
         for a in range(shown.shape[1]):
             rows.totals[n, a] = shown[row, a]
         for a in range(within.shape[1]):
@@ -101,4 +103,7 @@ def linear_estimates(starts, rows, populations, fitted, out):
             omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
             keep[j] = 1.0 - rows.inclusion_probs[first + j]
         arrays = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
-        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(omega[:n], keep[:n], *arrays, fitted, contributions[:n])
+        beyond = rows.beyond[first : first + n]
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(
+            omega[:n], keep[:n], *arrays, fitted, contributions[:n], beyond
+        )

@@ -10,20 +10,20 @@ from activeeval.kernels.compiling import jit as _jit
 
 
 @_jit
-def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within):
+def prefix_totals(offsets, predictions, f, drift, rates, taken, totals, within):
     """Fill what the judged prefix of each query of a sample says.
 
     Parameters
     ----------
     predictions : array, shape (n_queries,)
         m(x).
-    f, lowest : arrays by place
-        f_k with the labels of the sample, and with the lowest grade everywhere.
+    f, drift : arrays by place
+        f_k with the labels of the sample, and Σ e up to each place.
     rates, taken : Rates, Taken
     totals : array, shape (n, w), w ≥ 4
-        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0, e the steps D that
-        the lowest grade everywhere would make. Where a model expects too much, D is about e, and y − h has little of
-        the noise that G puts into y. What follows is known of the query, and left as it is.
+        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0. Where e are the
+        steps D that the lowest grade everywhere would make and a model expects too much, D is about e, and y − h has
+        little of the noise that G puts into y. What follows is known of the query, and left as it is.
     within : array, shape (n, w (w + 1) / 2)
         Out: unbiased variances and covariance of y and h given the labels, by
         Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
@@ -34,13 +34,13 @@ def prefix_totals(offsets, predictions, f, lowest, rates, taken, totals, within)
         m = predictions[q]
         first, last = offsets[q], offsets[q + 1]
         rate = min(1.0, taken.levels[row] * rates.query_rates[q])
-        ends_at = lowest[last - 1] - m if last > first else 0.0
+        ends_at = drift[last - 1] if last > first else 0.0
         d, e = 0.0, 0.0
         t, h = 0.0, 0.0
         dd, de, ee = 0.0, 0.0, 0.0
         for k in range(first, first + taken.counts[row]):
             chance = min(1.0, taken.levels[row] * rates.place_rates[k]) / rate
-            next_d, next_e = f[k] - m, lowest[k] - m
+            next_d, next_e = f[k] - m, drift[k]
             t += (next_d - d) / chance
             h += (next_e - e) / chance
             dd += (next_d * next_d - d * d) / chance

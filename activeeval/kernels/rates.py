@@ -23,6 +23,10 @@ _HALVINGS = 100
 _HIGHEST = 1e300
 _LOWEST = 1e-300
 _CLOSE = 1e-12
+# of what labels leave open over what was planned. A lower bound of .05 gains 4 to 10 % with good models of MQ2008 and
+# TREC DL 2021 and loses 25 to 30 % with bad ones; .2 to .4 are alike
+_LEAST, _MOST = 0.25, 4.0
+_RAREST = 1e-3  # of the users: no place has a rate of 0
 
 
 @_jit
@@ -81,6 +85,59 @@ def never_rising(offsets, values):
     for q in range(offsets.size - 1):
         for i in range(offsets[q + 1] - 2, offsets[q] - 1, -1):
             values[i] = max(values[i], values[i + 1])
+
+
+@_jit
+def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, place_rates, living):
+    """Fill the rates of places that are judged one after the other, as far as a query's own labels have them known.
+
+    r_1 = r of the query,    r_{k+1} = min(r_k, max(s floor, sqrt(ρ) slope)),
+
+    ρ and s by the last look at the labels before: ρ within `_LEAST` and `_MOST`, and the least once no label matters;
+    s is 1 at most.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (n_queries + 1,)
+        Of the places.
+    wanted, depths : arrays of int64, shape (n_queries,)
+        How many places of each query may be judged, its first ones, and how many have their labels: a place behind the
+        next one has no rate yet, 0.
+    query_rates : array, shape (n_queries,)
+    slopes, floors : arrays by place
+        sqrt(V/λ), pooled, and least rates, in the unit of the rates.
+    ratios : array by place
+        ρ once it has its label, before clipping.
+    shares : array by place
+        s once it has: of the users, how many are expected to come to the next place.
+    looks : array of bool by place
+        Whether labels are looked at once it has its own.
+    stops : array of int64, shape (n_queries,)
+        After how many labels no other can matter.
+    place_rates : array
+        Out.
+    living : array of int64, shape (n_queries,)
+        Out: of how many places, the first ones, labels are asked: the rest are dead.
+    """
+    for q in range(wanted.size):
+        first, n = offsets[q], wanted[q]
+        living[q] = n
+        for i in range(first, offsets[q + 1]):
+            place_rates[i] = 0.0
+        if n == 0:
+            continue
+        rate, ratio, share = query_rates[q], 1.0, 1.0
+        place_rates[first] = rate
+        for k in range(1, n):
+            if k > depths[q] and k <= living[q]:
+                break
+            if looks[first + k - 1] and k < living[q]:
+                ratio = min(max(ratios[first + k - 1], _LEAST), _MOST)
+                share = min(max(shares[first + k - 1], _RAREST), 1.0)
+                if k >= stops[q]:
+                    ratio, living[q] = _LEAST, k
+            rate = min(rate, max(share * floors[first + k], np.sqrt(ratio) * slopes[first + k]))
+            place_rates[first + k] = rate
 
 
 @_jit

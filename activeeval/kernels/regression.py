@@ -257,9 +257,15 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
 
 
 @_jit
-def fitted_coefficients(omega, keep, totals, within, population, fitted):
-    """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out."""
+def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
+    """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out.
+
+    The third regressor rests on the ``n_tail`` queries that were judged beyond a place, where that is not negative: it
+    takes two of them.
+    """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
+    if 0 <= n_tail <= 1:
+        k = min(k, 2)
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0
     rank, gap = 0, 0.0

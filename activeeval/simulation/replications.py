@@ -143,8 +143,9 @@ def replicate_with(
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]
     design.order.check_whole()
-    reading = design.reading(target)
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
+    design = design.followed(labels)
+    reading = design.reading(target)
     kind = find_interval(interval)()
     asked = _Replayed(
         design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected

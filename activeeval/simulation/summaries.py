@@ -217,8 +217,9 @@ def summarised(
 
 
 def _has_plan(design: Design) -> bool:
-    """Whether a limit is known: what is best for several targets at once is not."""
-    return design.scheme.is_planned and design.beliefs is not None and len(design.targets) == 1
+    """Whether a limit is known: what is best for several targets at once, or follows labels, is not."""
+    is_single = len(design.targets) == 1 and design.history is None
+    return design.scheme.is_planned and design.beliefs is not None and is_single
 
 
 def mean_figure(sample: Floats) -> Figure:

@@ -155,21 +155,29 @@ def trial_of(
     expected: bool = False,
     defensive_share: float | None = None,
     weights: str = "equal",
+    looks: str = "none",
 ) -> Trial:
     """Return the methods of a measure with the budgets that pay for every one of them.
+
+    Parameters
+    ----------
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged, of methods that judge to depths.
 
     Raises
     ------
     InputError
         Where no label can change a target.
     """
-    contest = Contest.of(case, measure, methods, defensive_share, weights=weights) if case.is_contest else None
+    contest = (
+        Contest.of(case, measure, methods, defensive_share, weights=weights, looks=looks) if case.is_contest else None
+    )
     if contest is not None:
         targets, designs = contest.targets, contest.all_designs
     else:
         targets = [case.target(measure)]
         check_open(targets[0])
-        designs = {name: case.design(name, targets[0], defensive_share) for name in methods}
+        designs = {name: case.design(name, targets[0], defensive_share, looks=looks) for name in methods}
     paid, left_out = [], []
     by_amount = {budget.of(*targets, known=case.known): budget for budget in budgets}
     for amount in sorted(by_amount):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -150,6 +151,30 @@ def test_the_query_factor_can_be_left_out(simulate):
         # the paper's methods take grades as independent anyway
         assert (one["rmse"] == other["rmse"]) == (method != "items")
         assert one["truth"] == other["truth"]
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "RR", "AP"])
+def test_depths_may_follow_labels(simulate, measure):
+    """Another sample of the same truth; methods without depths, and no looks at all, stay as they are."""
+    options = (*LETOR, "--measure", measure, "--method", "depth", "--method", "whole", "--budget", "40%")
+    plain, none = simulate(*options), simulate(*options, "--looks", "none")
+    assert plain == none
+    for looks in ("each", "3", "1"):
+        followed = simulate(*options, "--looks", looks)
+        assert [row["truth"] for row in followed] == [row["truth"] for row in plain]
+        assert followed[2] == plain[2]
+        assert followed[1] != plain[1]
+        assert followed[1]["limit"] is None
+        assert followed[1]["spent_max"] <= followed[1]["budget"] * (1 + 1e-12)
+
+
+def test_depths_of_several_systems_may_follow_labels(simulate):
+    lines = Path("b.run").read_text().splitlines()
+    turned = (f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
+    Path("c.run").write_text("".join(turned))
+    systems = (*JUDGED, "--run", "b.run", "--run", "c.run", "--unjudged", "irrelevant", "--max-grade", 4)
+    rows = simulate(*systems, "--measure", "nDCG@3", "--method", "depth", "--looks", "each", "--budget", "40%")
+    assert {row["method"] for row in rows} == {"passive", "depth"}
 
 
 def test_budgets_may_be_unsorted_and_repeated(simulate):

@@ -83,8 +83,8 @@ def seen(random, n, k):
 
 def found_by(kernel_arrays, is_fitted):
     """Return R̂, V̂, degrees of freedom, plain V̂ and contributions."""
-    contributions = np.empty(kernel_arrays[0].size)
-    return *estimates.linear_estimate(*kernel_arrays, is_fitted, contributions), contributions
+    contributions, beyond = np.empty(kernel_arrays[0].size), np.full(kernel_arrays[0].size, -1)
+    return *estimates.linear_estimate(*kernel_arrays, is_fitted, contributions, beyond), contributions
 
 
 def all_draws(n):
@@ -183,7 +183,7 @@ def test_as_many_regressors_are_fitted_as_predict_queries_left_out(seed):
             errors.append(left)
         best = int(np.argmin(errors)) + 1
         out = np.empty((n, 2))
-        b = estimates.residuals(omega, keep, totals, within, population, True, out)
+        b = estimates.residuals(omega, keep, totals, within, population, True, out, np.full(omega.size, -1))
         _, g = regression(omega, keep, totals, within, population, best)
         if np.abs(np.array(g) - 1).max() < 4:
             assert np.count_nonzero(b) == best

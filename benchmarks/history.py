@@ -1,0 +1,226 @@
+"""Depth that follows a query's own labels, over depth that is planned: ``python -m benchmarks.history``.
+
+MQ2008, OHSUMED and passages of TREC Deep Learning 2021 (lists condensed to what was judged); one ranking, two, an index
+update; overheads of 0 and 5 items; 10 and 20 % of what judging everything costs, as hard budgets. The grade model is a
+forest that learned on other queries (of the passages a language model's grades), the uniform one, or the first turned
+round. A figure is the squared error of today's depth over that of the one that follows, by the same seeds; a cell
+counts as below 1 where its logarithm is by 2.5 standard errors. Stores benchmarks/results/history.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from activeeval import METHODS, QueryPool, Rankings
+from activeeval.cases.inputs import Inputs, from_tables
+from activeeval.design.histories import LOOKS
+from activeeval.io.text.trec import Run
+from activeeval.simulation import replicate
+from benchmarks.coverage import MODELS
+from benchmarks.graders import DL21, TOP, beliefs_of, dl21
+from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
+from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed, ranked_by_model
+
+MODULE = "benchmarks.history"
+MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP")
+CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
+BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
+FEW, LONGEST = 200, 50
+BELOW, ROUNDING = 2.5, 1e-24
+BARS = {
+    "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
+    "DL 2021": {"good": 2.0, "uniform": 2.0, "reversed": 1.7},
+    "OHSUMED": {"good": 2.2, "uniform": 1.9, "reversed": 1.5},
+}
+Row = dict[str, Any]
+
+
+def passages() -> JudgedPool:
+    """Return TREC Deep Learning 2021: two runs, without what nobody judged."""
+    collection = dl21()
+    pair = tuple(_condensed(run, collection.people) for run in collection.pairs[0])
+    inputs = from_tables(collection.people, pair, evaluated=2, unjudged="irrelevant").in_id_order()
+    first, second = inputs.rankings
+    believed = beliefs_of(inputs, collection)[DL21[0]]
+    return JudgedPool("DL 2021", Inputs(inputs.pool, (first,), inputs.grades, inputs.features), second, believed, TOP)
+
+
+def _condensed(run: Run, people: Any) -> Run:
+    judged = set(zip(people.query_ids.tolist(), people.doc_ids.tolist(), strict=True))
+    kept = np.array([pair in judged for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)])
+    return Run(run.query_ids[kept], run.doc_ids[kept], run.scores[kept], run.ranks[kept], run.name)
+
+
+POOLS = {
+    "MQ2008": lambda: mq2008(data_folder()),
+    "DL 2021": passages,
+    "OHSUMED": lambda: ohsumed(data_folder()),
+}
+
+
+def cells(pool: JudgedPool, model: str, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the figures of one pool under one model."""
+    beliefs = MODELS[BELIEFS[model]](pool.beliefs)
+    for measure in options.measure:
+        for case in CASES:
+            for overhead in OVERHEADS:
+                target = pool.target(measure, case, overhead)
+                cost = METHODS["passive"].design(target).cost
+                where = {"collection": pool.name, "model": model, "measure": measure, "case": case}
+                yield from (
+                    where | {"overhead": overhead, "share": share, "looks": looks} | row
+                    for looks, share, row in _compared(target, beliefs, pool, cost, options)
+                )
+
+
+def _compared(
+    target: Any, beliefs: Any, pool: JudgedPool, cost: float, options: argparse.Namespace
+) -> Iterator[tuple[str, float, Row]]:
+    method = METHODS["depth"]
+    asked = beliefs.for_method(method, pool.max_grade + 1)
+    truth = float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+    runs, seconds = {}, {}
+    for looks in ("none", *options.looks):
+        design = method.looking(looks).design(target, **asked)
+        started = time.perf_counter()
+        budgets = [share * cost for share in SHARES]
+        runs[looks] = replicate(design, pool.inputs.grades, budgets, options.repetitions, SEED)
+        seconds[looks] = time.perf_counter() - started
+    for looks in options.looks:
+        for k, share in enumerate(SHARES):
+            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("none", looks))
+            exact = [each.mean() <= ROUNDING for each in (static, history)]
+            if any(exact):  # what stops costs nothing, so that a budget may pay for everything
+                errors_of = {"rmse_today": math.sqrt(static.mean()), "rmse": math.sqrt(history.mean())}
+                yield (
+                    looks,
+                    share,
+                    errors_of | {"exact": ("both" if all(exact) else "today" if exact[0] else "history")},
+                )
+                continue
+            ratio = float(static.mean() / history.mean())
+            relative = static / static.mean() - history / history.mean()
+            run, errors = runs[looks], runs[looks].values[:, k] - truth
+            covers = (run.lows[:, k] <= truth) & (truth <= run.highs[:, k])
+            plain = (runs["none"].lows[:, k] <= truth) & (truth <= runs["none"].highs[:, k])
+            row = {"ratio": ratio, "ratio_se": ratio * float(relative.std()) / math.sqrt(relative.size)}
+            row |= {"rmse": math.sqrt(history.mean()), "rmse_today": math.sqrt(static.mean())}
+            row |= {"bias_over_rmse": float(errors.mean() / math.sqrt(history.mean()))}
+            row |= {"coverage": float(covers.mean()), "coverage_today": float(plain.mean())}
+            row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
+            row |= {"queries_today": float(runs["none"].n_queries[:, k].mean())}
+            row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
+            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["none"]}
+
+
+def shop() -> JudgedPool:
+    """Return the generated pool's 2,000 queries with 50 items at most: a query has to fit a small budget alone."""
+    whole = generated(n_queries=2200)
+    pool = whole.inputs.pool
+    numbers = np.arange(pool.n_items) - pool.query_offsets[pool.item_queries]
+    kept = np.flatnonzero(numbers < LONGEST)
+    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(pool.query_offsets), LONGEST))))
+    cut = QueryPool(pool.query_texts.tolist(), offsets, pool.item_texts[kept].tolist())
+    beliefs = replace(whole.beliefs, probs=np.ascontiguousarray(whole.beliefs.probs[kept]))
+    inputs = Inputs(cut, (Rankings.empty(cut),), whole.inputs.grades[kept], whole.inputs.features[kept])
+    return ranked_by_model("shop", inputs, beliefs, whole.max_grade)
+
+
+def few(options: argparse.Namespace) -> list[Row]:
+    """Return to how many queries so many judgments of nDCG@10 come, and how wide 95 % intervals then are."""
+    out = []
+    for pool in (mq2008(data_folder()), shop()):
+        target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
+        asked = pool.beliefs.for_method(method, pool.max_grade + 1)
+        for looks in ("none", *options.looks):
+            design = method.looking(looks).design(target, **asked)
+            run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
+            errors = run.values - float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
+            covers = float((np.abs(errors) <= run.half_widths()).mean())
+            half_width, rmse = float(np.median(run.half_widths())), float(np.sqrt((errors**2).mean()))
+            what = f"{FEW} judgments of nDCG@10, {pool.name}, looks {looks}"
+            out.append(figure(what, float(run.n_queries.mean()), "queries", coverage=covers, rmse=rmse))
+            out.append(figure(f"{what}: median half-width", half_width, ""))
+    return out
+
+
+def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
+    """Return geometric means over cells with the bars, how many cells are below 1, and coverage."""
+    out = []
+    for measure in options.measure:
+        for looks in options.looks:
+            every = [row for row in rows if row["measure"] == measure and row["looks"] == looks]
+            chosen = [row for row in every if "exact" not in row]
+            for name in options.collection:
+                for model in BELIEFS:
+                    part = [row for row in chosen if (row["collection"], row["model"]) == (name, model)]
+                    ratios = np.array([row["ratio"] for row in part])
+                    bar = BARS[name][model] if (measure, looks) == ("nDCG@10", "each") else None
+                    what = f"{measure}, {name}, {model}, looks {looks}"
+                    if not part:
+                        continue
+                    mean = float(np.exp(np.log(ratios).mean()))
+                    out.append(figure(what, mean, "times today", at_least=bar, least=float(ratios.min())))
+            z = [math.log(row["ratio"]) / (row["ratio_se"] / row["ratio"]) for row in chosen]
+            what = f"{measure}, looks {looks}"
+            exact = [row["exact"] for row in every if "exact" in row]
+            if exact:
+                out.append(figure(f"{what}: cells without an error, not of today's", exact.count("history"), ""))
+                out.append(
+                    figure(f"{what}: cells without an error of today's", len(exact) - exact.count("history"), "")
+                )
+            out.append(
+                figure(
+                    f"{what}: cells below 1, of {len(z)}",
+                    sum(each < -BELOW for each in z) + exact.count("today"),
+                    "",
+                    at_most=0,
+                )
+            )
+            covered = [row["coverage"] for row in chosen]
+            out.append(figure(f"{what}: mean coverage", float(np.mean(covered)), "", at_least=0.94))
+            out.append(figure(f"{what}: least coverage", min(covered), "", at_least=0.9))
+    return out
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=600)
+    parser.add_argument("--measure", action="append", choices=MEASURES)
+    parser.add_argument("--collection", action="append", choices=tuple(POOLS))
+    parser.add_argument("--looks", action="append", choices=LOOKS[:-1])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "history.json")
+    options = parser.parse_args()
+    options.measure, options.looks = options.measure or ["nDCG@10"], options.looks or ["each"]
+    options.collection = options.collection or list(POOLS)
+    about, started = describe(MODULE), time.perf_counter()
+    jobs = [(name, model) for name in options.collection for model in BELIEFS]
+    parts = Parallel(n_jobs=options.jobs)(delayed(_part)(name, model, options) for name, model in jobs)
+    rows = [row for part in parts for row in part]
+    figures = figures_of(rows, options)
+    show("Depth that follows labels over today's", figures)
+    of_few = few(options) if "nDCG@10" in options.measure else []
+    show("Few judgments", of_few)
+    minutes = (time.perf_counter() - started) / 60
+    show("The whole", [figure("minutes", minutes, "", at_most=25)])
+    result = {**about, "repetitions": options.repetitions, "minutes": minutes}
+    store(options.out, result | {"figures": figures, "few": of_few, "rows": rows})
+
+
+def _part(name: str, model: str, options: argparse.Namespace) -> list[Row]:
+    return list(cells(POOLS[name](), model, options))
+
+
+if __name__ == "__main__":
+    main()
