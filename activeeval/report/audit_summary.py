@@ -38,7 +38,8 @@ class AuditRow:
     corrected, corrected_low, corrected_high : float or None
         The estimate from people's labels, with its interval.
     bias, bias_low, bias_high : float or None
-        ``by_grader`` less what is corrected: the estimate's interval, shifted.
+        ``by_grader`` less what is corrected: the estimate's interval, shifted. Without ends where the estimate is about
+        all queries, of which the machine's own mean is not known either.
     bias_low_simultaneous, bias_high_simultaneous : float or None
         Such that all runs, or all differences, of the measure hold at once; None where there is one alone.
     confidence : float
@@ -94,7 +95,7 @@ class SystemOrder:
     tau : float or None
         Kendall's τ of its values with the corrected ones; None where one of both knows no order.
     winner, winner_by_grader : str
-        Whom people put first, by the estimate, and whom the machine.
+        Whom people put first, by the estimate, and whom the machine; empty where the pairs do not connect all systems.
     differ, open, agree : int
         Pairs by how sure it is that their signs are the same.
     winner_sign : str

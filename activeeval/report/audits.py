@@ -78,7 +78,8 @@ def _cells(row: AuditRow, varied: set[str], longest: int, places: int | None, *,
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
-    between = "not bounded" if low is None or high is None else f"{_bias(row, low, places)} to "
+    unbounded = "not bounded" if row.scope == "pool" else "not told"
+    between = unbounded if low is None or high is None else f"{_bias(row, low, places)} to "
     between += "" if low is None or high is None else _bias(row, high, places)
     cells = {
         "of": of,

@@ -38,15 +38,29 @@ class _Offer:
     """Machines that may be asked: at what price of each item that they are asked about, and what they should tell."""
 
     names: tuple[str, ...]
-    price: float
-    asked: Bools
-    """Whether an item would be asked about, shape (n_items,): it can matter, and is not known."""
+    prices: tuple[float, ...]
+    asked_of: tuple[Bools, ...]
+    """Of each machine whether it would be asked about an item, shape (n_items,): it can matter, and is not known."""
     without: GradeBeliefs
     with_it: GradeBeliefs
     money: float | None = None
     """What an item costs in money."""
     skill: float | None = None
     """The correlation that is assumed of machines which nobody has asked yet."""
+
+    @property
+    def price(self) -> float:
+        return sum(self.prices)
+
+    @property
+    def asked(self) -> Bools:
+        """Whether any machine would be asked about an item, shape (n_items,)."""
+        return np.asarray(np.logical_or.reduce(self.asked_of))
+
+    def cost(self, is_asked: Bools) -> float:
+        """Return what asking about these items costs, each machine about those that it is asked about at all."""
+        asked = zip(self.prices, self.asked_of, strict=True)
+        return sum(price * int((of_machine & is_asked).sum()) for price, of_machine in asked)
 
     def beliefs(self, is_asked: Bools) -> GradeBeliefs:
         """Return what is believed where a machine is asked about some items alone."""
@@ -149,8 +163,8 @@ def _held(case: Case, targets: Sequence[Target]) -> _Offer | None:
     shares = np.broadcast_to(probs.mean(axis=0), probs.shape)
     return _Offer(
         names=priced_names(case),
-        price=sum(grader.cost or 0.0 for grader, _ in of_graders),
-        asked=np.logical_or.reduce([is_asked for _, is_asked in of_graders]),
+        prices=tuple(grader.cost or 0.0 for grader, _ in of_graders),
+        asked_of=tuple(is_asked for _, is_asked in of_graders),
         without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
         with_it=case.beliefs,
         money=sum(means) if means else None,
@@ -165,7 +179,9 @@ def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float)
     without = replace(case.beliefs, extra_probs=())
     scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
     with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
-    return _Offer(names=("a machine",), price=price, asked=asked, without=without, with_it=with_it, skill=skill)
+    return _Offer(
+        names=("a machine",), prices=(price,), asked_of=(asked,), without=without, with_it=with_it, skill=skill
+    )
 
 
 def _numbers(case: Case, offer: _Offer) -> dict[str, Told]:
@@ -174,7 +190,7 @@ def _numbers(case: Case, offer: _Offer) -> dict[str, Told]:
         "names": offer.names,
         "price": offer.price,
         "n_items": n_items,
-        "cost": offer.price * n_items,
+        "cost": offer.cost(offer.asked),
         "unit": case.inputs.pool.cost_unit,
         "money": None if offer.money is None else offer.money * n_items,
         "skill": offer.skill,
@@ -207,7 +223,7 @@ def _ways(case: Case, plan: SamplePlan, offer: _Offer, weights: str) -> list[_Wa
         n_items = int(is_asked.sum())
         # by the model alone: a rehearsal's own chance is as large as what is to be told apart
         forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
-        ways.append(_Way(places, n_items, offer.price * n_items, forecasts))
+        ways.append(_Way(places, n_items, offer.cost(is_asked), forecasts))
     return ways
 
 

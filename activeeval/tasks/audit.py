@@ -255,6 +255,9 @@ def _row(
     target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
     by_grader = by_labels(target, on_scale)
     half_width = without(answer)
+    # of all queries the machine's mean is as uncertain as people's: their interval, shifted, is none of the bias
+    is_of_pool = answer.estimate.scope == "pool"
+    at_once = simultaneous if is_of_pool else None
     is_open = half_width is None or not 0 < high - low < math.inf
     saved = None if half_width is None or is_open else (2 * half_width / (high - low)) ** 2 - 1
     row = AuditRow(
@@ -269,10 +272,10 @@ def _row(
         corrected_low=_finite(low),
         corrected_high=_finite(high),
         bias=_finite(by_grader - value),
-        bias_low=_finite(by_grader - high),
-        bias_high=_finite(by_grader - low),
-        bias_low_simultaneous=None if simultaneous is None else _finite(by_grader - simultaneous.high),
-        bias_high_simultaneous=None if simultaneous is None else _finite(by_grader - simultaneous.low),
+        bias_low=_finite(by_grader - high) if is_of_pool else None,
+        bias_high=_finite(by_grader - low) if is_of_pool else None,
+        bias_low_simultaneous=None if at_once is None else _finite(by_grader - at_once.high),
+        bias_high_simultaneous=None if at_once is None else _finite(by_grader - at_once.low),
         confidence=answer.interval.confidence,
         scope=answer.estimate.scope,
         labels=answer.estimate.n_items,

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from pathlib import PurePath
 
+import numpy as np
+
 from activeeval.report.audit_summary import (
     AGREES,
     DIFFERS,
@@ -82,12 +84,14 @@ def _sign(value: float) -> int:
 
 
 def _winner(pairs: Sequence[AuditRow], differences: Sequence[float]) -> str:
-    """Return the system that is above the others by most, the first of equal ones."""
-    above: dict[str, float] = {}
-    for row, difference in zip(pairs, differences, strict=True):
-        above[row.system] = above.get(row.system, 0.0) + difference
-        above[row.versus] = above.get(row.versus, 0.0) - difference
-    return max(above, key=lambda name: above[name])
+    """Return the system of the highest level, the first of equal ones; "" where the pairs do not connect all.
+
+    Levels are those whose differences are the told ones, by least squares: of all pairs, of a chain, of a star.
+    """
+    names = list(dict.fromkeys(name for row in pairs for name in (row.system, row.versus)))
+    signs = np.array([[(name == row.system) - (name == row.versus) for name in names] for row in pairs], dtype=float)
+    levels, _, rank, _ = np.linalg.lstsq(signs, np.array(differences), rcond=None)
+    return names[int(np.argmax(levels.round(12)))] if rank == len(names) - 1 else ""
 
 
 def system_made(made: str, systems: Sequence[str]) -> str:

@@ -113,3 +113,18 @@ def test_money_is_that_of_the_replies():
 def test_without_a_price_nothing_is_said():
     case = case_of(None)
     assert asking_notes(case, planned(case)) == []
+
+
+def test_each_of_several_is_paid_for_its_own_items():
+    case = case_of(0.01)
+    grader = case.graders[0]
+    few = Grades.read(
+        pl.DataFrame({"query_id": QUERIES, "doc_id": ["d0"] * N_QUERIES, "grade": [1] * N_QUERIES}),
+        cost=0.02,
+        name="few",
+    )
+    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
+    both = prepare(Choices(runs=(run,), graders=(grader, few), max_grade=3, seed=1), use_labels=False)
+    paid = 5 * N_QUERIES * 0.01 + N_QUERIES * 0.02
+    assert both.asking_cost(*both.targets(["DCG@5"], ["run"])) == pytest.approx(paid)
+    assert note_of(both).numbers["cost"] == pytest.approx(paid)

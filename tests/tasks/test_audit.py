@@ -483,3 +483,28 @@ def test_of_few_queries_nothing_is_told(folder):
     few = audit(drawn(share=1.0), ["few.qrels"]).graders[0]
     assert few.slope.value is None
     assert "grader turned" not in {caution.code for caution in few.cautions}
+
+
+def test_the_bias_of_all_queries_has_no_interval(folder):
+    """Catches people's interval about all queries, shifted: the machine's own mean is as uncertain there."""
+    rounds = drawn(questions=("run",))
+    (row,), (of_pool,) = (audit(rounds, ["llm.qrels"], scope=scope).rows for scope in ("population", "pool"))
+    assert (row.bias_low, row.bias_high) == (None, None)
+    assert row.bias == of_pool.bias
+    assert row.corrected_high - row.corrected_low > of_pool.corrected_high - of_pool.corrected_low
+
+
+@pytest.mark.parametrize(
+    ("pairs", "winner"),
+    [
+        ([("base", "x", 12.78), ("base", "y", -2.23)], "y"),
+        ([("a", "b", 1.0), ("b", "c", -3.0), ("a", "c", -2.0)], "c"),
+        ([("a", "b", 1.0), ("c", "d", 5.0)], ""),
+    ],
+)
+def test_the_winner_is_the_highest_level_of_the_pairs_that_are_told(folder, pairs, winner):
+    """Catches a sum over a system's pairs, by which the one that all others are compared with wins."""
+    row = audit(drawn(), ["llm.qrels"]).rows[-1]
+    rows = [replace(row, system=a, versus=b, by_grader=value, corrected=value) for a, b, value in pairs]
+    (order,) = orders_of(rows)
+    assert (order.winner, order.winner_by_grader) == (winner, winner)
