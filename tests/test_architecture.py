@@ -39,7 +39,7 @@ ALLOWED = {
     "judgments": GROUND | {"io", "lazily"},
     # models
     "grade_models": GROUND | {"measures", "io", "lazily"},
-    "graders": GROUND | {"judgments", "io", "lazily"},
+    "graders": GROUND | {"judgments", "io", "lazily", "grade_models"},
     "gains": GROUND | {"measures", "io"},
     "top_k": GROUND | {"measures"},
     "rankers": GROUND | {"measures", "grade_models"},

@@ -20,11 +20,13 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import follow_readme
 import pytest
 
 from activeeval import cli
+from activeeval.graders import Grades, Prompt, questions
 
 pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 
@@ -193,3 +195,31 @@ if __name__ == "__main__":
         for one in PAGES:
             if not asked.pages or one.stem in asked.pages:
                 rewrite(one)
+
+
+def test_the_live_client_of_the_page_writes_what_is_read(tmp_path, monkeypatch):
+    """Catches a snippet that no longer fits the questions, or the reader of the answers."""
+
+    class Client:
+        def __init__(self):
+            self.chat, self.completions = self, self
+
+        def create(self, model, messages, **_):
+            grade = len(messages[0]["content"]) % 4
+            message = {"role": "assistant", "content": f"##final score: {grade}"}
+            body = {"model": model, "choices": [{"index": 0, "message": message}]}
+            return SimpleNamespace(model_dump=lambda: body)
+
+    (snippet,) = re.findall(r"```python\n(.*?)```", GRADERS.read_text(), re.DOTALL)
+    assert len([line for line in snippet.splitlines() if line]) <= 15
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "openai", SimpleNamespace(OpenAI=Client))
+    asked = list(
+        questions([("q1", "d1"), ("q1", "d2")], [("flea", "A."), ("flea", "Bb.")], Prompt.named("umbrela"), "m")
+    )
+    Path("batch.jsonl").write_text("".join(f"{json.dumps(each.request())}\n" for each in asked))
+    Path("batch.pairs.jsonl").write_text("".join(f"{json.dumps(each.pair())}\n" for each in asked))
+    exec(snippet, {})
+    graded = Grades.read("answers.jsonl")
+    assert graded.item_ids.tolist() == ["d1", "d2"]
+    assert graded.values.tolist() == [len(each.text) % 4 for each in asked]

@@ -307,7 +307,7 @@ def _trained(choices: Choices, graders: Sequence[Grades], rng: np.random.Generat
         of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
         inputs = inputs.trained_on(of_others.in_id_order())
         # of notes on the labels that teach, those alone that stand by every number
-        taken = (note for note in judged.notes if isinstance(note, Caution))
+        taken = (note for note in judged.notes if isinstance(note, Caution) or note.code == "machines left out")
         inputs = replace(inputs, notes=(*inputs.notes, *taken))
         if n_trained := whole - inputs.pool.n_queries:
             inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))

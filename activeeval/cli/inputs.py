@@ -140,7 +140,7 @@ _OPTIONS = (
                       "with labels to learn from, else uniform. Repeatable: a mixture."),
     click.option("--grader", "graders", multiple=True, metavar="FILE[:OPTIONS]",
                  help="A machine's grades (a language model's): they say where to look and are never labels. Options: "
-                      "cost=.01, scale=0-3, name=TEXT, made=RUN. Repeatable."),
+                      "cost=.01, scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable."),
     click.option("--grader-trust", type=click.Choice(("auto", "model", "regressor", "off")), default="auto",
                  help="Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off."),
     click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train on; repeatable."),

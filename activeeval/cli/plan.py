@@ -115,7 +115,7 @@ def plan(
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods
     from activeeval.report import PICTURES, plot_plans
-    from activeeval.tasks.asking_price import asking_notes
+    from activeeval.tasks.asking_price import about_to_ask, asking_notes
     from activeeval.tasks.plan import goals_of, plan_sample
     from activeeval.tasks.samples import judged_pilots
 
@@ -130,6 +130,7 @@ def plan(
         output.check_out(plot, PICTURES)
     judged = judged_pilots(pilots, sheets)
     case = inputs.prepared(options, measures, judging=judging, use_labels=False, kept="" if form != "text" else _TRAINS)
+    case = case if ask_price is None else about_to_ask(case)
     tell(f"planning for {', '.join(dict.fromkeys(measures))}")
     if "all" in methods:
         methods = tuple(fitting_methods(*(case.target(text).measure for text in measures)))

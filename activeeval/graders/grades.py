@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from activeeval.errors import InputError, unseen_difference
+from activeeval.errors import InputError, shown, unseen_difference
+from activeeval.grade_models.values import ValueTable, default_shares
 from activeeval.graders.folding import one_a_pair
 from activeeval.graders.stated import Stated
 from activeeval.io.keys import positions_in
@@ -20,6 +21,7 @@ from activeeval.io.machines.reading import HowToRead, frame_replies, read_replie
 from activeeval.io.machines.replies import Names, Replies
 from activeeval.io.suffixes import PathLike
 from activeeval.io.tables.sheets import Sheet
+from activeeval.io.tables.texts import DOCUMENTS, QUERIES, Vocabulary, read_texts
 from activeeval.judgments import Judgments
 from activeeval.judgments.forms import is_of_campaigns, of_table
 from activeeval.judgments.judgment import GRADE
@@ -111,10 +113,10 @@ class Grades:
     notes: tuple[Note, ...] = ()
 
     @classmethod
-    def parse(cls, text: str, *, queries: TextsOfIds | None = None, documents: TextsOfIds | None = None) -> Self:
-        """Read ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE]``; else as `read`.
+    def parse(cls, text: str) -> Self:
+        """Read ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]``.
 
-        A file whose name holds such a part is read where there is one.
+        As `read`. A file whose name holds such a part is read where there is one.
         """
         stated = Stated(path=text) if os.path.exists(text) else Stated.parse(text)
         return cls.read(
@@ -123,8 +125,8 @@ class Grades:
             scale=stated.scale,
             name=stated.name,
             made=stated.made,
-            queries=queries,
-            documents=documents,
+            queries=stated.queries or None,
+            documents=stated.documents or None,
             asked=stated.asked or None,
         )
 
@@ -137,8 +139,8 @@ class Grades:
         scale: tuple[float, float] | None = None,
         name: str = "",
         made: str = "",
-        queries: TextsOfIds | None = None,
-        documents: TextsOfIds | None = None,
+        queries: TextsOfIds | PathLike | None = None,
+        documents: TextsOfIds | PathLike | None = None,
         asked: PathLike | None = None,
     ) -> Self:
         """Read what a machine says of items.
@@ -151,8 +153,8 @@ class Grades:
         cost, scale, name, made
             What is stated of the machine; see the attributes. Values beyond the scale count as missing. Of a book with
             several raters the name says which one is meant.
-        queries, documents : mapping of str to str, optional
-            Texts by id, for files that name queries or documents by their texts.
+        queries, documents : mapping of str to str, or path, optional
+            Texts by id, or a table of them, for files that name queries or documents by their texts.
         asked : path, optional
             The pairs that a batch of questions is about; by default the table beside the answers that has them.
 
@@ -166,7 +168,8 @@ class Grades:
         if isinstance(source, Grades):
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
-        how = HowToRead(queries=queries, documents=documents, asked=asked, rater=name, judged=_judged)
+        texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
+        how = HowToRead(**texts, asked=asked, rater=name, judged=_judged)
         if isinstance(source, Judgments):
             replies = _of_judgments(source)
         elif isinstance(source, (str, os.PathLike)):
@@ -229,6 +232,37 @@ class Grades:
             probs[np.isnan(values)] = np.nan
         return GradesOnPool(values=values, probs=probs, notes=(*self.notes, *self._notes_on(pool, held, values)))
 
+    def beliefs(self, pool: QueryPool, max_grade: int = 3) -> Floats:
+        """Return p(y = k), what people's grades of a pool's items are expected to be, where no label says more.
+
+        By equation (2) of `activeeval.grade_models.values`; what measures' moments and methods' designs take as
+        ``grade_probs``. Items of which the machine says nothing have the usual shares.
+
+        Parameters
+        ----------
+        max_grade : int
+            The largest grade of people's scale.
+
+        Returns
+        -------
+        ndarray, shape (n_items, max_grade + 1)
+
+        Raises
+        ------
+        InputError
+            Where it says nothing of any item.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> pool = QueryPool(["q1"], [0, 3], ["d1", "d2", "d3"])
+        >>> graded = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "grade": [0, 1]})
+        >>> Grades.read(graded).beliefs(pool, max_grade=1).round(2).tolist()
+        [[0.77, 0.23], [0.53, 0.47], [0.65, 0.35]]
+        """
+        table = ValueTable.of(self.on(pool).values, default_shares(max_grade + 1))
+        return np.asarray(table.probs[table.codes])
+
     def values_on(self, pool: QueryPool) -> Floats:
         """Return the value of each item of a pool, NaN where there is none: of a pool that it need know nothing of."""
         positions = positions_in(pool, self.query_ids, self.item_ids)
@@ -246,7 +280,9 @@ class Grades:
         pairs = zip(self.query_ids[:_MOST_HINTED].tolist(), self.item_ids[:_MOST_HINTED].tolist(), strict=True)
         outside = [item if query in queries else query for query, item in pairs]
         unseen = unseen_difference(outside, [*queries, *pool.item_texts[:_MOST_HINTED].tolist()])
-        raise InputError(f"{self.source}: none of its {len(self)} grades is of an item of the pool{unseen}")
+        of_file = f"item {shown(self.item_ids[0])} of query {shown(self.query_ids[0])}"
+        first = f"its first is {of_file}, the pool's {pool.place(0)}"
+        raise InputError(f"{self.source}: none of its {len(self)} grades is of an item of the pool; {first}{unseen}")
 
     def _notes_on(self, pool: QueryPool, held: Ints, values: Floats) -> list[Note]:
         notes = []
@@ -262,6 +298,15 @@ class Grades:
         if graded.size > 1 and graded.min() == graded.max():
             notes.append(Note("grader one value", {"source": self.source, "value": float(graded[0]), "n": graded.size}))
         return notes
+
+
+def _texts_by_id(texts: TextsOfIds | PathLike | None, vocabulary: Vocabulary) -> TextsOfIds | None:
+    """Return texts by id, of a table its column ``text``, else its first one of texts."""
+    if texts is None or isinstance(texts, Mapping):
+        return texts
+    held = read_texts(texts, vocabulary)
+    last = "text" if "text" in held.names else held.names[0]
+    return {text_id: parts[last] for text_id, parts in held.by_id.items() if last in parts}
 
 
 def _name_of(source: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Self
 
 from activeeval.errors import InputError, did_you_mean, shown
 
-_KEYS = ("cost", "scale", "name", "made", "asked")
+_KEYS = ("cost", "scale", "name", "made", "asked", "queries", "documents")
 _NEXT = re.compile(r":(?=[a-z]+=)")
 _SCALE = re.compile(r"(-?[\d.]+)-(-?[\d.]+)")
 
@@ -31,6 +31,8 @@ class Stated:
         The run that it, or a machine of its family, has made.
     asked : str
         The table of pairs that it was asked about.
+    queries, documents : str
+        Tables of texts by id, where it names them by their texts.
 
     Examples
     --------
@@ -44,10 +46,12 @@ class Stated:
     name: str = ""
     made: str = ""
     asked: str = ""
+    queries: str = ""
+    documents: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Take ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE]`` apart.
+        """Take ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]`` apart.
 
         Raises
         ------

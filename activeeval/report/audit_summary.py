@@ -183,7 +183,7 @@ class GraderAudit:
     leniency : Measured
         Mean of its value, on people's scale, less people's grade.
     correlation : Measured
-        Of the ranks of its values with people's grades.
+        Of its values with people's grades.
     slope : Measured
         Of people's grade on its value.
     between_queries : Measured

@@ -14,12 +14,6 @@ def _winner(numbers: Mapping[str, Any]) -> str:
     return f"its winner is not people's: by {{measure}} it puts {{by_grader}} first, people {{winner}}, {how}"
 
 
-def _made_run(numbers: Mapping[str, Any]) -> str:
-    how = "" if numbers["is_sure"] else ", which may be chance"
-    sign = "favours" if numbers["excess"] > 0 else "is hard on"
-    return f"it {sign} the run that it has made: its bias for {{run}} is {{excess:+.3g}} beyond the others'{how}"
-
-
 _SLOPE = "by {slope:+.2g} ± {std_error:.2g} for each grade of its"
 
 WORDS: dict[str, Words] = {
@@ -27,13 +21,16 @@ WORDS: dict[str, Words] = {
     "grader says little": f"its values say little: people's grades change {_SLOPE}, with the correlation "
     f"{{correlation:.2f}}",
     "grader winner": _winner,
-    "grader made run": lambda numbers: f"{{measure}}: {_made_run(numbers)}",
+    "grader made run": "{measure}: it favours the run that it has made: its bias for {run} is {excess:+.3g} beyond the "
+    "others'",
     "grader made another": "{run}, which it has made, is none of the sample's systems ({systems}): nothing is "
     "said of it",
     "grader drift": "its {kind}s differ: {most} gives {high:+.2f} more than people, {least} {low:+.2f}",
     "grader replies missing": "{n:,} of {of:,} items that count ({share:.0%}) have no reply: alone, each counts "
     "as grade 0",
     "grader mapped": "its values {least:g} to {largest:g} are taken for people's 0 to {top}, on a line",
+    "grader stray": "{n:,} of its grades lie beyond people's 0 to {top} and count as missing; if they belong to its "
+    "scale, say so, as FILE:scale=0-5",
     "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
     "as FILE:scale=0-{largest}",
     "audit out of reach": "{measure}: this sample was not drawn for what is asked as {questions}, which is left out",

@@ -21,7 +21,7 @@ def _plain(text: str) -> str:
 
 
 def _missing(numbers: Mapping[str, Any]) -> str:
-    unread = ", {n_unread:,} of them with a reply that could not be read" if numbers["n_unread"] else ""
+    unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
     text = f"{{source}}: no grade for {{n:,}} of {{of:,}} items of the pool ({{share:.0%}}){unread}"
     return f"{text}: these count as missing"
 
@@ -92,7 +92,7 @@ NOTES: dict[str, Words] = {
         f"{{source}}: grades by several prompts are mixed: {_plain(_counted(numbers))}; give each a file of its own"
     ),
     "grader of people": "{source}: {n:,} grades of people are left out",
-    "all judged": "all {n:,} items are judged already by {sources}: are these people's grades? a machine's go to "
+    "all judged": "{n:,} of {of:,} items are judged already by {sources}: are these people's grades? a machine's go to "
     "{option[grader]}",
     "machines left out": "{source}: {n:,} judgments of machines are left out, which are no labels",
     "machine is truth": "{source}: {n:,} grades of a machine are taken for people's: what is estimated is how far "

@@ -87,7 +87,7 @@ def asking_notes(
     Parameters
     ----------
     plan : SamplePlan
-        Of the same case, with the graders that it has.
+        Of the same case, with the graders that it has; before one is asked, of `about_to_ask`.
     ask_price, ask_skill : float
         The price of a machine that nobody has asked yet, and the correlation of its values with people's grades.
 
@@ -121,6 +121,17 @@ def asking_notes(
     return notes
 
 
+def about_to_ask(case: Case) -> Case:
+    """Return a case in which people's grades have the shares that a machine's model takes, where nothing tells them.
+
+    A plan then says of people alone what it will say of them beside the machine.
+    """
+    if not case.beliefs.is_uniform:
+        return case
+    probs = np.tile(default_shares(case.max_grade + 1), (case.inputs.pool.n_items, 1))
+    return replace(case, beliefs=replace(case.beliefs, probs=probs, is_uniform=False))
+
+
 def priced_names(case: Case) -> tuple[str, ...]:
     """Return what the graders of a case that have a price are called."""
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
@@ -151,10 +162,7 @@ def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float)
     asked = np.logical_or.reduce([target.matters for target in targets])
     if case.known is not None:
         asked &= case.known < 0
-    without = replace(case.beliefs, extra_probs=(), is_uniform=False)
-    if case.beliefs.is_uniform:
-        probs = np.tile(default_shares(case.max_grade + 1), (case.inputs.pool.n_items, 1))
-        without = replace(without, probs=probs)
+    without = replace(case.beliefs, extra_probs=())
     scores = np.random.default_rng(case.seed_number).random(case.inputs.pool.n_items)
     with_it = replace(without, probs=imagined_probs(without.probs, scores, skill))
     return _Offer(names=("a machine",), price=price, asked=asked, without=without, with_it=with_it, skill=skill)

@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from activeeval.campaign.reading import read
-from activeeval.cases.grading import model_names, read_graders
+from activeeval.cases.choices import GRADER
+from activeeval.cases.grading import read_graders
 from activeeval.cases.modelling import uniform_beliefs
 from activeeval.design import GradeProbs
 from activeeval.design.methods import find_method
 from activeeval.errors import InputError
+from activeeval.grade_models.values import ValueTable, default_shares
 from activeeval.graders import Grades
 from activeeval.measures import SoftLabels, Target
 from activeeval.measures.target import common_lists
@@ -275,7 +279,7 @@ def _row(
         half_width_without=half_width,
         labels_saved=None if saved is None else answer.estimate.n_items * saved,
     )
-    return replace(row, sign=sign_of(row))
+    return replace(row, sign=sign_of(row, knows_order=np.unique(on_scale.labels[on_scale.is_there]).size > 1))
 
 
 def by_labels(target: Target, on_scale: OnScale) -> float:
@@ -286,12 +290,12 @@ def by_labels(target: Target, on_scale: OnScale) -> float:
 def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Answer) -> float | None:
     """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
 
-    It is none of a sample that was drawn without this machine, of rounds, and of a method that expects nothing.
+    It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method
+    that expects nothing.
     """
     sample = samples[0]
     campaign, design = sample.campaign, sample.campaign.design
-    is_drawn_by_it = model_names([grades])[0] in sample.model.split(", ")
-    if len(samples) > 1 or design.beliefs is None or not is_drawn_by_it:
+    if len(samples) > 1 or design.beliefs is None or not _is_drawn_by(sample, grades):
         return None
     n_grades = design.beliefs.max_grade + 1
     model = uniform_beliefs(design.pool.n_items, n_grades - 1).for_method(find_method(design.name), n_grades)
@@ -301,6 +305,27 @@ def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Answe
     estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
     low, high = estimate.interval(answer.interval.confidence)
     return _finite((high - low) / 2)
+
+
+def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
+    """Return whether a sample's model is that of these grades alone, whatever their file or machine is called.
+
+    A model of a machine expects the same of all items to which it gives one value. Its name tells nothing: next month's
+    grades may lie in a file of the same name.
+    """
+    design = sample.campaign.design
+    names = sample.model.split(", ")
+    if len(names) > 1 or not names[0].startswith(GRADER) or design.beliefs is None:
+        return False
+    probs = design.beliefs.grade_probs
+    kinds = ValueTable.of(grades.values_on(design.pool), default_shares(probs.shape[-1])).codes
+    rows = np.unique(probs.reshape(len(kinds), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    if np.unique(kinds).size == 1:
+        return False
+    # what is known teaches a query nothing of its own: the model is the same within each, not of all
+    queries = design.pool.item_queries
+    pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
+    return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1
 
 
 def _finite(value: float) -> float | None:

@@ -26,15 +26,16 @@ MANY_MISSING = 0.1
 """Share of missing replies from which on they are something to do about: as grade 0 each is as wrong as can be."""
 
 
-def sign_of(row: AuditRow) -> str:
+def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
     """Return whether a machine's sign of a difference is people's; nothing of a single system.
 
-    By the interval that holds for all differences at once, where there are several.
+    By the interval that holds for all differences at once, where there are several. Of a machine that gives one grade
+    alone, which knows no order, a difference is that of missing replies and has no sign.
     """
     if not row.versus:
         return ""
     low, high = _corrected_ends(row)
-    if row.by_grader == 0 or low is None or high is None or low <= 0 <= high:
+    if not knows_order or row.by_grader == 0 or low is None or high is None or low <= 0 <= high:
         return OPEN
     return AGREES if (row.by_grader > 0) == (low > 0) else DIFFERS
 
@@ -170,7 +171,7 @@ def _of_orders(audited: GraderAudit) -> list[Caution]:
             },
         )
         for order in audited.orders
-        if order.winner != order.winner_by_grader
+        if order.winner != order.winner_by_grader and audited.slope.value is not None
     ]
 
 
@@ -178,12 +179,9 @@ def _of_circles(audited: GraderAudit, made: str, systems: Sequence[str]) -> list
     if made and not system_made(made, systems):
         return [Caution("note", "grader made another", {"run": made, "systems": tuple(systems)})]
     return [
-        Caution(
-            "careful" if circle.is_sure else "note",
-            "grader made run",
-            {"measure": circle.measure, "run": circle.run, "excess": circle.excess, "is_sure": int(circle.is_sure)},
-        )
-        for circle in audited.circular
+        Caution("careful", "grader made run", {"measure": each.measure, "run": each.run, "excess": each.excess})
+        for each in audited.circular
+        if each.is_sure
     ]
 
 
@@ -212,6 +210,9 @@ def _of_scale(audited: GraderAudit, on_scale: OnScale) -> list[Caution]:
         numbers: dict[str, Told] = {"n": audited.missing, "of": audited.items, "share": share}
         level = "careful" if share >= MANY_MISSING else "note"
         cautions.append(Caution(level, "grader replies missing", numbers))
+    if on_scale.n_stray:
+        numbers = {"n": on_scale.n_stray, "top": on_scale.top}
+        cautions.append(Caution("careful", "grader stray", numbers))
     ends: dict[str, Told] = {"least": on_scale.least, "largest": on_scale.largest, "top": on_scale.top}
     if on_scale.is_mapped:
         cautions.append(Caution("note", "grader mapped", ends))

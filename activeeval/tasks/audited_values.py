@@ -33,6 +33,11 @@ from activeeval.types import Bools, Floats, Ints
 
 FEWEST_DRIFTED = 2
 """Models, or prompts, of which a drift can be told."""
+_MOST_STRAY = 0.05
+"""Share of whole grades beyond people's scale up to which they are slips, one of 4,423 and two in a thousand of judges
+seen: were they the ends of a scale, every other value would be moved for them."""
+_FEWEST_QUERIES = 5
+"""Queries with labels of which anything is told: with fewer a standard error by query is chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +53,8 @@ class OnScale:
     top : int
     is_stated : bool
         Whether somebody stated the scale.
+    n_stray : int
+        Grades beyond people's scale that are so few that they count as missing.
     """
 
     values: Floats
@@ -55,20 +62,29 @@ class OnScale:
     largest: float
     top: int
     is_stated: bool
+    n_stray: int = 0
 
     @classmethod
     def of(cls, grades: Grades, on_pool: GradesOnPool, top: int) -> Self:
         """Map values linearly: from the scale that is stated, else from what they are seen to be.
 
-        Whole grades on people's scale stay as they are; scores, and grades beyond it, are mapped from the least to the
-        largest of them.
+        Whole grades on people's scale stay as they are, and the few beyond it count as missing; scores, and grades of
+        which more are beyond it, are mapped from the least to the largest of them.
         """
         values, there = on_pool.values, on_pool.values[on_pool.is_graded]
+        if grades.scale is None and on_pool.probs is None and (n_stray := _stray(there, top)):
+            kept = np.where((values < 0) | (values > top), np.nan, values)
+            return cls(kept, 0.0, float(top), top, is_stated=False, n_stray=n_stray)
         least, largest = grades.scale or _seen_scale(there, on_pool.probs, top)
         is_stated = grades.scale is not None
         if largest <= least:  # one value, beyond the scale
             return cls(np.clip(values, 0, top), least, largest, top, is_stated)
         return cls((values - least) * (top / (largest - least)), least, largest, top, is_stated)
+
+    @property
+    def is_there(self) -> Bools:
+        """Whether the machine says something of an item, shape (n_items,)."""
+        return ~np.isnan(self.values)
 
     @property
     def is_mapped(self) -> bool:
@@ -79,6 +95,13 @@ class OnScale:
     def labels(self) -> Ints:
         """The grade of every item as measures take it: the nearest whole one, halves up, 0 where it is missing."""
         return np.floor(np.nan_to_num(self.values) + 0.5).astype(np.int64)
+
+
+def _stray(there: Floats, top: int) -> int:
+    """Return how many of whole grades lie beyond 0 … ``top``, where these are so few that they must be slips."""
+    n_beyond = int(((there < 0) | (there > top)).sum())
+    is_whole = bool((there == np.floor(there)).all())
+    return n_beyond if is_whole and n_beyond <= _MOST_STRAY * there.size else 0
 
 
 def _seen_scale(there: Floats, probs: Floats | None, top: int) -> tuple[float, float]:
@@ -198,18 +221,15 @@ class Skill:
 
 def skill(values: Floats, judged: JudgedItems) -> Skill:
     """Return how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades."""
-    is_there = ~np.isnan(values)
-    ranks = np.full(values.size, np.nan)
-    ranks[is_there] = _middle_ranks(values[is_there])
-    heard = judged.of_some(is_there[judged.items])
+    heard = judged.of_some(~np.isnan(values[judged.items]))
     nothing = Figure(math.nan)
-    if not heard.items.size:
+    if np.unique(heard.queries).size < _FEWEST_QUERIES:
         return Skill(**dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(nothing)))
     x, y, columns = values[heard.items], heard.grades, (heard.weights, heard.queries)
     left = y - _means(_kinds(values)[heard.items], y, heard.weights)
     return Skill(
         leniency=measured(leniency(values, heard)),
-        correlation=measured(correlation(ranks[heard.items], y, *columns)),
+        correlation=measured(correlation(x, y, *columns)),
         slope=measured(slope(x, y, *columns)),
         between_queries=measured(share_between(left, *columns)),
     )
@@ -225,12 +245,6 @@ def leniency(values: Floats, judged: JudgedItems) -> Figure:
 
 def _kinds(values: Floats) -> Ints:
     return ValueTable.of(values, default_shares(2)).codes
-
-
-def _middle_ranks(values: Floats) -> Floats:
-    """Return the rank of each value, equal ones in the middle of theirs."""
-    _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[codes])
 
 
 def _means(codes: Ints, y: Floats, weights: Floats) -> Floats:

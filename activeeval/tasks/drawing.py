@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from activeeval.cases.budgets import Budget
 from activeeval.cases.case import Case, check_fits, prepare
 from activeeval.cases.choices import Choices
@@ -23,6 +25,9 @@ from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
 
 _SEED_BITS = 31
+_NEARLY_ALL = 0.9
+"""Share of the items that count, known already, from which on it is asked whose grades these are: a machine's file
+lacks a few replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,20 +152,23 @@ def draw_for(
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
         shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
         say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
-    if not drawn.sample.campaign.planned:
-        for note in _all_judged(choices, case):
-            say(note)
+    for note in _nearly_all_judged(choices, case, drawn.sample):
+        say(note)
     for expected in expected_notes(case, drawn.sample, share):
         say(expected)
     return drawn
 
 
-def _all_judged(choices: Choices, case: Case) -> list[Note]:
-    """Return the question whose grades these are that leave nothing to judge: a file of them cannot tell."""
-    files = tuple(source for source in choices.judged if isinstance(source, str) and not is_arrays(source))
-    if not files or case.known is None or choices.machine_is_truth:
+def _nearly_all_judged(choices: Choices, case: Case, sample: Sample) -> list[Note]:
+    """Return the question whose grades these are that leave little to judge: a file of them cannot tell."""
+    matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
+    if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
         return []
-    return [Note("all judged", {"n": int((case.known >= 0).sum()), "sources": files})]
+    files = tuple(source for source in choices.judged if isinstance(source, str) and not is_arrays(source))
+    if not files or choices.machine_is_truth:
+        return []
+    n_known = int((case.known[matters] >= 0).sum())
+    return [Note("all judged", {"n": n_known, "of": int(matters.sum()), "sources": files})]
 
 
 def texts_for(

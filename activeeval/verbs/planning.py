@@ -17,7 +17,7 @@ from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.results import rounded_up
-from activeeval.tasks.asking_price import asking_notes
+from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
@@ -92,7 +92,7 @@ class Plan(Shown):
     def footnotes(self) -> list[str]:
         """What half-widths are of, and what else to know."""
         about = "these queries" if self.scope == "pool" else "all queries that these are a sample of"
-        notes = [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
+        notes = [f"{note}." for note in self.notes]
         about_all = f"Half-widths of {100 * self.confidence:g} % intervals about {about}."
         return [about_all, plan_footnote(self.table), *notes]
 
@@ -179,6 +179,7 @@ def plan(
     check_fits(measures, texts_of(methods))
     choices = choices_of(runs, names, judged, max_grade, seed, {**options})
     case = prepare(replace(choices, judging=chosen_judging(judging, measures)), use_labels=False)
+    case = case if ask_price is None else about_to_ask(case)
     share = options.get("defensive_share")
     made = plan_sample(
         case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, weights=weights

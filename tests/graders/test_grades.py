@@ -220,3 +220,29 @@ def test_grades_are_read_as_they_are_with_what_is_stated(tmp_path):
     assert (again.cost, again.name, again.values is grades.values) == (0.1, "llm", True)
     with pytest.raises(InputError, match="grades must come as a path, a data frame, Judgments or Grades, got int"):
         Grades.read(3)
+
+
+def test_texts_stand_behind_the_name_as_tables(tmp_path):
+    (tmp_path / "u.jsonl").write_text(
+        '{"query": "how far", "passage": "A mile.", "prediction": "##final score: 2", "judgment": 2}\n'
+    )
+    (tmp_path / "q.csv").write_text("id,text\nq1,how far\n")
+    (tmp_path / "d.csv").write_text("id,title,text\nd1,Far,A  mile.\nd2,Near,A foot.\n")
+    at = tmp_path / "u.jsonl"
+    graded = Grades.parse(f"{at}:queries={tmp_path}/q.csv:documents={tmp_path}/d.csv:name=u")
+    assert (graded.query_ids.tolist(), graded.item_ids.tolist(), graded.values.tolist()) == (["q1"], ["d1"], [2])
+    again = Grades.read(at, queries={"q1": "how far"}, documents=tmp_path / "d.csv")
+    assert again.item_ids.tolist() == ["d1"]
+    with pytest.raises(InputError, match="as FILE:queries=FILE:documents=FILE"):
+        Grades.parse(str(at))
+
+
+def test_beliefs_keep_the_usual_shares_of_what_is_graded():
+    values = np.repeat([0.0, 1.0, 2.5], [20, 50, 30])
+    pool = QueryPool(["q"], [0, 101], [f"d{k:03d}" for k in range(101)])
+    graded = pd.DataFrame({"query_id": ["q"] * 100, "doc_id": [f"d{k:03d}" for k in range(100)], "score": values})
+    probs = Grades.read(graded).beliefs(pool)
+    assert probs.shape == (101, 4)
+    np.testing.assert_allclose(probs[:100].mean(axis=0), [0.35, 0.30, 0.20, 0.15], atol=1e-12)
+    np.testing.assert_allclose(probs[100], [0.35, 0.30, 0.20, 0.15])
+    assert (np.diff(probs[[0, 20, 70]] @ np.arange(4)) > 0).all()

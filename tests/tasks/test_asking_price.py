@@ -12,7 +12,7 @@ from activeeval.cases.choices import Choices
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
 from activeeval.graders import Grades
-from activeeval.tasks.asking_price import asking_notes
+from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import plan_sample, planner_of
 from activeeval.tasks.samples import draw
 
@@ -80,7 +80,7 @@ def test_it_pays_up_to_a_price():
 
 
 def test_of_a_machine_that_nobody_has_asked_too():
-    case = replace(case_of(None), graders=())
+    case = about_to_ask(replace(case_of(None), graders=()))
     notes = [
         asking_notes(case, planned(case), price, skill)[0] for price, skill in ((1e-4, 0.4), (1e-4, 0.8), (0.1, 0.4))
     ]

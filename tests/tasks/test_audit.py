@@ -441,3 +441,45 @@ def test_of_real_judges(tmp_path, monkeypatch):
         # a binary judge on the ends of the scale is far above people, and surely so
         assert all(row.bias_low > 0 for row in alone)
         assert len(audited.audited.rows) == (3 if len(names) == 2 else 6)
+
+
+def test_few_grades_off_the_scale_are_slips_and_many_are_its_scale(folder):
+    """Catches one reply of 9 that moves every other value of the machine."""
+    rounds = drawn(questions=("run", "versus"))
+    table = MACHINE.copy()
+    table[0, 0] = 9
+    slip = audit(rounds, [write_qrels("slip.qrels", table)]).graders[0]
+    table[0, 0] = 0
+    plain = {"a": alone("a.run", table), "b": alone("b.run", table)}
+    assert [row.by_grader for row in slip.rows[:2]] == pytest.approx(list(plain.values()))
+    (caution,) = [each for each in slip.cautions if each.code == "grader stray"]
+    assert (caution.level, caution.numbers["n"]) == ("careful", 1)
+    wide = audit(rounds, [write_qrels("wide.qrels", MACHINE * 2)]).graders[0]
+    assert [each.code for each in wide.cautions if "stray" in each.code or "mapped" in each.code] == ["grader mapped"]
+
+
+def test_labels_saved_follow_the_grades_and_not_their_name(folder):
+    """Catches next month's grades in a file of the same name, which would be credited with what others saved."""
+    rounds = drawn(graders=("llm.qrels",))
+    assert audit(rounds, ["llm.qrels:name=another"]).rows[0].labels_saved > 0
+    write_qrels("people.qrels", GRADES)
+    assert audit(rounds, ["people.qrels:name=llm"]).rows[0].labels_saved is None
+    write_qrels("one.qrels", MACHINE * 0 + 2)
+    assert audit(rounds, ["one.qrels:name=llm"]).rows[0].labels_saved is None
+    both = drawn(graders=("llm.qrels", "people.qrels"))
+    assert audit(both, ["llm.qrels"]).rows[0].labels_saved is None
+
+
+def test_a_machine_that_says_what_people_say_is_perfect(folder):
+    """Catches a correlation of two scales of one thing, which is below 1."""
+    perfect = audit(drawn(), ["people.qrels"]).graders[0]
+    figures = (perfect.correlation, perfect.slope, perfect.leniency)
+    assert [figure.value for figure in figures] == pytest.approx([1, 1, 0])
+
+
+def test_of_few_queries_nothing_is_told(folder):
+    table = [row for row in rows_of(3 - GRADES) if row[0] in ("q0", "q1")]
+    Path("few.qrels").write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in table))
+    few = audit(drawn(share=1.0), ["few.qrels"]).graders[0]
+    assert few.slope.value is None
+    assert "grader turned" not in {caution.code for caution in few.cautions}

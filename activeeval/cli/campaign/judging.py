@@ -230,7 +230,8 @@ def next_(
         sheets = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
     for sheet in sheets:
         whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
-        where = f"items of block {sheet.block}, as of event {sheet.as_of}"
+        where = f"items from block {sheet.block} on" if ahead else f"items of block {sheet.block}"
+        where = f"{where}, as of event {sheet.as_of}"
         say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")
     emit_done(list(map(asdict, sheets)), form)
 

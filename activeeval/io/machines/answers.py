@@ -58,7 +58,9 @@ def asked_beside(path: PathLike, first_id: str) -> dict[str, Asked]:
         if first_id in asked:
             return asked
     problem = f"no table of pairs in its folder (*{PAIRS}, written beside the questions) has the question"
-    raise InputError(f"{os.fspath(path)}: {problem} {shown(first_id)}; `asked` names another", field="asked")
+    raise InputError(
+        f"{os.fspath(path)}: {problem} {shown(first_id)}; :asked=FILE behind the name names another", field="asked"
+    )
 
 
 class _Reply(NamedTuple):

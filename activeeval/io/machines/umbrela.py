@@ -75,9 +75,9 @@ def _pairs(
         if ids is None and texts is None
     ]
     if lacks:
-        needed = " and ".join(f"`{what}`" for what in lacks)
-        problem = f"names its {' and '.join(lacks)} by their texts, expected ids, or the texts by id: {needed}"
-        raise FormatError(sheet.source, None, problem, field=lacks[0])
+        needed = "".join(f":{what}=FILE" for what in lacks)
+        problem = f"names its {' and '.join(lacks)} by their texts, expected ids, or the texts by id, as FILE{needed}"
+        raise FormatError(sheet.source, None, problem)
     return joined_pairs(
         query_ids or _texts(sheet, "query", "text"),
         doc_ids or _texts(sheet, "passage", "segment"),

@@ -47,8 +47,8 @@ class TextsById:
     first_id: str
 
 
-def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str]) -> TextsById:
-    """Read the texts of some ids: .jsonl, .csv, .tsv (each also .gz), .parquet, .xlsx or .ods.
+def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] | None = None) -> TextsById:
+    """Read the texts of some ids, or of all: .jsonl, .csv, .tsv (each also .gz), .parquet, .xlsx or .ods.
 
     The table comes by and by; what is kept of the rows that are not wanted is their ids.
 
@@ -71,7 +71,7 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str]) 
                 sheet.fail(row, key, f"{shown(row_id)} is there twice, expected it once")
             seen.add(row_id)
             first_id = first_id or row_id
-            if row_id in wanted:
+            if wanted is None or row_id in wanted:
                 by_id[row_id] = {name: text for name in held if (text := _text(sheet, row, name))}
     if not names:
         sheet.column("text", vocabulary.texts)
