@@ -105,7 +105,9 @@ def score(
     called = names or system_names([""] * len(paths), paths)
     how = {"test": test or "t", "correction": correction or "holm"}
     scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
-    _show(scored, form, places, by_query=by_query, in_all=not no_summary, versus=bool(versus))
+    pleases = any(note.code == "machine is truth" for note in tables.notes)
+    shown = {"by_query": by_query, "in_all": not no_summary, "versus": bool(versus), "pleases_machine": pleases}
+    _show(scored, form, places, **shown)
     _tell(tables, called, bound)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
@@ -114,9 +116,13 @@ def score(
         say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
 
 
-def _show(scored: RunTable, form: str, places: int, *, by_query: bool, in_all: bool, versus: bool) -> None:
+def _show(
+    scored: RunTable, form: str, places: int, *, by_query: bool, in_all: bool, versus: bool, pleases_machine: bool
+) -> None:
     """Print rows for machines, or what they come to for readers."""
     rows = scored.rows(by_query=by_query, in_all=in_all, versus=versus)
+    if pleases_machine:
+        rows = [{**row, "machine_is_truth": True} for row in rows]
     if form in ("jsonl", "tsv") or is_asked("wide"):
         emit(rows, form, places)
         return
