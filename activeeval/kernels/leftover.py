@@ -274,6 +274,48 @@ def _path_label(model, item, word, weights, s, n):
 
 
 @_jit
+def _lists_of(lists, q, query_items, place, start, discounts):
+    """Return the lists of a query by its places, and how many ranks of each count."""
+    n = query_items.size
+    at = _Lists(
+        np.zeros(n),
+        np.full(discounts.size, -1, np.int64),
+        np.full(discounts.size, -1, np.int64),
+        np.zeros(n, np.bool_),
+    )
+    for k in range(n):
+        place[query_items[k] - start] = k
+    list1 = lists.items1[lists.offsets1[q] : lists.offsets1[q + 1]]
+    list2 = lists.items2[lists.offsets2[q] : lists.offsets2[q + 1]]
+    n1 = _read_list(at, at.ranked1, 1.0, list1, place, start, discounts)
+    n2 = _read_list(at, at.ranked2, -1.0, list2, place, start, discounts)
+    for k in range(n):
+        place[query_items[k] - start] = -1
+    return at, (n1, n2)
+
+
+@_jit
+def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, labels, wanted, per_node, left, shares):
+    """Reveal labels one by one and fill what each leaves open; return after how many no other can matter."""
+    n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()
+    is_known = np.zeros(n, np.bool_)
+    is_known[wanted:] = True
+    left[0] = _variance(measure, lists, lengths, draws, omega, per_node)
+    for k in range(labels.size):
+        y = labels[k]
+        if y >= 0:
+            is_known[k] = True
+            _reveal(measure, reaches, lists, draws, n_rows, k, y)
+            _learn(omega, nodes, query_items[k], y, prior)
+        left[k + 1] = _variance(measure, lists, lengths, draws, omega, per_node)
+        shares[k + 1] = _share(measure, lists, lengths, k + 1, draws, omega, per_node, is_known)
+        if _stops(measure, lists, lengths, draws, is_known):
+            left[k + 1 : wanted + 1] = 0.0
+            return k + 1
+    return n + 1
+
+
+@_jit
 def leftover(
     measure,
     lists,
@@ -313,30 +355,21 @@ def leftover(
     stops : array of int64, shape (n_rows, n_queries), of the block
         Out: after how many labels no other can matter; more than there may be where that is not seen.
     """
-    longest = widest = 1
+    widest = 1
     for q in range(block[0], block[1]):
-        longest = max(longest, offsets[q + 1] - offsets[q])
         widest = max(widest, query_offsets[q + 1] - query_offsets[q])
-    n_nodes, depth = model.nodes.shape[0], measure.discounts.size
-    per_node = _FEWEST
+    n_nodes, per_node = model.nodes.shape[0], _FEWEST
     while 2 * per_node * n_nodes <= _DRAWS:
         per_node *= 2
     n_rows, n_levels = n_nodes * per_node + 1, measure.steps.size
-    place, omega = np.full(widest, -1, np.int64), np.empty(n_nodes)
-    reaches, origin = measure.reaches.astype(np.int64), offsets[block[0]] + block[0]
+    place, reaches = np.full(widest, -1, np.int64), measure.reaches.astype(np.int64)
     for q in range(block[0], block[1]):
         if wanted[q] == 0:
             continue
-        start, base = query_offsets[q], offsets[q]
-        n = offsets[q + 1] - base
+        start, base, prior = query_offsets[q], offsets[q], model.weights[q]
+        n, first = offsets[q + 1] - base, base + q - offsets[block[0]] - block[0]
         query_items, words = items[base : base + n], hashes[base : base + n]
-        at = _Lists(np.zeros(n), np.full(depth, -1, np.int64), np.full(depth, -1, np.int64), np.zeros(n, np.bool_))
-        for k in range(n):
-            place[query_items[k] - start] = k
-        list1 = lists.items1[lists.offsets1[q] : lists.offsets1[q + 1]]
-        list2 = lists.items2[lists.offsets2[q] : lists.offsets2[q + 1]]
-        n1 = _read_list(at, at.ranked1, 1.0, list1, place, start, measure.discounts)
-        n2 = _read_list(at, at.ranked2, -1.0, list2, place, start, measure.discounts)
+        at, lengths = _lists_of(lists, q, query_items, place, start, measure.discounts)
         drawn = _Draws(
             np.empty((n, n_rows)),
             np.empty((n, n_rows), np.int32),
@@ -348,30 +381,27 @@ def leftover(
             if grades[query_items[k]] >= 0:
                 _reveal(measure, reaches, at, drawn, n_rows, k, grades[query_items[k]])
         fresh = _Draws(drawn.values.copy(), drawn.grades.copy(), drawn.numerators.copy(), drawn.levels.copy())
-        n_sets = n_paths[q] if n_paths.size else 1
+        n_sets, n_steps = (n_paths[q], wanted[q]) if n_paths.size else (1, depths[q])
+        labels = np.empty(n_steps, np.int64)
         for s in range(n_sets):
-            if s > 0:
-                drawn.values[:], drawn.grades[:] = fresh.values, fresh.grades
-                drawn.numerators[:], drawn.levels[:] = fresh.numerators, fresh.levels
-            is_known = np.zeros(n, np.bool_)
-            is_known[wanted[q] :] = True
-            omega[:] = model.weights[q]
-            stops[s, q - block[0]] = n + 1
-            first, n_steps = base + q - origin, wanted[q] if n_paths.size else depths[q]
-            left[s, first] = _variance(measure, at, (n1, n2), drawn, omega, per_node)
+            drawn.values[:], drawn.grades[:] = fresh.values, fresh.grades
+            drawn.numerators[:], drawn.levels[:] = fresh.numerators, fresh.levels
             for k in range(n_steps):
-                y = grades[query_items[k]]
+                labels[k] = grades[query_items[k]]
                 if n_paths.size:
-                    y = _path_label(model, query_items[k], words[k], model.weights[q], s, n_sets)
-                if y >= 0:
-                    is_known[k] = True
-                    _reveal(measure, reaches, at, drawn, n_rows, k, y)
-                    _learn(omega, model.nodes, query_items[k], y, model.weights[q])
-                left[s, first + k + 1] = _variance(measure, at, (n1, n2), drawn, omega, per_node)
-                shares[s, first + k + 1] = _share(measure, at, (n1, n2), k + 1, drawn, omega, per_node, is_known)
-                if _stops(measure, at, (n1, n2), drawn, is_known):
-                    stops[s, q - block[0]] = k + 1
-                    left[s, first + k + 1 : first + wanted[q] + 1] = 0.0
-                    break
-        for k in range(n):
-            place[query_items[k] - start] = -1
+                    labels[k] = _path_label(model, query_items[k], words[k], prior, s, n_sets)
+            rows = left[s, first : first + n + 1], shares[s, first : first + n + 1]
+            stops[s, q - block[0]] = _follow(
+                measure,
+                reaches,
+                model.nodes,
+                prior,
+                at,
+                lengths,
+                drawn,
+                query_items,
+                labels,
+                wanted[q],
+                per_node,
+                *rows,
+            )
