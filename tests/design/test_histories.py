@@ -49,7 +49,6 @@ def label_sets(n_items):
     return [np.array(each) for each in (*fixed, *random.integers(0, 3, (9, n_items)).tolist())]
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("kind", ["vague", "sure", "wrong"])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("name", MEASURES)
@@ -112,7 +111,6 @@ def test_what_cannot_be_judged_stops_nothing_and_stands_as_expected(name):
         assert np.all(np.diff(order.place_rates[: order.offsets[1]]) <= 0)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("names", [("nDCG@2", "RR(rel=2)@2"), ("ERR", "AP@2")])
 def test_several_questions_of_one_sample_are_all_unbiased(names):
     """One order and one path of rates; a question of a segment, and of two rankings, beside one of all queries."""
@@ -142,7 +140,6 @@ def test_several_questions_of_one_sample_are_all_unbiased(names):
                 assert reading.predictions[q] + mean / pi == pytest.approx(values[q], rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["cascade", "nDCG@2", "RR(rel=2)@2", "AP@2"])
 def test_value_and_variance_are_unbiased_at_a_level(name):
     """Over all samples of two queries, with known grades, by the estimator that is used."""
@@ -171,7 +168,6 @@ def test_value_and_variance_are_unbiased_at_a_level(name):
             assert variance == pytest.approx(second - mean**2, rel=1e-8, abs=1e-11)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["nDCG@2", "ERR", "RR(rel=2)@2"])
 def test_a_hard_budget_leaves_the_difference_form_unbiased(name):
     """Over all that the threshold rule may draw, by integration over the level of the first unit that is not paid."""
@@ -186,7 +182,6 @@ def test_a_hard_budget_leaves_the_difference_form_unbiased(name):
         assert mean == pytest.approx(float(design.pool.query_probs @ design.target.values(labels)), abs=1e-9)
 
 
-@pytest.mark.kernel
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_label_matters_behind_a_stop(name, compare):

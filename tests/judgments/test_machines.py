@@ -142,7 +142,9 @@ def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
         code, _, err = call(*arguments, "--machine-is-truth", *(["--force"] if "--out" in arguments else []))
         assert code == 0, err
         assert f"{form}: 40 grades of a machine are taken for people's" in err
-    scored = call(*(form if word == "FILE" else word for word in DOORS["score"]), "--machine-is-truth", "-o", "jsonl")[1]
+    scored = call(*(form if word == "FILE" else word for word in DOORS["score"]), "--machine-is-truth", "-o", "jsonl")[
+        1
+    ]
     assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
     code, _, err = call(*(form if word == "FILE" else word for word in DOORS["compare"]), "--machine-is-truth")
     assert "are taken for people's" in err
