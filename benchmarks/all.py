@@ -97,6 +97,12 @@ STEPS = (
         ("results/graders.json",),
     ),
     Step(
+        "asking",
+        "whether to ask a machine, and about which items: as planned and as replayed",
+        "benchmarks.asking",
+        ("results/asking.json",),
+    ),
+    Step(
         "history",
         "depth that follows a query's own labels over depth that is planned, nDCG@10",
         "benchmarks.history --looks each --looks 3 --looks 1",

@@ -106,6 +106,21 @@ def grader_model(
     return grade_models.GraderModel(table.probs), of_pool, of_training
 
 
+def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_grade: int, rho: float) -> Floats:
+    """Return what would be believed of graders, equally weighted, if their values correlated with people's grades so.
+
+    Returns
+    -------
+    ndarray, shape (n_items, max_grade + 1)
+    """
+    probs = []
+    for name in model_names(graders):
+        values = inputs.looked_at(name, inputs.features)[:, 0]
+        table = ValueTable.of(values, _shares(values, None, known, max_grade + 1), rho)
+        probs.append(table.probs[table.codes])
+    return np.asarray(np.mean(probs, axis=0))
+
+
 def _shares(values: Floats, rows: Training | None, known: Ints | None, n_grades: int) -> Floats:
     """Return the shares of people's grades: of those that are known of items with a value, beside what is usual."""
     if rows is not None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from activeeval.cases.case import Case
     from activeeval.planning import SamplePlan
 
-RHO = 0.4
-"""What `activeeval.grade_models.values` takes of a judge of whom nothing is known; help does not wait for it."""
+_SKILL = 0.7
+"""`PLANNED_RHO` of `activeeval.grade_models.values`: help does not wait for it."""
 _TRAINS = "queries that train"
 _GOAL = ("half_width", "difference", "power", "scope")
 
@@ -67,9 +67,9 @@ _GOAL = ("half_width", "difference", "power", "scope")
 @click.option(
     "--ask-skill",
     type=inputs.SHARE,
-    default=RHO,
+    default=_SKILL,
     metavar="R",
-    help="How its values should correlate with people's grades; `audit` measures that.",
+    help="How a machine's values should correlate with people's grades; `audit` measures that.",
 )
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
 @output.explain_option

@@ -55,7 +55,9 @@ def _asking(numbers: Mapping[str, Any]) -> str:
             f"ask {name} about {_part(taken, numbers['n_asked'])}: that costs {{asking:,.1f}} of {{budget:,.0f}} "
             f"{{unit}}{money}; {{left:,.1f}} by people should then give ± {{half_width:.3g}}"
         )
-    skill = "" if numbers["skill"] is None else ". It is taken to correlate with people's grades by {skill:.2g}"
+    skill = (
+        "" if numbers["skill"] is None else ". Its values are supposed to correlate with people's grades by {skill:.2g}"
+    )
     return "; ".join([advice, *others]) + skill
 
 

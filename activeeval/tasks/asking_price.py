@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from activeeval.cases.case import Case
-from activeeval.cases.grading import asked_about
+from activeeval.cases.grading import asked_about, probs_at
 from activeeval.cases.modelling import GradeBeliefs
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
-from activeeval.grade_models.values import RHO, default_shares, imagined_probs
+from activeeval.grade_models.values import PLANNED_RHO, default_shares, imagined_probs
 from activeeval.measures import Target
 from activeeval.planning import Forecast, SamplePlan
 from activeeval.results import Note, Told
@@ -29,8 +29,6 @@ PERSON = 1.0
 """The price of a person's judgment of a mean item."""
 _FIRST_PLACES = 10
 """Where no measure has a cutoff: of how many places of each list a machine may be asked alone, and of half as many."""
-_WORTH = 0.99
-"""Asking more has to narrow intervals by a hundredth at least: what is planned is no more exact than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +44,7 @@ class _Offer:
     money: float | None = None
     """What an item costs in money."""
     skill: float | None = None
-    """The correlation that is assumed of machines which nobody has asked yet."""
+    """The correlation that is supposed of machines which no label has told anything of."""
 
     @property
     def price(self) -> float:
@@ -90,7 +88,7 @@ def asking_notes(
     case: Case,
     plan: SamplePlan,
     ask_price: float | None = None,
-    ask_skill: float = RHO,
+    ask_skill: float = PLANNED_RHO,
     *,
     weights: str = "equal",
     scope: str = "pool",
@@ -103,7 +101,8 @@ def asking_notes(
     plan : SamplePlan
         Of the same case, with the graders that it has; before one is asked, of `about_to_ask`.
     ask_price, ask_skill : float
-        The price of a machine that nobody has asked yet, and the correlation of its values with people's grades.
+        The price of a machine that nobody has asked yet, and the correlation of a machine's values with people's grades
+        where no label tells it.
 
     Raises
     ------
@@ -116,7 +115,7 @@ def asking_notes(
         raise ChoiceError(
             "`ask_price` is for a machine that nobody has asked: the graders have theirs", field="ask_price"
         )
-    offer = _held(case, targets) if ask_price is None else _imagined(case, targets, ask_price, ask_skill)
+    offer = _held(case, targets, ask_skill) if ask_price is None else _imagined(case, targets, ask_price, ask_skill)
     if offer is None:
         return []
     numbers = _numbers(case, offer)
@@ -151,22 +150,29 @@ def priced_names(case: Case) -> tuple[str, ...]:
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
 
 
-def _held(case: Case, targets: Sequence[Target]) -> _Offer | None:
-    """Return the graders of a case that have a price; None where there is none."""
+def _held(case: Case, targets: Sequence[Target], skill: float) -> _Offer | None:
+    """Return the graders of a case that have a price; None where there is none.
+
+    Where labels have taught what they are worth, that is known, else it is supposed.
+    """
     of_graders = asked_about(case.inputs, case.graders, targets, case.known)
     if not of_graders:
         return None
     means = [
         float(grader.costs[~np.isnan(grader.costs)].mean()) for grader, _ in of_graders if grader.costs is not None
     ]
+    is_taught = case.inputs.training is not None or not case.beliefs.learns
     probs = case.beliefs.probs
+    if not is_taught:
+        probs = probs_at(case.inputs, case.graders, case.known, case.max_grade, skill)
     shares = np.broadcast_to(probs.mean(axis=0), probs.shape)
     return _Offer(
         names=priced_names(case),
         prices=tuple(grader.cost or 0.0 for grader, _ in of_graders),
         asked_of=tuple(is_asked for _, is_asked in of_graders),
         without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
-        with_it=case.beliefs,
+        with_it=replace(case.beliefs, probs=probs),
+        skill=None if is_taught else skill,
         money=sum(means) if means else None,
     )
 
@@ -233,7 +239,7 @@ def _note(numbers: dict[str, Told], ways: Sequence[_Way], budget: float, widths:
         return Note("asking takes the budget", {**numbers, "budget": budget})
     best = 0
     for which in range(1, len(ways)):
-        best = which if widths[which] < _WORTH * widths[best] else best
+        best = which if widths[which] < widths[best] else best
     taken = ways[best]
     kinds = tuple("none" if way.places == 0 else "all" if way.places is None else str(way.places) for way in ways)
     chosen: dict[str, Told] = {

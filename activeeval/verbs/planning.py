@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from activeeval.cases.case import check_fits, prepare
 from activeeval.cases.judging import chosen_judging
 from activeeval.errors import InputError
-from activeeval.grade_models.values import RHO
+from activeeval.grade_models.values import PLANNED_RHO
 from activeeval.planning import SamplePlan
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
@@ -130,7 +130,7 @@ def plan(
     names: Sequence[str] = (),
     methods: Sequence[str] = (),
     ask_price: float | None = None,
-    ask_skill: float = RHO,
+    ask_skill: float = PLANNED_RHO,
     judging: str = "grades",
     scope: str = "pool",
     confidence: float = 0.95,

@@ -11,6 +11,7 @@ from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
+from activeeval.grade_models.values import PLANNED_RHO, ValueTable, default_shares
 from activeeval.graders import Grades
 from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import plan_sample, planner_of
@@ -63,18 +64,20 @@ def test_each_way_has_the_half_width_of_its_own_model_beside_that_of_the_table()
     note = note_of(case)
     assert (note.code, note.numbers["ways"]) == ("asking", ("none", "3", "all"))
     assert note.numbers["asked_of"] == (0, 3 * N_QUERIES, 5 * N_QUERIES)
-    probs, is_first = case.beliefs.probs, np.isin(case.inputs.pool.item_texts.tolist(), DOCS[:3])
+    (grader,) = case.graders
+    table = ValueTable.of(grader.on(case.inputs.pool).values, default_shares(4), PLANNED_RHO)
+    probs, is_first = table.probs[table.codes], np.isin(case.inputs.pool.item_texts.tolist(), DOCS[:3])
     shares = np.tile(probs.mean(axis=0), (probs.shape[0], 1))
     expected = [
         forecast_of(case, budget, np.where(is_asked[:, None], probs, shares))
         for budget, is_asked in ((60, is_first & False), (58.8, is_first), (58, is_first | True))
     ]
-    table = planned(case).questions[0].chosen[0].prospect.half_width()
-    assert note.numbers["half_widths"] == pytest.approx([width * table / expected[2] for width in expected])
+    shown = planned(case).questions[0].chosen[0].prospect.half_width()
+    assert note.numbers["half_widths"] == pytest.approx([width * shown / expected[2] for width in expected])
 
 
 def test_it_pays_up_to_a_price():
-    taken = [note_of(case_of(price)).numbers["n_asked"] for price in (0.0001, 0.001, 0.05, 0.1)]
+    taken = [note_of(case_of(price)).numbers["n_asked"] for price in (0.0001, 0.001, 0.2, 0.25)]
     assert taken == sorted(taken, reverse=True)
     assert (taken[0], taken[-1]) == (5 * N_QUERIES, 0)
 

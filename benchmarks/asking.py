@@ -1,0 +1,136 @@
+"""Whether to ask a machine, as planned and as it turns out: ``python -m benchmarks.asking``.
+
+Passages of TREC Deep Learning 2021 and the four language models of `benchmarks.graders`, each at three prices of a
+person's judgment. Asked about no item, about the first five places of each list and about all, people have what is left
+of a tenth of what judging the pool whole costs. Planned is the ratio of squared half-widths that `plan` compares,
+replayed that of mean squared errors; both are geometric means over four questions of one run, and of two. The regret is
+the mean squared error of what would be chosen by the plan, over the least of the three.
+Stores benchmarks/results/asking.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from activeeval import Target
+from activeeval.cases.grading import read_graders
+from activeeval.cases.inputs import from_tables, on_scale, sampled_measure
+from activeeval.design.methods import METHODS
+from activeeval.grade_models.values import PLANNED_RHO, ValueTable, default_shares
+from activeeval.planning import Planner
+from activeeval.simulation import simulate
+from benchmarks.graders import PAIRS, SEED, SHARE, TOP, USELESS, Row, beliefs_of, dl21
+from benchmarks.machine import ROOT, describe, figure, show, store
+
+MODULE = "benchmarks.asking"
+PRICES = (0.002, 0.01, 0.05)
+WAYS = ("none", "first 5", "all")
+_PLACES = 5
+
+
+def cells(k: int, measure: str, repetitions: int) -> Iterator[Row]:
+    """Yield planned and replayed variances of every way, price and grader, of the k-th pair."""
+    collection = dl21()
+    for n in (1, 2):
+        loaded = from_tables(collection.people, collection.pairs[k][:n], evaluated=n, unjudged="irrelevant")
+        inputs = loaded.in_id_order().with_costs(None, 0.0)
+        target = Target(on_scale(sampled_measure(measure), TOP), *inputs.rankings)
+        method = METHODS["items"]
+        passive = METHODS["passive"].design(target)
+        budget = SHARE * passive.cost
+        is_first = np.zeros(inputs.pool.n_items, dtype=np.bool_)
+        for ranking in inputs.rankings:
+            is_first[ranking.items[ranking.ranks <= _PLACES]] = True
+        masks = dict(zip(WAYS, (is_first & False, is_first, is_first | True), strict=True))
+        likely = {}
+        for grader in read_graders(list(collection.graders.values())):
+            table = ValueTable.of(grader.on(inputs.pool).values, default_shares(TOP + 1), PLANNED_RHO)
+            likely[grader.name.removesuffix(".dl21")] = table.probs[table.codes]
+        for name, belief in beliefs_of(inputs, collection).items():
+            if name == "no model" or name in USELESS:
+                continue
+            shares = np.tile(default_shares(TOP + 1), (inputs.pool.n_items, 1))
+            for way, is_asked in masks.items():
+                asked = replace(belief, probs=np.where(is_asked[:, None], belief.probs, shares))
+                model = asked.for_method(method, TOP + 1)
+                supposed = replace(belief, probs=np.where(is_asked[:, None], likely[name], shares))
+                as_planned = supposed.for_method(method, TOP + 1)
+                planner = Planner(targets=[target], believed=lambda _, as_planned=as_planned: as_planned, max_grade=TOP)
+                (forecast,) = planner.forecasts(method)
+                n_asked = int((is_asked & target.matters).sum())
+                lefts = [budget - price * n_asked for price in PRICES]
+                designs = {"passive": passive, way: method.design(target, **model)}
+                budgets = sorted({left for left in lefts if forecast.works(left)})
+                summaries = simulate(designs, inputs.grades, budgets, repetitions, SEED)
+                replayed = {each.budget: each.row()["rmse"] ** 2 for each in summaries if each.method == way}
+                for price, left in zip(PRICES, lefts, strict=True):
+                    if left in replayed:
+                        planned = forecast.at(left).half_width("pool", 0.95) ** 2
+                        where = {"pair": k, "runs": n, "grader": name, "price": price, "way": way}
+                        yield where | {"planned": planned, "replayed": replayed[left], "asked": n_asked, "left": left}
+
+
+def figures_of(rows: Sequence[Row]) -> list[Row]:
+    """Return of each price and number of runs the ratios to asking about nothing, and the regret of the choice."""
+    out = []
+    graders = list(dict.fromkeys(row["grader"] for row in rows))
+    for n in (1, 2):
+        for price in PRICES:
+            of_price = [row for row in rows if (row["runs"], row["price"]) == (n, price)]
+            regrets = []
+            for grader in graders:
+                means = _means([row for row in of_price if row["grader"] == grader])
+                where = f"{grader}, {'one run' if n == 1 else 'two runs'}, price {price:g}"
+                for way in list(means)[1:]:
+                    planned, replayed = (means[way][j] / means["none"][j] for j in (0, 1))
+                    out.append(
+                        figure(
+                            f"{where}, {way}", replayed, "of none's error", planned=planned, ratio=planned / replayed
+                        )
+                    )
+                chosen = "none"
+                for way in list(means)[1:]:
+                    chosen = way if means[way][0] < means[chosen][0] else chosen
+                regrets.append(means[chosen][1] / min(mse for _, mse in means.values()))
+            what = f"regret of the choice, {'one run' if n == 1 else 'two runs'}, price {price:g}"
+            out.append(figure(what, float(np.max(regrets)), "times the best's error", at_most=1.05))
+    return out
+
+
+def _means(rows: Sequence[Row]) -> dict[str, tuple[float, float]]:
+    """Return the geometric means of planned and replayed variances by way, of those that every pair can pay."""
+    out = {}
+    for way in WAYS:
+        of_way = [row for row in rows if row["way"] == way]
+        if len(of_way) == len(PAIRS):
+            out[way] = tuple(
+                float(np.exp(np.mean([np.log(row[key]) for row in of_way]))) for key in ("planned", "replayed")
+            )
+    return out
+
+
+def main() -> None:
+    """Measure and store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--measure", default="DCG@10")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "asking.json")
+    options = parser.parse_args()
+    about = describe(MODULE)
+    job = delayed(lambda k: list(cells(k, options.measure, options.repetitions)))
+    parts = Parallel(n_jobs=options.jobs)(job(k) for k in range(len(PAIRS)))
+    rows = [row for part in parts for row in part]
+    figures = figures_of(rows)
+    show("Whether to ask", figures)
+    store(options.out, {**about, "repetitions": options.repetitions, "figures": figures, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
