@@ -133,7 +133,7 @@ def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floa
     Examples
     --------
     >>> imagined_probs([[0.5, 0.5]] * 2, [0.05, 0.95], 0.4).round(3).tolist()
-    [[0.77, 0.23], [0.23, 0.77]]
+    [[0.774, 0.226], [0.226, 0.774]]
     """
     bins = (np.asarray(ranks, dtype=np.float64) * MOST_VALUES).astype(np.int64)
     cumulative = np.cumsum(np.asarray(probs, dtype=np.float64), axis=1)
