@@ -30,7 +30,7 @@ RHO = 0.4
 PLANNED_RHO = 0.7
 """The same where it is planned whether to ask a judge, for which nobody has to be safe from bad ones. Of four language
 models on passages of 2021 (DCG@10, .002, .01 and .05 of a person's price; benchmarks/asking.py) what it advises is
-within 2 % of the least squared error in replays; `RHO` advised against asking three of them at .002, which is a fifth better.
+within 2 % of the least squared error in replays; `RHO` advised against three of them at .002, a fifth worse.
 """
 PRIOR_LABELS = 8.0
 """Labels that (2) is worth for each value of a grader beside people's grades of items with that value."""
