@@ -5,9 +5,8 @@ to, `campaign` conducts, `reading` reads, `sample` keeps a drawn sample on file.
 """
 
 from activeeval.campaign.campaign import Campaign, Judge
-from activeeval.campaign.drawing import drawing_of
 from activeeval.campaign.reading import read
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
 
-__all__ = ["Campaign", "Judge", "Rules", "Unit", "drawing_of", "read"]
+__all__ = ["Campaign", "Judge", "Rules", "Unit", "read"]

@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from typing import Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
+from activeeval.campaign.instalments import KEPT
 from activeeval.campaign.outlook import Outlook
 from activeeval.campaign.reading import looks_at, read
 from activeeval.campaign.record import Record
 from activeeval.campaign.rules import Rules
 from activeeval.design import Design, Selection
+from activeeval.design.paths import Paths
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import GradeSlope, IntervalKind, find_interval, grade_slope
 from activeeval.judgments.log import Event
@@ -45,6 +48,9 @@ class Campaign(Record):
         In place of ``rng``: the key of a sample that was drawn before.
     rules : Rules, optional
         How many judges an item takes and what their grades count as; by default the last judgment is what counts.
+    paths, by_instalments
+        Of a design whose depths follow labels; see `activeeval.campaign.record.Record`. By default the lowest place is
+        asked, one at a time.
 
     Raises
     ------
@@ -71,6 +77,8 @@ class Campaign(Record):
         blocks: Sequence[float] | None = None,
         key: int | None = None,
         rules: Rules | None = None,
+        paths: Paths | None = None,
+        by_instalments: bool = False,
     ) -> None:
         if budget is not None or blocks is not None:
             paid = design.budget if budget is None else budget
@@ -78,7 +86,8 @@ class Campaign(Record):
                 raise InputError(f"the design of {design.name!r} has no budget: give one")
             design = design.with_budget(paid, blocks, expected=design.expected)
         digest = known_digest(pool_hashes(design.pool)[1], design.known)
-        super().__init__(design, key_of(rng, digest) if key is None else checked_key(key), rules or Rules())
+        of_sample = key_of(rng, digest) if key is None else checked_key(key)
+        super().__init__(design, of_sample, rules or Rules(), paths, by_instalments=by_instalments)
         self._is_strict = False
 
     def in_strict_order(self) -> Self:
@@ -94,7 +103,7 @@ class Campaign(Record):
     @property
     def selection(self) -> Selection:
         """What an estimate is read from: the highest complete block; raises StateError where none is complete."""
-        return self._drawing.selection(self._readable()[0])
+        return self._readable()[0]
 
     @property
     def grade_slope(self) -> GradeSlope | None:
@@ -104,7 +113,7 @@ class Campaign(Record):
     @property
     def whole_selection(self) -> Selection:
         """What an estimate is read from once all of the sample is judged."""
-        return self._drawing.selection(self._drawing.block_ends[-1])
+        return self.block_selection(len(self.design.blocks) - 1)
 
     @property
     def complete_block(self) -> tuple[int, float]:
@@ -112,10 +121,8 @@ class Campaign(Record):
 
         Read by level, the threshold is that of the lowest unit that waits.
         """
-        complete = self._complete_blocks
-        if not complete and not self._n_in_order():
-            return 0, 0.0
-        return max(complete, default=-1) + 1, self.selection.level
+        n = self.n_complete_blocks
+        return (0, 0.0) if not n and not self._n_in_order() else (n, self.selection.level)
 
     def run(self, judge: Judge) -> Estimate:
         """Ask, have ``judge(query_id, item_ids)`` return the grades, tell, until the end; estimate."""
@@ -140,23 +147,21 @@ class Campaign(Record):
         InputError
             Where an item whose label can change the target's value could not be drawn.
         """
-        n_units, share = self._readable()
-        cannot = self._labels.cannot
-        return read(self.design, self._drawing.selection(n_units), self.labels, cannot, target, scope, share)
+        selection, share = self._readable()
+        return read(self.design, selection, self.labels, self._labels.cannot, target, scope, share)
 
     def interval(
         self, kind: IntervalKind | str, confidence: float = 0.95, target: Target | None = None, *, scope: str = "pool"
     ) -> Interval:
         """Return the interval of a kind, or the name of one, other than t, which `estimate` has; else as `estimate`."""
         kind = find_interval(kind)() if isinstance(kind, str) else kind
-        n_units, share = self._readable()
-        ends = [self._drawing.block_ends[k] for k in self._complete_blocks]
-        shares = [budget / (self.design.planned or budget) for budget in self.design.blocks]
-        if n_units not in ends:
+        selection, share = self._readable()
+        n, whole = self.n_complete_blocks, self.design.planned or self.design.blocks[-1]
+        selections, shares = [self.block_selection(k) for k in range(n)], [b / whole for b in self.design.blocks[:n]]
+        if not selections or selections[-1].level != selection.level:
             if kind.name == "group-sequential":
                 raise InputError("group-sequential intervals are planned for the ends of blocks")
-            ends, shares = [n_units], [share]
-        selections = [self._drawing.selection(end) for end in ends]
+            selections, shares = [selection], [share]
         looks = looks_at(self.design, selections, shares, self.labels, target, scope)
         return kind.interval(looks, confidence)
 
@@ -177,17 +182,46 @@ class Campaign(Record):
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""
         log = [event for event in self._log if event.kind != "ended"]
-        return self.replay(self.design.topped_up(more), log, key=int(self.key), rules=self.rules)
+        return self._again(self.grown(more), log)
+
+    def grown(self, more: float) -> Design:
+        """Return the design that the sample was drawn with, its budget larger: the same sample and one more block."""
+        grown, before = self.drawn_design.topped_up(more), self.drawn_design
+        if self.paths is None or not self.by_instalments or grown.budget is None:
+            return grown
+        return replace(grown, blocks=(*before.blocks, (1 - KEPT) * grown.budget))
 
     def believing(self, design: Design) -> Self:
         """Return the campaign with other predictions: of a design of the same order, with all that was judged."""
-        return self.replay(design, self._log, key=int(self.key), rules=self.rules)
+        return self._again(design, self._log)
+
+    def unjudged(self, rules: Rules | None = None) -> Campaign:
+        """Return the campaign as it was before any of its units was judged, by rules of its own."""
+        ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
+        return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **ways)
+
+    def following(self) -> Campaign | None:
+        """Return the campaign with the instalment that its labels lead to; None where that is nothing."""
+        following = self.believing(self.drawn_design)
+        return following if following.go_on() else None
+
+    def _again(self, design: Design, log: Iterable[Event]) -> Self:
+        ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
+        return self.replay(design, log, key=int(self.key), rules=self.rules, **ways)
 
     @classmethod
     def replay(
-        cls, design: Design, log: Iterable[Event], *, rng: Seed = 0, key: int | None = None, rules: Rules | None = None
+        cls,
+        design: Design,
+        log: Iterable[Event],
+        *,
+        rng: Seed = 0,
+        key: int | None = None,
+        rules: Rules | None = None,
+        paths: Paths | None = None,
+        by_instalments: bool = False,
     ) -> Self:
-        """Return the campaign that a log describes, ready to go on.
+        """Return the campaign that a log describes, ready to go on; arguments as of the campaign.
 
         Raises
         ------
@@ -196,38 +230,31 @@ class Campaign(Record):
         InputError
             Where it holds what is no event, or a grade off the scale.
         """
-        campaign = cls(design, rng=rng, key=key, rules=rules)
+        campaign = cls(design, rng=rng, key=key, rules=rules, paths=paths, by_instalments=by_instalments)
         for event in log:
             campaign._check_event(event)
             campaign._append(event)
         return campaign
 
-    @property
-    def _complete_blocks(self) -> list[int]:
-        """The blocks, from 0, that are complete with all before them."""
-        ends = self._drawing.block_ends
-        return [k for k, end in enumerate(ends) if self._labels.is_complete(k + 1, end)]
-
-    def _readable(self) -> tuple[int, float]:
-        """Return how many units may be read, and the part of the planned budget that they are."""
-        blocks, complete = self.design.blocks, self._complete_blocks
-        n_units, share = 0, 0.0
-        if complete:
-            n_units, share = self._drawing.block_ends[complete[-1]], blocks[complete[-1]] / blocks[-1]
-        if (n_in_order := self._n_in_order()) and n_units < self._drawing.block_ends[-1]:
-            n_units, share = n_in_order, self._drawing.selection(n_in_order).cost / blocks[-1]
-        if n_units == 0 and self._drawing.block_ends[-1] > 0:
+    def _readable(self) -> tuple[Selection, float]:
+        """Return what may be read, and the part of the planned budget that it is."""
+        blocks, n = self.design.blocks, self.n_complete_blocks
+        n_in_order, n_units = self._n_in_order(), len(self.drawing.queries)
+        if n_in_order and (n == 0 or self.drawing.block_ends[n - 1] < n_units):
+            selection = self.drawing.selection(n_in_order)
+            return selection, selection.cost / blocks[-1]
+        if n == 0 and n_units:
             raise StateError(self._incomplete())
-        return n_units, share
+        return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)
 
     def _n_in_order(self) -> int:
         """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
-        return self._labels.n_below_lowest if self._is_strict else 0
+        return self._labels.n_below_lowest if self._is_strict and self.paths is None else 0
 
     def _incomplete(self) -> str:
         if self._is_strict:
             return "the lowest unit waits for grades, so there is nothing that may be read"
-        end, units = self._drawing.block_ends[0], self._labels.units
+        end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]
         parts = [f"{end - n_asked} were not asked for"] if n_asked < end else []

@@ -99,9 +99,10 @@ class Labels:
         """Whether an item of a unit that was drawn waits for somebody."""
         return self._n_open[unit.number] > 0
 
-    def is_complete(self, block: int, end: int) -> bool:
-        """Whether a block, from 1, and all before it, ``end`` units, are drawn and nothing of them waits."""
-        return len(self._units) >= end and not any(self._n_open_of_block[k] for k in range(1, block + 1))
+    def n_complete(self, n_blocks: int) -> int:
+        """Return how many blocks there are, of so many, before the first of which something waits."""
+        waits = (k for k in range(n_blocks) if self._n_open_of_block[k + 1])
+        return next(waits, n_blocks)
 
     @property
     def n_below_lowest(self) -> int:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaign.drawing import drawing_of, units_of
+from activeeval.campaign.instalments import KEPT, Instalments
 from activeeval.campaign.labels import Labels, Progress, grades_of_place
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
-from activeeval.design import Design
+from activeeval.design import Design, Drawn, Selection
+from activeeval.design.paths import Paths
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.judging import Judging, judging_of
 from activeeval.judgments.log import ANSWERS, Event
@@ -21,6 +23,8 @@ from activeeval.judgments.policies import Agreement
 from activeeval.judgments.state import Place, State
 from activeeval.measures import SoftLabels
 from activeeval.types import Ints
+
+_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 class Record:
@@ -33,17 +37,96 @@ class Record:
     key : uint64
         Of the sample.
     rules : Rules
+    paths : Paths, optional
+        Where depths follow labels: what is known of the paths of queries, and was asked.
+    by_instalments : bool
+        Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
     """
 
-    def __init__(self, design: Design, key: np.uint64, rules: Rules) -> None:
-        if design.history is not None:
-            raise InputError("depths that follow labels can be simulated: a sample of them is not drawn at once")
-        self.design, self.key, self.rules = design, key, rules
-        self._drawing = drawing_of(design, key)
+    def __init__(
+        self, design: Design, key: np.uint64, rules: Rules, paths: Paths | None = None, *, by_instalments: bool = False
+    ) -> None:
+        if design.budget is None:
+            raise InputError(f"the design of {design.name!r} has no budget: give one")
+        if by_instalments and design.history is not None and paths is None:
+            design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
+        self.drawn_design, self.key, self.rules = design, key, rules
+        self.by_instalments = by_instalments
         self._log: list[Event] = []
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
         self._labels = Labels(design, rules)
+        self.paths = paths
+        if design.history is not None and paths is None:
+            design.order.check_key(key)
+            self.paths = Paths.begun(design.history, design.order)
+            self.go_on()
+        elif paths is None:
+            self._planned_drawing = drawing_of(design, key)
+
+    @property
+    def design(self) -> Design:
+        """Whom to judge and how to read it; where depths follow labels, as these have it now."""
+        return self.drawn_design if self.paths is None else self._followed.design
+
+    @cached_property
+    def _followed(self) -> Instalments:
+        """What is known where depths follow labels; thrown away where one changes.
+
+        Labels are looked at here, and what follows from them is kept once it is drawn: until then a correction counts.
+        """
+        assert self.paths is not None
+        planned, labels = self.drawn_design, self._labels.soft
+        settled = np.zeros(planned.pool.n_items, dtype=np.bool_)
+        settled[list(self._labels.settled)] = True
+        paths = planned.looked(self.paths, labels, settled)
+        return Instalments(planned, planned.along(paths, labels, settled), paths, settled, self.key)
+
+    def go_on(self) -> bool:
+        """Where depths follow labels: draw what these lead to; return whether that is anything.
+
+        Nothing is where the next place follows from a label that waits, nor where the budget may not pay for it.
+        """
+        if self.paths is None:
+            return False
+        following = self._followed.following() if self.by_instalments else self._followed.lowest()
+        if following is None:
+            return False
+        self.paths = following
+        self._forget()
+        self.__dict__.pop("planned", None)
+        return True
+
+    def _forget(self) -> None:
+        """Where depths follow labels: make anew what rests on these when it is asked for."""
+        for name in ("_followed", "_of_paths"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _of_paths(self) -> Drawn:
+        return self._followed.drawn()
+
+    @property
+    def n_complete_blocks(self) -> int:
+        """How many blocks are complete, with all before them."""
+        if self.paths is not None:
+            return self._followed.n_complete
+        ends = self.drawing.block_ends
+        n = self._labels.n_complete(len(ends))
+        return next((k for k, end in enumerate(ends[:n]) if len(self._labels.units) < end), n)
+
+    def block_selection(self, block: int) -> Selection:
+        """Return what comes by the end of a block, from 0."""
+        return (
+            self.drawing.selection(self.drawing.block_ends[block])
+            if self.paths is None
+            else self._followed.selection(block)
+        )
+
+    @property
+    def drawing(self) -> Drawn:
+        """The units that there are so far, and what may be read of them."""
+        return self._planned_drawing if self.paths is None else self._of_paths
 
     @property
     def log(self) -> tuple[Event, ...]:
@@ -58,17 +141,17 @@ class Record:
     @cached_property
     def judging(self) -> Judging:
         """How it is judged: as the measures of its targets ask for."""
-        return judging_of(target.measure for target in self.design.targets)
+        return judging_of(target.measure for target in self.drawn_design.targets)
 
     @cached_property
     def planned(self) -> tuple[Unit, ...]:
-        """All units of the sample, drawn or not; made when they are first asked for."""
-        return units_of(self.design.order, self._drawing)
+        """All units of the sample, drawn or not; where depths follow labels, all that these lead to so far."""
+        return units_of(self.drawn_design.order, self.drawing)
 
     @property
     def planned_end(self) -> str:
         """Why the sample ends where it does."""
-        return self._drawing.ended
+        return self.drawing.ended
 
     @property
     def waiting(self) -> tuple[Unit, ...]:
@@ -122,22 +205,26 @@ class Record:
     def ask(self) -> Unit | None:
         """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
 
-        Several units may be asked for before any is told.
+        Several units may be asked for before any is told. Where depths follow labels None may also say that what comes
+        next follows from what waits: nothing has `ended` then.
         """
         if self._state.ended:
             return None
         k = len(self._labels.units)
-        if k == self._drawing.block_ends[-1]:
-            self._append(self._event("ended", reason=self._drawing.ended))
+        if k == len(self.planned) and not self.go_on():
+            if self.paths is None or not self.is_open:
+                self._append(self._event("ended", reason=self.drawing.ended))
             return None
         unit = self.planned[k]
         self._append(self._drawn(unit))
         return unit
 
     def ask_all(self) -> None:
-        """Ask for all units that there are."""
-        while self.ask() is not None:
-            pass
+        """Ask for all units that there are so far."""
+        for unit in self.planned[len(self._labels.units) :]:
+            self._append(self._drawn(unit))
+        if self.paths is None:
+            self.ask()
 
     def tell(self, unit: Unit, grades: Sequence[int | None], *, judge: str = "", at: int = 0) -> None:
         """Record the grades of a unit's items, in the order of ``unit.items``.
@@ -221,6 +308,7 @@ class Record:
             unit = self.planned[place[0] - self._n_before - 1]
             for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
                 self._labels.judge(item, grades)
+        self._forget()
 
     def audit(self) -> None:
         """Raise StateError where a drawn unit is not the one that this design and key give."""
@@ -239,6 +327,8 @@ class Record:
         if event.kind == "drawn":
             if self._state.ended:
                 raise StateError(f"the log goes on after its end: unit {event.unit}")
+            if len(self._labels.units) == len(self.planned):
+                self.go_on()
             self._check_unit(len(self._labels.units), event)
         elif event.kind in (*ANSWERS, "retracted"):
             item = self._item_of(event)
@@ -261,13 +351,13 @@ class Record:
 
     def _check_grade(self, item: int, grade: object) -> None:
         """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
-        top = self.design.max_grade
+        top = self.drawn_design.max_grade
         is_number = isinstance(grade, Real) and not isinstance(grade, bool) and float(grade).is_integer()
         if grade is None or (is_number and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
             return
         scale = "0, 1, 2 …" if top is None else f"0 … {top}"
         raise InputError(
-            f"the grade of {self.design.pool.place(item)} must be one of {scale}, "
+            f"the grade of {self.drawn_design.pool.place(item)} must be one of {scale}, "
             f"or None where it cannot be judged, got {grade!r}"
         )
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Design, GradeProbs, Order
+from activeeval.design.histories import History
 from activeeval.design.methods import find_method
+from activeeval.design.paths import Paths
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.grade_models.refit import ValueRefit
@@ -54,7 +56,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     beside : mapping of str to ndarray, optional
         What else is to be kept, under names of its own; the digest is over it too.
     """
-    design = campaign.design
+    design = campaign.drawn_design
     scale = -1 if design.scale is None else design.scale
     for target in design.targets:
         if not target.is_measured_by(_measure(str(target.measure), scale)):
@@ -83,6 +85,9 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     if design.beliefs is not None:
         arrays |= _model_arrays(design.beliefs)
     arrays |= design.scheme.arrays() | gathered_arrays(design)
+    if design.history is not None and campaign.paths is not None:
+        arrays |= design.history.arrays() | campaign.paths.arrays() | {"looks": np.array([design.looks])}
+        arrays |= {"order.slopes": design.order.slopes, "order.floors": design.order.floors}  # type: ignore[dict-item]
     arrays |= beside or {}
     return arrays | {"digest": np.array([digest_of(arrays)])}
 
@@ -122,7 +127,8 @@ def from_arrays(arrays: Arrays) -> Campaign:
     if id_of(arrays) != digest_of(arrays):
         raise InputError("the sample was changed or damaged since it was written: its digest is another")
     try:
-        return Campaign(_design(arrays), key=int(arrays["key"][0]))
+        paths = Paths.of_arrays(arrays) if "looks" in arrays else None
+        return Campaign(_design(arrays), key=int(arrays["key"][0]), paths=paths, by_instalments=paths is not None)
     except KeyError as problem:
         raise InputError(f"the sample is damaged: it lacks {problem.args[0]}") from None
     except ActiveEvalError:
@@ -164,7 +170,7 @@ def _design(arrays: Arrays) -> Design:
     columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
     pool = QueryPool(**columns, **{name: _ids(arrays, name) for name in _IDS})
     name, *measures = (str(word) for word in arrays["words"])
-    method = find_method(name)
+    method = find_method(name).looking(_word(arrays, "looks") if "looks" in arrays else "none")
     scale = int(arrays["scale"][0])
     n_lists = int(arrays["targets"].max()) + 1
     lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(n_lists)]
@@ -180,6 +186,8 @@ def _design(arrays: Arrays) -> Design:
         query_hashes=query_hashes,
         hashes=item_hashes[arrays["order.items"]],
         costs=_costs(arrays, pool),
+        slopes=arrays.get("order.slopes"),
+        floors=arrays.get("order.floors"),
         **rates,
     )
     _check_order(order)
@@ -195,6 +203,7 @@ def _design(arrays: Arrays) -> Design:
         known=known,
         is_fitted=method.is_fitted,
         scale=scale if scale >= 0 else None,
+        history=History.of_arrays(arrays) if "looks" in arrays else None,
     )
     whole = with_gathered(design, arrays)
     whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))

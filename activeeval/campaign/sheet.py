@@ -69,7 +69,7 @@ def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str]
         if sheet.sample not in samples:
             known = " or ".join(map(repr, samples))
             raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
-    judged = Campaign(campaign.design, key=int(campaign.key), rules=rules)
+    judged = campaign.unjudged(rules)
     judged.ask_all()
     for item, grades in _grades_by_judge(judged, sheets, policy).items():
         for judge, grade in grades.items():

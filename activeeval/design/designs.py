@@ -9,8 +9,10 @@ import numpy as np
 
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.followed import FollowedReading
-from activeeval.design.histories import History, wanted_of
+from activeeval.design.histories import History, along
+from activeeval.design.left_open import wanted_of
 from activeeval.design.orders import Order
+from activeeval.design.paths import Paths
 from activeeval.design.readings import PrefixReading, Reading
 from activeeval.design.schemes import Scheme, check_budget
 from activeeval.design.stages import Stage
@@ -19,7 +21,7 @@ from activeeval.measures import LabelsLike, SoftLabels, Target
 from activeeval.measures.checks import check_pool
 from activeeval.pool import QueryPool
 from activeeval.results import Caution
-from activeeval.types import Floats, Ints
+from activeeval.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +57,8 @@ class Design:
         Of draws with replacement: a budget that n* draws cost on average.
     history : History or None
         Where rates follow the labels of their queries: how.
+    unseen : Design or None
+        The design as it was planned, of one whose rates have followed labels.
     """
 
     name: str
@@ -71,6 +75,7 @@ class Design:
     planned: float | None = None
     expected: bool = False
     history: History | None = None
+    unseen: Design | None = None
 
     @property
     def pool(self) -> QueryPool:
@@ -86,6 +91,11 @@ class Design:
     def target(self) -> Target:
         """The first question that it was made for."""
         return self.readings[0].target
+
+    @property
+    def looks(self) -> str:
+        """When labels are looked at, of a design whose depths follow them: see `activeeval.design.Method.looking`."""
+        return str(getattr(self.stage, "looks", "none"))
 
     @property
     def cost(self) -> float:
@@ -139,14 +149,46 @@ class Design:
         assert self.beliefs is not None
         wanted = wanted_of(self.order)
         depths = wanted if depths is None else np.minimum(depths, wanted)
-        merged = SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0])
+        merged = self._with_known(labels)
         order, living = self.history.followed(self.order, self.targets, self.beliefs, merged, depths)
+        return self._along(order, living)
+
+    def looked(self, paths: Paths, labels: LabelsLike, settled: Bools) -> Paths:
+        """Return how far paths are known once labels have been looked at.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+        settled : ndarray of bool, shape (n_items,)
+            Items that are judged, or cannot be.
+        """
+        assert self.history is not None
+        assert self.beliefs is not None
+        depths, merged = paths.depths(self.order, settled), self._with_known(labels)
+        return paths.extended(self.history, self.order, self.targets, self.beliefs, merged, depths)
+
+    def along(self, paths: Paths, labels: LabelsLike, settled: Bools) -> Design:
+        """Return the design as paths have it, whose rates stay what they were; read with labels as they are now.
+
+        Parameters as of `looked`.
+        """
+        assert self.history is not None
+        assert self.beliefs is not None
+        depths, merged = paths.depths(self.order, settled), self._with_known(labels)
+        living = paths.standing(self.history, self.order, self.targets, self.beliefs, merged, depths)
+        return self._along(along(self.order, paths.rates, living), living)
+
+    def _with_known(self, labels: LabelsLike) -> SoftLabels:
+        return SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0])
+
+    def _along(self, order: Order, living: Ints) -> Design:
+        assert self.history is not None
         readings = tuple(
             FollowedReading.of(reading, order, living, plan)
             for reading, plan in zip(self.readings, self.history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
-        return replace(self, order=order, readings=readings, history=None)
+        return replace(self, order=order, readings=readings, history=None, unseen=self)
 
     def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
         """Return the design for a budget.
@@ -168,8 +210,19 @@ class Design:
         InputError
             Where draws with replacement are to have blocks, or others an expected budget.
         """
+        if self.history is not None and blocks is None:  # read at the ends of instalments
+            blocks = ()
         ends = self.scheme.ends(self.name, self.order, budget, blocks, expected=expected)
         return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
+
+    def in_blocks(self, ends: Sequence[float]) -> Design:
+        """Return the design with blocks that end at cumulated budgets, the last below its own.
+
+        Those that do not pay for the dearest unit are left out, but for the last.
+        """
+        dearest = float(self.order.dearest_units.max(initial=0.0))
+        paid = [end for end in ends[:-1] if end >= dearest]
+        return replace(self, blocks=(*paid, max(ends[-1], min(dearest, self.budget or dearest))))
 
     def topped_up(self, more: float) -> Design:
         """Return the design with a larger budget: the same sample and one more block.
@@ -204,16 +257,32 @@ class Design:
         for reading in self.readings:
             if reading.target.is_same(target):
                 return reading
-        if self.history is not None or self.order.dead is not None:
-            raise InputError(
-                f"{target.name} was not asked when the sample was drawn, whose depths follow labels: ask it then"
-            )
+        if self.unseen is not None:
+            return self._of_segment(target, self.unseen)
+        if self.history is not None:
+            raise InputError(_not_asked(target))
         if self.order.larger_pool is not None:
             raise InputError(
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
             )
         check_pool(self.pool, target.ranking)
         return self.stage.reading(target, self.order, self.beliefs, self.known)
+
+    def _of_segment(self, target: Target, unseen: Design) -> Reading:
+        """Return the reading of a target that asks of some queries what one of the design's asks of all.
+
+        Of any other it is not known whether labels that were not asked, as none could change a value, change its own.
+        """
+        everywhere = replace(target, within=None)
+        first = self.readings[0]
+        assert isinstance(first, FollowedReading)
+        assert unseen.history is not None
+        if not any(replace(each, within=None).is_same(everywhere) for each in self.targets):
+            raise InputError(_not_asked(target))
+        reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
+        assert isinstance(reading, PrefixReading)
+        plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
+        return FollowedReading.of(reading, self.order, first.living, plan)
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
@@ -244,3 +313,7 @@ class Design:
         is_drawn = pi > 0
         weights = self.order.query_probs[is_drawn] / pi[is_drawn] * self.scheme.mean_size(pi)
         return float(weights.max(initial=0.0))
+
+
+def _not_asked(target: Target) -> str:
+    return f"{target.name} was not asked when the sample was drawn, whose depths follow labels: ask it then"

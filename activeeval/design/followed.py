@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from activeeval.design.expectations import expectations_of
-from activeeval.design.histories import tails_of, wanted_of
+from activeeval.design.histories import tails_of
+from activeeval.design.left_open import wanted_of
 from activeeval.design.orders import Order
 from activeeval.design.planned import Planned
 from activeeval.design.readings import Judge, PrefixJudge, PrefixReading, RefittedJudge, Rows

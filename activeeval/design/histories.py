@@ -12,33 +12,28 @@ planned holds of this one: with labels at hand it *is* such a design (`History.f
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
-from activeeval.design.expectations import walked
+from activeeval.design.left_open import left_of, made_of, planned_of, wanted_of
 from activeeval.design.orders import Order, rounded
 from activeeval.design.planned import Planned
 from activeeval.errors import InputError
-from activeeval.kernels import leftover, rates
+from activeeval.kernels import rates
 from activeeval.measures import SoftLabels, Target
 from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.terms import ADDITIVE
-from activeeval.types import Bools, Floats, Ints, sealed
+from activeeval.types import Bools, Floats, Ints
 
 LOOKS = ("each", "3", "1", "none")
 """When labels are looked at: after each, after the first, the third and the ranked items, after these alone, never."""
 _EARLY = (1, 3)
-_BLOCK_ITEMS = 5_000
-_PATH_PLACES, _FEWEST_PATHS, _MOST_PATHS = 8192, 4, 32
-"""Sets of labels that a query's plan is made of, a power of two that makes 8,192 places at most."""
-_NOTHING = 1e-12
-"""Of what was open at first: less is rounding, and says nothing of how much more was left than planned."""
+_ARRAYS = ("looks", "planned", "weights", "expected")
 
 
 def check_looks(looks: str) -> str:
@@ -60,6 +55,8 @@ class History:
         S once it has, all targets together.
     weights : ndarray, shape (n_targets, n_queries)
         Of each target's C and S.
+    expected : ndarray, shape (n_places,)
+        The rate of each place on average over labels that the model draws; 0 where no label is asked.
     curves : tuple of Planned
         The variance that the design plans for each target, by level.
     """
@@ -67,6 +64,7 @@ class History:
     looks: Bools
     planned: Floats
     weights: Floats
+    expected: Floats
     curves: tuple[Planned, ...]
 
     @classmethod
@@ -92,15 +90,24 @@ class History:
             [_weights_of(target, weight) for target, weight in zip(targets, weights or (1.0,), strict=True)]
         )
         at_looks = looks_of(check_looks(looks), order, targets, beliefs)
-        planned, parts = np.zeros(order.items.size), []
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            asked = (order, targets, omega, beliefs, known, at_looks)
-            work = [threads.submit(_planned_of_block, *asked, block) for block in _blocks(order.offsets)]
-            for part, (first, last) in zip(work, _blocks(order.offsets), strict=True):
-                planned[order.offsets[first] : order.offsets[last]], curves = part.result()
-                parts.append(curves)
-        summed = [sum(curves[1:], curves[0]) for curves in zip(*parts, strict=True)]
-        return cls(looks=at_looks, planned=planned, weights=omega, curves=tuple(summed))
+        (planned, expected), curves = planned_of(order, targets, omega, beliefs, known, at_looks)
+        return cls(looks=at_looks, planned=planned, weights=omega, expected=expected, curves=curves)
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> History:
+        """Return the history that `arrays` made arrays of."""
+        columns = {name: arrays[f"history.{name}"] for name in _ARRAYS}
+        curves = [Planned.of_array(arrays[f"history.curve{k}"]) for k in range(len(columns["weights"]))]
+        return cls(**columns, curves=tuple(curves))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return it as arrays, for a sample's file."""
+        curves = {f"history.curve{k}": curve.array() for k, curve in enumerate(self.curves)}
+        return {f"history.{name}": getattr(self, name) for name in _ARRAYS} | curves
+
+    def curve(self, order: Order, target: Target, beliefs: GradeProbs, known: Ints) -> Planned:
+        """Return the variance planned for a target that asks of some queries what one of the design's asks of all."""
+        return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
     def followed(
         self,
@@ -119,25 +126,78 @@ class History:
         depths : ndarray of int64, shape (n_queries,)
             How many places of each query have theirs.
         """
+        nothing, wanted = np.zeros(order.items.size), wanted_of(order)
+        place_rates, living = self.path(order, targets, beliefs, labels, depths, nothing, wanted)
+        return along(order, place_rates, living), living
+
+    def path(
+        self,
+        order: Order,
+        targets: Sequence[Target],
+        beliefs: GradeProbs,
+        labels: SoftLabels,
+        depths: Ints,
+        kept: Floats,
+        wanted: Ints,
+    ) -> tuple[Floats, Ints]:
+        """Return the rates of places as far as labels have them known, else 0, and of how many labels are asked.
+
+        Parameters
+        ----------
+        labels, depths
+            As in `followed`.
+        kept : ndarray, shape (n_places,)
+            Rates that places have already, whatever their labels are by now; 0 where there is none.
+        wanted : ndarray of int64, shape (n_queries,)
+            As `wanted_of` has them; 0 of queries that are passed over.
+        """
+        left, shares, stops = self._left(order, targets, beliefs, labels, depths, wanted)
+        ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
+        place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
+        arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops, kept)
+        rates.go_on(order.offsets, wanted, depths, *arrays, place_rates, living)
+        return rounded(place_rates), living
+
+    def stops(
+        self,
+        order: Order,
+        targets: Sequence[Target],
+        beliefs: GradeProbs,
+        labels: SoftLabels,
+        depths: Ints,
+        wanted: Ints,
+    ) -> Ints:
+        """Return after how many labels no other can change any value, shape (n_queries,); else as `path`.
+
+        More than there are where that is not seen.
+        """
+        return self._left(order, targets, beliefs, labels, depths, wanted)[2]
+
+    def _left(
+        self,
+        order: Order,
+        targets: Sequence[Target],
+        beliefs: GradeProbs,
+        labels: SoftLabels,
+        depths: Ints,
+        wanted: Ints,
+    ) -> tuple[Floats, Floats, Ints]:
+        """Return C by place of all targets, once it has its label, which share of users goes on, and where all stop."""
         left, shares = np.zeros((2, order.items.size))
         stops = np.zeros(order.n_queries, dtype=np.int64)
         for target, weights in zip(targets, self.weights, strict=True):
-            of_target, of_shares, of_stops = _left_of(target, beliefs, order, labels, depths)
+            of_target, of_shares, of_stops = left_of(target, beliefs, order, labels, depths, wanted)
             left += weights[order.place_queries] * of_target
             shares = np.maximum(shares, np.where(weights[order.place_queries] > 0, of_shares, 0.0))
             stops = np.maximum(stops, np.where(weights > 0, of_stops, 0))
-        ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
-        place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
-        arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops)
-        rates.go_on(order.offsets, wanted_of(order), depths, *arrays, place_rates, living)
-        is_dead = (np.arange(order.items.size) - order.offsets[order.place_queries]) >= living[order.place_queries]
-        costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
-        return replace(order, place_rates=rounded(place_rates), costs=costs, dead=is_dead), living
+        return left, shares, stops
 
 
-def wanted_of(order: Order) -> Ints:
-    """Return how many places of each query may be judged, shape (n_queries,): its first ones."""
-    return np.bincount(order.place_queries, order.place_rates > 0, minlength=order.n_queries).astype(np.int64)
+def along(order: Order, place_rates: Floats, living: Ints) -> Order:
+    """Return an order whose places have rates that follow labels; those behind the ``living`` (n_queries,) are dead."""
+    is_dead = (np.arange(order.items.size) - order.offsets[order.place_queries]) >= living[order.place_queries]
+    costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
+    return replace(order, place_rates=place_rates, costs=costs, dead=is_dead)
 
 
 def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
@@ -198,144 +258,3 @@ def _weights_of(target: Target, weight: float) -> Floats:
     if within is None:
         return np.full(p.size, float(weight))
     return np.where(within, weight / float(p[within].sum()) ** 2, 0.0)
-
-
-def _left_of(
-    target: Target, beliefs: GradeProbs, order: Order, labels: SoftLabels, depths: Ints
-) -> tuple[Floats, Floats, Ints]:
-    """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        asked = (target, beliefs, order, labels, depths, _NO_PATHS)
-        work = [threads.submit(_walk, *asked, _Part.of(order, block), 1) for block in _blocks(order.offsets)]
-        parts = [part.result() for part in work]
-    _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
-    return left, shares, stops
-
-
-_NO_PATHS = sealed(np.empty(0), np.int64)
-
-
-def _walk(
-    target: Target,
-    beliefs: GradeProbs,
-    order: Order,
-    labels: SoftLabels,
-    depths: Ints,
-    n_paths: Ints,
-    part: _Part,
-    n_sets: int,
-) -> tuple[Floats, Floats, Floats, Ints]:
-    """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
-    terms = target.terms(beliefs.max_grade + 1)
-    codes, values = labels.coded(terms.values)
-    arrays = walked(target, replace(terms, values=values), beliefs, order.offsets, order.items)
-    left, shares = np.zeros((n_sets, part.n_places + part.n_queries)), np.ones((n_sets, part.n_places + part.n_queries))
-    stops = np.zeros((n_sets, part.n_queries), dtype=np.int64)
-    block = (part.queries.start, part.queries.stop)
-    leftover.leftover(
-        *(*arrays, block, wanted_of(order), depths, codes, order.hashes, sealed(n_paths, np.int64)),
-        *(left, shares, stops),
-    )
-    at = np.arange(part.n_places) + part.owners
-    return left[:, at], left[:, at + 1], shares[:, at + 1], stops
-
-
-def _planned_of_block(
-    order: Order,
-    targets: Sequence[Target],
-    omega: Floats,
-    beliefs: GradeProbs,
-    known: Ints,
-    looks: Bools,
-    block: tuple[int, int],
-) -> tuple[Floats, list[Planned]]:
-    """Return S by place of a block of queries, and each target's planned variance, by labels that the model draws."""
-    part = _Part.of(order, block)
-    lengths = np.maximum(np.diff(part.offsets), 1)
-    powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
-    n_paths = np.zeros(order.n_queries, dtype=np.int64)
-    n_paths[part.queries] = np.clip(2 ** np.maximum(powers, 0), _FEWEST_PATHS, _MOST_PATHS)
-    most = int(n_paths.max(initial=1))
-    before, after, shares = [], [], np.zeros((most, part.n_places))
-    stops = np.zeros((most, part.n_queries), dtype=np.int64)
-    for target, weights in zip(targets, omega, strict=True):
-        asked = (target, beliefs, order, SoftLabels.of(known), wanted_of(order), n_paths)
-        of_before, of_after, of_shares, of_stops = _walk(*asked, part, most)
-        before.append(of_before)
-        after.append(of_after)
-        shares = np.maximum(shares, np.where(weights[part.queries][part.owners] > 0, of_shares, 0.0))
-        stops = np.maximum(stops, np.where(weights[part.queries] > 0, of_stops, 0))
-    sizes = n_paths[part.queries][part.owners]
-    of_places = omega[:, part.queries][:, None, part.owners]
-    joint = (of_places * after).sum(axis=0)
-    planned = joint.sum(axis=0) / sizes
-    planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / sizes] = 0.0
-    paths = part.paths(
-        order, np.divide(joint, planned, out=np.ones_like(joint), where=planned > 0), shares, stops, looks
-    )
-    terms: list[list[tuple[Floats, Floats]]] = [[] for _ in targets]
-    for s, path in enumerate(paths):
-        is_of = (s < sizes) & (path > 0)
-        for t, target in enumerate(targets):
-            p = segment_probs(target, order)[part.queries][part.owners]
-            variances = p**2 * (before[t][s] - after[t][s]) / sizes
-            terms[t].append((path[is_of], variances[is_of]))
-    return planned, [Planned.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """A block of the queries of an order, its places counted from its first."""
-
-    queries: slice
-    first_place: int
-    offsets: Ints
-    owners: Ints
-
-    @classmethod
-    def of(cls, order: Order, block: tuple[int, int]) -> _Part:
-        """Return the part of some queries."""
-        offsets = order.offsets[block[0] : block[1] + 1]
-        owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        return cls(slice(*block), int(offsets[0]), offsets - offsets[0], owners)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of its queries."""
-        return self.offsets.size - 1
-
-    @property
-    def n_places(self) -> int:
-        """Number of its places."""
-        return self.owners.size
-
-    def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> Floats:
-        """Return the rates that each set of labels makes, shape (n_sets, n_places), of the ρ that it comes to."""
-        places = slice(self.first_place, self.first_place + self.n_places)
-        wanted = wanted_of(order)[self.queries]
-        of_places = [each[places] for each in made_of(order)]
-        out, living = np.empty(ratios.shape), np.empty(self.n_queries, dtype=np.int64)
-        for path, of_set, of_shares, of_stops in zip(out, ratios, shares, stops, strict=True):
-            arrays = (order.query_rates[self.queries], *of_places, of_set, of_shares, looks[places], of_stops)
-            rates.go_on(self.offsets, wanted, wanted, *arrays, path, living)
-        return out
-
-
-def made_of(order: Order) -> tuple[Floats, Floats]:
-    """Return the slopes and floors that rates of a nested order are made of."""
-    assert order.slopes is not None
-    assert order.floors is not None
-    return order.slopes, order.floors
-
-
-def segment_probs(target: Target, order: Order) -> Floats:
-    """Return p of every query among those that a target is about."""
-    p = order.query_probs if target.within is None else np.where(target.within, order.query_probs, 0.0)
-    return np.asarray(p / p.sum()) if target.within is not None else p
-
-
-def _blocks(offsets: Ints) -> list[tuple[int, int]]:
-    """Cut the queries into runs of about equally many items, whatever the machine."""
-    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
-    edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
-    return list(pairwise(edges.tolist()))

@@ -333,7 +333,7 @@ class Places:
         stops = np.full(wanted.size, n + 1)
         rates.go_on(
             *(self.offsets, wanted, wanted, query_rates, slopes, floors, slopes, slopes, nothing),
-            *(stops, place_rates, stops.copy()),
+            *(stops, np.zeros(n), place_rates, stops.copy()),
         )
         return place_rates
 

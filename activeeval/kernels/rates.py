@@ -88,7 +88,9 @@ def never_rising(offsets, values):
 
 
 @_jit
-def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, place_rates, living):
+def go_on(
+    offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, looks, stops, kept, place_rates, living
+):
     """Fill the rates of places that are judged one after the other, as far as a query's own labels have them known.
 
     r_1 = r of the query,    r_{k+1} = min(r_k, max(s floor, sqrt(ρ) slope)),
@@ -101,8 +103,8 @@ def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, 
     offsets : array of int64, shape (n_queries + 1,)
         Of the places.
     wanted, depths : arrays of int64, shape (n_queries,)
-        How many places of each query may be judged, its first ones, and how many have their labels: a place behind the
-        next one has no rate yet, 0.
+        How many places of each query may be judged, its first ones, and how many have their labels: behind the next
+        place after which labels are looked at none has a rate yet, 0.
     query_rates : array, shape (n_queries,)
     slopes, floors : arrays by place
         sqrt(V/λ), pooled, and least rates, in the unit of the rates.
@@ -114,6 +116,8 @@ def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, 
         Whether labels are looked at once it has its own.
     stops : array of int64, shape (n_queries,)
         After how many labels no other can matter.
+    kept : array by place
+        Rates that places have already, whatever their labels are by now; 0 where there is none.
     place_rates : array
         Out.
     living : array of int64, shape (n_queries,)
@@ -129,7 +133,7 @@ def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, 
         rate, ratio, share = query_rates[q], 1.0, 1.0
         place_rates[first] = rate
         for k in range(1, n):
-            if k > depths[q] and k <= living[q]:
+            if looks[first + k - 1] and k > depths[q] and k <= living[q]:
                 break
             if looks[first + k - 1] and k < living[q]:
                 ratio = min(max(ratios[first + k - 1], _LEAST), _MOST)
@@ -137,6 +141,8 @@ def go_on(offsets, wanted, depths, query_rates, slopes, floors, ratios, shares, 
                 if k >= stops[q]:
                     ratio, living[q] = _LEAST, k
             rate = min(rate, max(share * floors[first + k], np.sqrt(ratio) * slopes[first + k]))
+            if kept[first + k] > 0.0:
+                rate = kept[first + k]
             place_rates[first + k] = rate
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.campaign import drawing_of
 from activeeval.campaign.labels import Progress
 from activeeval.campaign.reading import read
 from activeeval.campaign.sheet import take
@@ -60,7 +59,7 @@ def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") ->
 def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
     """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
     campaign = sample.campaign
-    drawing = drawing_of(campaign.design, campaign.key)
+    drawing = campaign.drawing
     n_complete, _ = campaign.complete_block
     moments: list[Moment] = []
     for end in sorted(set(drawing.block_ends[:n_complete])):

@@ -783,7 +783,7 @@ def test_one_query_that_holds_most_of_what_chance_leaves_out_is_named():
         design = METHODS[method].design(target, probs, budget=0.6 * 160)
         campaign = judge(Campaign(design, rng=1), labels)
         found = [text_of(one) for one in campaign.estimate().cautions if one.code == "one query"]
-        level = campaign._drawing.selection(campaign._drawing.block_ends[-1]).level
+        level = campaign.drawing.selection(campaign.drawing.block_ends[-1]).level
         _, a = design.order.inclusion_probs(level)
         worth = traffic[design.order.place_queries] ** 2 * target.contrast[design.order.items] ** 2 * (1 / a - 1)
         shares = [worth[design.order.place_queries == q].sum() / worth.sum() for q in range(40)]

@@ -11,7 +11,8 @@ from naive import fixed_samples, over_thresholds, pool_of, prefix_value, query_l
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, InputError, Recall, Success, Target
 from activeeval.design import Levels
-from activeeval.design.histories import LOOKS, wanted_of
+from activeeval.design.histories import LOOKS
+from activeeval.design.left_open import wanted_of
 from activeeval.estimation import evaluate, evidence_of
 from activeeval.measures import SoftLabels
 from activeeval.simulation import replicate
@@ -313,8 +314,8 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="has none"):
         METHODS["items"].looking("each")
     design = design_of(RR())
-    with pytest.raises(InputError, match="is not drawn at once"):
-        Campaign(design, budget=20)
+    with pytest.raises(InputError, match="has no budget"):
+        Campaign(design)
     other = Target(Success(2), design.target.ranking)
     with pytest.raises(InputError, match="ask it then"):
         design.reading(other)

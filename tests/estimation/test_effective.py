@@ -55,7 +55,7 @@ def judged(design, grades, budget, seed=0):
 def taken(design, grades, budget, seed=0):
     """Return the judged sample of a campaign, its reading and selection."""
     campaign, _ = judged(design, grades, budget, seed)
-    selection = campaign._drawing.selection(len(campaign.log) and campaign._drawing.block_ends[-1])
+    selection = campaign.drawing.selection(len(campaign.log) and campaign.drawing.block_ends[-1])
     reading = design.reading()
     return evidence_of(design, reading, reading.judge(grades), selection), reading, selection
 

@@ -98,7 +98,7 @@ def test_draws_with_replacement_are_read_for_a_segment_as_a_ratio():
     design = METHODS["active"].design(whole, probs, max_grade=2)
     campaign = judged(design, labels, 0.3 * design.cost, rng=7)
     within = np.arange(60) % 2 == 0
-    part, selection = replace(whole, within=within), campaign._drawing.selection(len(campaign.units))
+    part, selection = replace(whole, within=within), campaign.drawing.selection(len(campaign.units))
     draws = selection.queries[within[selection.queries]]
     weights = one.pool.query_probs[draws] / design.scheme.sampling_probs[draws]
     expected = weights @ whole.values(labels)[draws] / weights.sum()

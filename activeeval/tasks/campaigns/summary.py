@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.campaign import drawing_of
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -222,7 +221,7 @@ def _blocks(state: CampaignState) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
     spent, ends, rows = spent_by_block(state), state.state.complete_at, list[BlockProgress]()
     for k, sample in enumerate(state.rounds):
-        campaign, drawing = sample.campaign, drawing_of(sample.campaign.design, sample.campaign.key)
+        campaign, drawing = sample.campaign, sample.campaign.drawing
         levels = [drawing.selection(end).level for end in drawing.block_ends]
         for number, (budget, level) in enumerate(zip(campaign.design.blocks, levels, strict=True), 1):
             units = [unit for unit in campaign.units if unit.block == number]

@@ -1,0 +1,226 @@
+"""Drawing where depths follow labels: what is to be judged next, and what has come by the end of a block.
+
+A sample ends where that of one place at a time ends: by level, with the first place that the budget cannot pay. Its
+threshold T_R(b) follows from levels and labels alone, whatever the order in which they come. Asking for one place at a
+time meets it exactly. An instalment asks ahead: for all places that are known, as far up as
+
+    what is known below a level, and what is expected to come behind it,
+
+fits the budget. Where more comes than was expected, some places were asked that lie above T_R(b): they wait outside the
+estimate, and what they cost is taken from a tenth of the budget that is kept for that. So a sample in instalments is,
+unit by unit and bit for bit, the one of a single place at a time with nine tenths of its budget.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from activeeval.design import Design, Drawn, Levels, Selection
+from activeeval.design.left_open import wanted_of
+from activeeval.design.paths import Paths
+from activeeval.design.schemes import ROUNDING
+from activeeval.types import Bools, Floats, Ints
+
+KEPT = 0.1
+"""Of the budget, for places that were asked and lie above the threshold."""
+_RISKED = 0.5
+"""Of what is left of that, for places of which it is not sure enough that they are needed: the fewer instalments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instalments:
+    """The places of a design whose depths follow labels, as far as they are known under a key.
+
+    Attributes
+    ----------
+    planned : Design
+        As it was before any label, with a budget and blocks.
+    design : Design
+        As labels have it now: `Design.along` of the paths.
+    paths : Paths
+    settled : ndarray of bool, shape (n_items,)
+        Items that are judged, or cannot be.
+    key : uint64
+    """
+
+    planned: Design
+    design: Design
+    paths: Paths
+    settled: Bools
+    key: np.uint64
+
+    @cached_property
+    def levels(self) -> Floats:
+        """The level of each place, shape (n_places,); infinite where it is not known or nothing is judged."""
+        come = Levels().below(self.design.order, self.key, math.inf)
+        levels = np.full(self.design.order.items.size, math.inf)
+        levels[come.places] = come.place_levels
+        return levels
+
+    @cached_property
+    def costs(self) -> Floats:
+        """What asking for each place costs, in mean items, with its query's overhead where it is the first."""
+        order = self.planned.order
+        costs = order.costs.copy()
+        firsts = order.offsets[:-1][np.diff(order.offsets) > 0]
+        costs[firsts] += order.overheads[order.place_queries[firsts]]
+        return costs
+
+    @property
+    def spent(self) -> float:
+        """What all that was asked costs, in mean items."""
+        return float(self.costs[self.paths.instalments > 0].sum())
+
+    @cached_property
+    def _living(self) -> Bools:
+        """Which places are known and may be judged, or were; dead ones cost nothing."""
+        is_asked = self.paths.instalments > 0
+        may_be = np.isfinite(self.levels) & (self.planned.order.place_rates > 0)
+        return np.asarray(may_be & (is_asked | ~np.asarray(self.design.order.dead)))
+
+    @cached_property
+    def is_next(self) -> Bools:
+        """Which places may be asked: known, alive, and not asked so far, shape (n_places,)."""
+        return np.asarray(self._living & (self.paths.instalments == 0))
+
+    @cached_property
+    def _by_level(self) -> tuple[Floats, Floats]:
+        """Levels of living places, ascending, and what all places before each cost, with the sum of all behind."""
+        places = np.flatnonzero(self._living)
+        places = places[np.argsort(self.levels[places], kind="stable")]
+        return self.levels[places], np.concatenate(([0.0], np.cumsum(self.costs[places])))
+
+    def threshold(self, budget: float) -> float:
+        """Return the level of the first known place that a budget does not pay; infinite where it pays for all.
+
+        T_R of the budget once nothing below it waits; until then more may come to be known, and T_R be lower.
+        """
+        levels, spent = self._by_level
+        first = int(np.searchsorted(spent[1:], budget * (1 + ROUNDING), side="right"))
+        return float(levels[first]) if first < levels.size else math.inf
+
+    def lowest(self) -> Paths | None:
+        """Return the paths once the lowest place of all is asked too; None where the sample ends with it."""
+        places = np.flatnonzero(self.is_next & (self.levels < self.threshold(self.planned.blocks[-1])))
+        if not places.size:
+            return None
+        place = int(places[np.argmin(self.levels[places])])
+        return self.paths.asking(np.array([place]))
+
+    def following(self) -> Paths | None:
+        """Return the paths once all is asked that is sure enough to be needed; None where the sample is complete.
+
+        None too where the next place follows from a label that waits, or where what was kept is used up.
+        """
+        assert self.planned.budget is not None
+        budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
+        end = self.threshold(budget)
+        places = np.flatnonzero(self.is_next & (self.levels < end))
+        if not places.size:
+            return None
+        places = places[np.argsort(self.levels[places], kind="stable")]
+        paid, left = np.cumsum(self.costs[places]), self.planned.budget * (1 + ROUNDING) - self.spent
+        kept = left - (budget - float(self.costs[asked & (self.levels < end)].sum()))
+        n = int(np.searchsorted(self.levels[places], self._horizon(budget, end)))
+        n = max(n, int(np.searchsorted(paid, _RISKED * kept, side="right")))
+        waits = (asked & ~self.settled[self.planned.order.items]).any()
+        n = min(n if waits else max(n, 1), int(np.searchsorted(paid, left, side="right")))
+        return self.paths.asking(places[:n]) if n else None
+
+    def _horizon(self, budget: float, end: float) -> float:
+        """Return the level below which all that is known, and expected behind it, fits a budget; ``end`` at most."""
+        levels, spent = self._by_level
+
+        def is_paid(level: float) -> bool:
+            return bool(spent[np.searchsorted(levels, level)] + self._expected_behind(level) <= budget * (1 + ROUNDING))
+
+        if is_paid(end):
+            return end
+        at = np.unique(levels[levels < end])
+        low, high = 0, at.size  # nothing is below the lowest level of all
+        while low + 1 < high:
+            middle = (low + high) // 2
+            low, high = (middle, high) if is_paid(float(at[middle])) else (low, middle)
+        return float(at[low]) if at.size else end
+
+    @cached_property
+    def _behind(self) -> tuple[Ints, Ints, Floats]:
+        """The last known place of each query of which more may come to be known; places behind, and whose each is.
+
+        Beside them their expected rate as a share of that of the last known one: by labels that the model draws; where
+        none of them comes so far, as planned without labels.
+        """
+        order, history = self.planned.order, self.planned.history
+        assert history is not None
+        known, wanted = self.paths.n_known(order), wanted_of(order)
+        goes_on = (known > 0) & (known < wanted)
+        ends = (order.offsets[:-1] + known - 1)[goes_on]
+        sizes = (wanted - known)[goes_on]
+        owners = np.repeat(np.arange(ends.size), sizes)
+        places = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(ends + 1, sizes)
+        is_drawn = history.expected[ends] > 0
+        curve = np.where(is_drawn[owners], history.expected[places], order.place_rates[places])
+        first = np.where(is_drawn, history.expected[ends], order.place_rates[ends])
+        return ends[owners], places, np.minimum(curve / first[owners], 1.0)
+
+    def _expected_behind(self, level: float) -> float:
+        """Return what places that are not known yet are expected to cost that come below a level."""
+        ends, places, shares = self._behind
+        counts = self.levels[ends] < level
+        if not counts.any():
+            return 0.0
+        rates = self.paths.rates[ends[counts]]
+        with np.errstate(invalid="ignore"):  # an infinite level of a place that never comes
+            chances = np.nan_to_num(np.minimum(1.0, level * rates * shares[counts])) / np.minimum(1.0, level * rates)
+        return float((self.planned.order.costs[places[counts]] * chances).sum())
+
+    @cached_property
+    def n_complete(self) -> int:
+        """How many blocks are complete: of which nothing that is below their threshold waits, or is yet to be asked."""
+        is_open = self._living & ~((self.paths.instalments > 0) & self.settled[self.planned.order.items])
+        lowest = float(self.levels[is_open].min(initial=math.inf))
+        complete = (self.threshold(budget) <= lowest for budget in self.planned.blocks)
+        return next((k for k, is_complete in enumerate(complete) if not is_complete), len(self.planned.blocks))
+
+    def selection(self, block: int) -> Selection:
+        """Return what comes below the threshold of a block, from 0."""
+        order, level = self.design.order, self.threshold(self.planned.blocks[block])
+        places = np.flatnonzero(self.levels < level)
+        queries, counts = np.unique(order.place_queries[places], return_counts=True)
+        cost = order.cost_of(queries, counts, places)
+        return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
+
+    def drawn(self) -> Drawn:
+        """Return what was drawn so far: places of a query that one instalment asks for at one level are a unit."""
+        order, asked = self.design.order, np.flatnonzero(self.paths.instalments > 0)
+        columns = (order.place_queries[asked], self.levels[asked], self.paths.instalments[asked])
+        in_order = np.lexsort(columns)
+        places = asked[in_order]
+        queries, levels, numbers = (column[in_order] for column in columns)
+        firsts = np.ones(places.size, dtype=np.bool_)
+        firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
+        ends = np.append(np.flatnonzero(firsts), places.size)
+        instalment_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_instalments + 1), side="right")
+        return Drawn(
+            queries=queries[firsts],
+            levels=levels[firsts].tolist(),
+            costs=np.add.reduceat(self.costs[places], ends[:-1]) if places.size else np.empty(0),
+            places_of=lambda unit: places[ends[unit] : ends[unit + 1]],
+            selection=lambda _: self.selection(len(self.planned.blocks) - 1),
+            block_ends=tuple(instalment_ends.tolist()) or (0,),
+            ended=self.ended,
+        )
+
+    @property
+    def ended(self) -> str:
+        """Why nothing further is asked."""
+        if not self.is_next.any():
+            return "everything that can change a value is judged"
+        name = self.planned.pool.query_texts[
+            self.planned.order.place_queries[int(np.argmin(np.where(self.is_next, self.levels, math.inf)))]
+        ]
+        return f"a place of query {name!r} came up, which the budget cannot pay for"
