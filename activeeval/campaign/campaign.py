@@ -15,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from activeeval.campaign.instalments import KEPT
 from activeeval.campaign.outlook import Outlook
 from activeeval.campaign.reading import looks_at, read
 from activeeval.campaign.record import Record
@@ -187,9 +186,9 @@ class Campaign(Record):
     def grown(self, more: float) -> Design:
         """Return the design that the sample was drawn with, its budget larger: the same sample and one more block."""
         grown, before = self.drawn_design.topped_up(more), self.drawn_design
-        if self.paths is None or not self.by_instalments or grown.budget is None:
+        if self.paths is None or grown.budget is None or before.budget is None:
             return grown
-        return replace(grown, blocks=(*before.blocks, (1 - KEPT) * grown.budget))
+        return replace(grown, blocks=(*before.blocks, grown.budget * before.blocks[-1] / before.budget))
 
     def believing(self, design: Design) -> Self:
         """Return the campaign with other predictions: of a design of the same order, with all that was judged."""

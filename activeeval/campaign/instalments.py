@@ -148,11 +148,11 @@ class Instalments:
         return float(at[low]) if at.size else end
 
     @cached_property
-    def _behind(self) -> tuple[Ints, Ints, Floats]:
+    def _behind(self) -> tuple[Ints, Ints, Floats, Floats]:
         """The last known place of each query of which more may come to be known; places behind, and whose each is.
 
-        Beside them their expected rate as a share of that of the last known one: by labels that the model draws; where
-        none of them comes so far, as planned without labels.
+        Beside them how often labels that the model draws come so far, and the mean rate then, as shares of those of the
+        last known one; where none of them comes so far as that, as planned without labels.
         """
         order, history = self.planned.order, self.planned.history
         assert history is not None
@@ -162,21 +162,25 @@ class Instalments:
         sizes = (wanted - known)[goes_on]
         owners = np.repeat(np.arange(ends.size), sizes)
         places = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(ends + 1, sizes)
-        is_drawn = history.expected[ends] > 0
-        curve = np.where(is_drawn[owners], history.expected[places], order.place_rates[places])
-        first = np.where(is_drawn, history.expected[ends], order.place_rates[ends])
-        return ends[owners], places, np.minimum(curve / first[owners], 1.0)
+        is_drawn = history.alive[ends] > 0
+        columns = ((history.alive, np.ones(order.items.size)), (history.expected, order.place_rates))
+        shares = []
+        for drawn, unseen in columns:
+            of_ends = np.where(is_drawn, drawn[ends], unseen[ends])
+            of_places = np.where(is_drawn[owners], drawn[places], unseen[places])
+            shares.append(np.minimum(of_places / of_ends[owners], 1.0))
+        return ends[owners], places, shares[0], shares[1]
 
     def _expected_behind(self, level: float) -> float:
         """Return what places that are not known yet are expected to cost that come below a level."""
-        ends, places, shares = self._behind
+        ends, places, alive, shares = self._behind
         counts = self.levels[ends] < level
         if not counts.any():
             return 0.0
         rates = self.paths.rates[ends[counts]]
         with np.errstate(invalid="ignore"):  # an infinite level of a place that never comes
             chances = np.nan_to_num(np.minimum(1.0, level * rates * shares[counts])) / np.minimum(1.0, level * rates)
-        return float((self.planned.order.costs[places[counts]] * chances).sum())
+        return float((self.planned.order.costs[places[counts]] * alive[counts] * chances).sum())
 
     @cached_property
     def n_complete(self) -> int:

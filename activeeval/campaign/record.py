@@ -48,7 +48,8 @@ class Record:
     ) -> None:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
-        if by_instalments and design.history is not None and paths is None:
+        begun = None if design.history is None or paths is not None else Paths.begun(design.history, design.order)
+        if by_instalments and begun is not None and not begun.is_whole(design.order):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
         self.drawn_design, self.key, self.rules = design, key, rules
         self.by_instalments = by_instalments
@@ -56,10 +57,9 @@ class Record:
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
         self._labels = Labels(design, rules)
-        self.paths = paths
-        if design.history is not None and paths is None:
+        self.paths = paths or begun
+        if begun is not None:
             design.order.check_key(key)
-            self.paths = Paths.begun(design.history, design.order)
             self.go_on()
         elif paths is None:
             self._planned_drawing = drawing_of(design, key)

@@ -207,7 +207,7 @@ def _design(arrays: Arrays) -> Design:
     )
     whole = with_gathered(design, arrays)
     whole = whole.with_budget(budget, arrays["blocks"].tolist()[:-1], expected=bool(expected))
-    return replace(whole, planned=planned)
+    return replace(whole, planned=planned, blocks=tuple(arrays["blocks"].tolist()))
 
 
 def _id_arrays(pool: QueryPool) -> dict[str, NDArray[Any]]:

@@ -33,7 +33,7 @@ from activeeval.types import Bools, Floats, Ints
 LOOKS = ("each", "3", "1", "none")
 """When labels are looked at: after each, after the first, the third and the ranked items, after these alone, never."""
 _EARLY = (1, 3)
-_ARRAYS = ("looks", "planned", "weights", "expected")
+_ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 
 def check_looks(looks: str) -> str:
@@ -55,8 +55,8 @@ class History:
         S once it has, all targets together.
     weights : ndarray, shape (n_targets, n_queries)
         Of each target's C and S.
-    expected : ndarray, shape (n_places,)
-        The rate of each place on average over labels that the model draws; 0 where no label is asked.
+    alive, expected : ndarray, shape (n_places,)
+        In which share of the labels that the model draws each place is asked, and its mean rate in these; 0 in none.
     curves : tuple of Planned
         The variance that the design plans for each target, by level.
     """
@@ -64,6 +64,7 @@ class History:
     looks: Bools
     planned: Floats
     weights: Floats
+    alive: Floats
     expected: Floats
     curves: tuple[Planned, ...]
 
@@ -90,8 +91,12 @@ class History:
             [_weights_of(target, weight) for target, weight in zip(targets, weights or (1.0,), strict=True)]
         )
         at_looks = looks_of(check_looks(looks), order, targets, beliefs)
-        (planned, expected), curves = planned_of(order, targets, omega, beliefs, known, at_looks)
-        return cls(looks=at_looks, planned=planned, weights=omega, expected=expected, curves=curves)
+        (planned, alive, expected), curves = planned_of(order, targets, omega, beliefs, known, at_looks)
+        return cls(looks=at_looks, planned=planned, weights=omega, alive=alive, expected=expected, curves=curves)
+
+    def averaged(self, order: Order) -> Order:
+        """Return an order as labels that the model draws have it on average: what it costs by level, and judges."""
+        return replace(order, place_rates=self.expected, costs=order.costs * self.alive)
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> History:

@@ -74,8 +74,8 @@ def _walk(
 def planned_of(
     order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
 ) -> tuple[Floats, tuple[Planned, ...]]:
-    """Return S and the mean rate by place, shape (2, n_places), and each target's planned variance by level."""
-    of_places, parts = np.zeros((2, order.items.size)), []
+    """Return S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance by level."""
+    of_places, parts = np.zeros((3, order.items.size)), []
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         asked = (order, targets, omega, beliefs, known, looks)
         work = [threads.submit(_planned_of_block, *asked, block) for block in _blocks(order.offsets)]
@@ -94,10 +94,7 @@ def _planned_of_block(
     looks: Bools,
     block: tuple[int, int],
 ) -> tuple[Floats, list[Planned]]:
-    """Return S and the mean rate by place of a block of queries, and each target's planned variance.
-
-    All by labels that the model draws.
-    """
+    """Return the same of a block of queries, by labels that the model draws."""
     part = _Part.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
     powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
@@ -121,7 +118,9 @@ def _planned_of_block(
     planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / sizes] = 0.0
     ratios = np.divide(joint, planned, out=np.ones_like(joint), where=planned > 0)
     paths, are_living = part.paths(order, ratios, shares, stops, looks)
-    expected = np.where(are_living & (np.arange(most)[:, None] < sizes), paths, 0.0).sum(axis=0) / sizes
+    counts = are_living & (np.arange(most)[:, None] < sizes) & (paths > 0)
+    n_living = counts.sum(axis=0)
+    expected = np.where(counts, paths, 0.0).sum(axis=0) / np.maximum(n_living, 1)
     terms: list[list[tuple[Floats, Floats]]] = [[] for _ in targets]
     for s, path in enumerate(paths):
         is_of = (s < sizes) & (path > 0)
@@ -129,9 +128,8 @@ def _planned_of_block(
             p = segment_probs(target, order)[part.queries][part.owners]
             variances = p**2 * (before[t][s] - after[t][s]) / sizes
             terms[t].append((path[is_of], variances[is_of]))
-    return np.array((planned, expected)), [
-        Planned.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms
-    ]
+    curves = [Planned.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
+    return np.array((planned, n_living / sizes, expected)), curves
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,6 +67,10 @@ class Paths:
         """Return of how many places of each query the rates are known, its first ones, shape (n_queries,)."""
         return np.bincount(order.place_queries, self.rates > 0, minlength=order.n_queries).astype(np.int64)
 
+    def is_whole(self, order: Order) -> bool:
+        """Whether no label has a say in any further rate."""
+        return bool((self.n_known(order) == wanted_of(order)).all())
+
     def n_asked(self, order: Order) -> Ints:
         """Return how many places of each query were asked, its first ones, shape (n_queries,)."""
         return np.bincount(order.place_queries, self.instalments > 0, minlength=order.n_queries).astype(np.int64)

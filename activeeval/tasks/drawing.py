@@ -46,6 +46,8 @@ class SampleRequest:
         By default the best for the measures that a bad model cannot spoil.
     expected : bool
         Of draws with replacement: the budget is met on average.
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged, of methods that judge to depths.
     budget : Budget or None
     half_width, difference : float or None
         What the intervals should come to, or a difference that they should leave 0 out for.
@@ -59,6 +61,7 @@ class SampleRequest:
     weights: str = "equal"
     method: str | None = None
     expected: bool = False
+    looks: str = "none"
     budget: Budget | None = None
     half_width: float | None = None
     difference: float | None = None
@@ -147,7 +150,14 @@ def draw_for(
         say(GoalBudget(price, budget))
     else:
         budget = price
-    made = partial(draw, method=method, expected=request.expected, defensive_share=share, weights=request.weights)
+    made = partial(
+        draw,
+        method=method,
+        expected=request.expected,
+        defensive_share=share,
+        weights=request.weights,
+        looks=request.looks,
+    )
     drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
         shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}

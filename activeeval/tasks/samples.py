@@ -30,7 +30,7 @@ from activeeval.cases.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.cases.texts import TextFile, TextFiles
 from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
-from activeeval.errors import BudgetError, InputError
+from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.io.arrays import pack, write_arrays
 from activeeval.io.tables.draws import Draws
 from activeeval.io.writing import Together
@@ -164,11 +164,40 @@ class Sample:
         InputError
             Where its draws have one planned end, or what is added pays for nothing.
         """
-        design = self.campaign.design
-        grown = design.topped_up(budget.of(*design.targets, known=design.known))
-        campaign = Campaign(grown, key=int(self.campaign.key))
+        design = self.campaign.drawn_design
+        campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
+        if campaign.paths is not None:
+            campaign.go_on()
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
+
+    def following(self, sample_id: str) -> Sample | None:
+        """Return the sample with its next instalment, where depths follow labels; None where nothing comes next.
+
+        Nothing is where what is asked already decides it all: every block is complete.
+
+        Parameters
+        ----------
+        sample_id : str
+            That of this one.
+
+        Raises
+        ------
+        InputError
+            Where depths were planned before any label.
+        StateError
+            Where an item waits.
+        """
+        if self.campaign.paths is None:
+            raise InputError("all of this sample was drawn at once: its sheet is whole")
+        if waiting := self.campaign.progress.waiting:
+            number = self.campaign.planned[-1].block
+            problem = f"{waiting} items of instalment {number} wait for a grade: the next follows from all its labels"
+            raise StateError(problem)
+        campaign = self.campaign.following()
+        if campaign is None:
+            return None
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
@@ -251,9 +280,10 @@ class Sample:
         """Return how much is to be judged, and how far that goes."""
         design, units = self.campaign.design, self.campaign.planned[self.n_before :]
         n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
-        everything = n_items == int((design.order.place_rates > 0).sum())
+        everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
+        follows = self.campaign.paths is not None
         sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
-        sizes = [size for size in sizes if size]
+        sizes = [] if follows else [size for size in sizes if size]
         if not units and not self.n_before:
             return [Note("nothing to judge")]
         extent: dict[str, Told] = {
@@ -269,7 +299,9 @@ class Sample:
         notes = [Note("to judge", extent)]
         if len(sizes) > 1:
             notes.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
-        if not everything and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
+        if follows and units:
+            notes.append(Note("instalment", {"number": units[-1].block, "budget": design.budget or 0.0}))
+        if not everything and not follows and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
             notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
         return notes
 
@@ -284,6 +316,7 @@ def draw(
     expected: bool = False,
     defensive_share: float | None = None,
     weights: str = "equal",
+    looks: str = "none",
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
 
@@ -297,11 +330,13 @@ def draw(
         Of draws with replacement: the budget is met on average.
     weights : {"equal", "sum", "minimax"}
         How several targets are balanced; see `Case.design`.
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged, of methods that judge to depths.
 
     Raises
     ------
     InputError
-        Where no label can change one of the targets.
+        Where no label can change one of the targets, or a method has no depths that could follow labels.
     BudgetError
         Where the budget does not pay for what must be possible.
     """
@@ -313,13 +348,13 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
-        paid = case.for_people(budget, *targets)
-        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, weights=weights)
+        paid, how = case.for_people(budget, *targets), {"weights": weights, "looks": _looks(chosen, looks)}
+        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
     called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
-        campaign=Campaign(design, rng=case.seed),
+        campaign=Campaign(design, rng=case.seed, by_instalments=True),
         questions=tuple(question.question for question in asked),
         systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
@@ -327,6 +362,16 @@ def draw(
         model=case.model,
         truth_of_machines=_truth_of_machines(case),
     )
+
+
+def _looks(method: str, looks: str) -> str:
+    """Return when labels are looked at, once the method is known to judge to depths where they are."""
+    if looks != "none" and not find_method(method).has_depths:
+        problem = (
+            f"`looks` are for depths that follow labels: {method!r} has none; name the method `depth`, or no looks"
+        )
+        raise InputError(problem, field="looks")
+    return looks
 
 
 def _truth_of_machines(case: Case) -> tuple[tuple[str, int], ...]:
