@@ -161,11 +161,12 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
     from activeeval.cases.systems import direction
+    from activeeval.report.cautions import marked
     from activeeval.report.findings import definitions
     from activeeval.report.simulations import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
-        output.emit([row for panel in panels for row in panel.rows()], form, places)
+        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form, places)
         return
     pool = case.inputs.pool
     for panel in panels:

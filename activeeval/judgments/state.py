@@ -7,6 +7,7 @@ blocks are complete.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
@@ -160,6 +161,12 @@ class State:
     def standing(self) -> list[Event]:
         """Every judgment that stands, by unit and document."""
         return [event for _, by_judge in sorted(self.judgments.items()) for event in by_judge.values()]
+
+    @property
+    def machine_judgments(self) -> dict[str, int]:
+        """How many judgments stand that are a machine's and were taken for people's, by the file they came from."""
+        machines = (event.machine for by_judge in self.judgments.values() for event in by_judge.values())
+        return dict(sorted(Counter(filter(None, machines)).items()))
 
     @property
     def assigned(self) -> list[Assignment]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from activeeval.report.words import Worded, in_backticks, worded
-from activeeval.results import LEVELS, Caution
+from activeeval.results import LEVELS, Caution, Note
 
 _MOST_NAMED = 3
 _NUMBER = re.compile(r"\d[\d.]*")
@@ -38,6 +39,18 @@ def caution_lines(
     return worded_lines(
         [(name, [worded(caution, written) for caution in cautions]) for name, cautions in named], least=least
     )
+
+
+def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -> list[dict[str, Any]]:
+    """Return rows that say ``machine_is_truth`` where a note or caution says that machines' grades are taken for truth.
+
+    Examples
+    --------
+    >>> marked([{"value": 1.0}], [Caution("careful", "machine is truth", {"source": "llm.qrels", "n": 7})])
+    [{'value': 1.0, 'machine_is_truth': True}]
+    """
+    beside = {"machine_is_truth": True} if any(note.code == "machine is truth" for note in notes) else {}
+    return [{**row, **beside} for row in rows]
 
 
 def worded_lines(named: Sequence[tuple[str, Sequence[Worded]]], *, least: str = "careful") -> list[str]:
