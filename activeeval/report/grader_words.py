@@ -22,8 +22,17 @@ def _plain(text: str) -> str:
 
 def _missing(numbers: Mapping[str, Any]) -> str:
     unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
-    text = f"{{source}}: no grade for {{n:,}} of {{of:,}} items of the pool ({{share:.0%}}){unread}"
-    return f"{text}: these count as missing"
+    of_pool = "{n:,} of {of:,} items of the pool ({share:.0%})"
+    n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
+    if of_counted is None or of_counted == numbers["of"]:
+        return f"{{source}}: no grade for {of_pool}{unread}: these count as missing"
+    if n_counted == 0:
+        return (
+            f"{{source}}: a grade for all {{of_counted:,}} items that can change the answer; none for {of_pool}{unread}"
+        )
+    share = f"({n_counted / of_counted:.0%})"
+    of_answer = f"{{n_counted:,}} of {{of_counted:,}} items that can change the answer {share}"
+    return f"{{source}}: no grade for {of_answer}, and for {of_pool}{unread}: these count as missing"
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
