@@ -267,9 +267,9 @@ def prepare(
         graders=() if choices.grader_trust == "off" else graders,
         notes=tuple(notes),
     )
-    if not (measures and case.graders):
+    if not (measures and graders):
         return case
-    return replace(case, notes=counted_missing(case.notes, inputs, case.graders, case.targets(measures, ())))
+    return replace(case, notes=counted_missing(case.notes, inputs, graders, case.targets(measures, ())))
 
 
 def target_weights(weights: str, n_targets: int) -> Sequence[float] | Literal["minimax"] | None:

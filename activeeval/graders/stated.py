@@ -60,7 +60,9 @@ class Stated:
         """
         path, *parts = _NEXT.split(text)
         if not path.strip():
-            raise InputError(f"{shown(text)} names no file of grades, expected FILE[:cost=.01][:scale=0-3]", field="graders")
+            raise InputError(
+                f"{shown(text)} names no file of grades, expected FILE[:cost=.01][:scale=0-3]", field="graders"
+            )
         words: dict[str, str] = {}
         for part in parts:
             key, _, value = part.partition("=")

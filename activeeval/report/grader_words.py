@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from activeeval.report.words import Words
 
 
+_MOST_OTHERS = 3
+"""Machines, or several together, that are named beside the ones to ask."""
+
+
 def _counted(numbers: Mapping[str, Any]) -> str:
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
@@ -55,6 +59,10 @@ def _asking(numbers: Mapping[str, Any]) -> str:
         for way, n, width in ways
         if way != taken and math.isfinite(width)
     ]
+    of_others = zip(numbers.get("others", ()), numbers.get("half_widths_of_others", ()), strict=True)
+    nearest = sorted((width, each) for each, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
+    instead = ", ".join(f"{_plain(each)} ± {width:.3g}" for width, each in nearest)
+    others += [f"other machines about all in its place: {instead}"] if instead else []
     if taken == "none":
         advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
     else:
