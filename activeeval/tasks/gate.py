@@ -181,7 +181,6 @@ def by_judgments(
     """
     labels = labels_of(judgments, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
-    concerns = tuple(note for note in labels.notes if isinstance(note, Caution))
     for note in labels.notes:
         if not isinstance(note, Caution):  # of which each decision says it
             say(note)
@@ -193,9 +192,7 @@ def by_judgments(
             answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-        estimate = answer.of(scope)
-        estimate = replace(estimate, concerns=(*estimate.concerns, *concerns))
-        estimates.append((measure, called[0], called[1], estimate))
+        estimates.append((measure, called[0], called[1], answer.of(scope)))
     decisions = _decided(estimates, margin, confidence)
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 

@@ -146,8 +146,10 @@ def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
         1
     ]
     assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
-    code, _, err = call(*(form if word == "FILE" else word for word in DOORS["compare"]), "--machine-is-truth")
-    assert "are taken for people's" in err
+    compared = [form if word == "FILE" else word for word in DOORS["compare"]]
+    code, out, err = call(*compared, "--machine-is-truth", "-o", "jsonl")
+    assert err.count("are taken for people's") == 1
+    assert is_told(out, err, form, 40)
     assert code == 11, err
 
 
