@@ -186,7 +186,9 @@ class Case:
         whole, asking = budget.of(*targets, known=self.known), self.asking_cost(*targets)
         if asking >= whole:
             problem = f"asking the graders takes {asking:.4g} of a budget of {whole:.4g}: nothing is left for people"
-            raise InputError(f"{problem}; ask about the first places of each list, or state no price", field="graders")
+            fewer = "ask fewer of them, " if sum(grader.cost is not None for grader in self.graders) > 1 else ""
+            advice = f"{fewer}ask about the first places of each list, or state no price"
+            raise InputError(f"{problem}; {advice}", field="graders")
         return whole - asking
 
     def n_grades(self, target: Target) -> int:

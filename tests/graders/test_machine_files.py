@@ -16,6 +16,7 @@ from activeeval.io.machines.wording import grade_in, grade_shares
 from activeeval.io.tables.records import Records
 from activeeval.io.tables.texts import DOCUMENTS as DOCUMENT_WORDS
 from activeeval.io.tables.texts import read_texts
+from activeeval.judgments import read as read_judgments
 
 QUERIES = {"q1": "how long does a flea live", "q2": "what is a flea"}
 DOCUMENTS = {"d1": "A flea lives for some weeks.", "d2": "A flea is an insect.", "d3": "A flea  is an insect."}
@@ -355,3 +356,12 @@ def test_columns_of_json_lines_are_made_once_and_not_for_each_row(tmp_path, monk
     else:
         assert len(Grades.read(lines_of(path, rows))) == (n // 2 if form == "table" else n)
     assert len(made) < 100
+
+
+def test_a_list_in_json_is_no_table(tmp_path):
+    """Catches one that is told for qrels whose first line has one column."""
+    path = tmp_path / "llm.json"
+    path.write_text(json.dumps([{"query_id": "q1", "doc_id": "d1", "grade": 1}]))
+    for read in (Grades.read, read_judgments):
+        with pytest.raises(InputError, match="is a list in JSON, expected lines, one object each"):
+            read(path)

@@ -164,7 +164,7 @@ def test_one_as_dear_as_a_person_does_not_keep_another_from_being_asked():
     case = with_graders(("cheap", 0.0001, SAYS), ("dear", 0.15, SAYS[::-1]))
     assert note_of(case).numbers["names"] == ("cheap",)
     dear = with_graders(("a", 1.0, SAYS), ("b", 2.0, SAYS[::-1]))
-    with pytest.raises(InputError, match="nothing is left for people"):
+    with pytest.raises(InputError, match="nothing is left for people; ask fewer of them"):
         planned(dear)
 
 
