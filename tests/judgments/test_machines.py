@@ -320,6 +320,27 @@ def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(cal
     assert "are taken for people's" in err
 
 
+def test_what_is_taken_back_is_no_longer_counted(call, folder):
+    _, out, _ = call("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--machine-is-truth")
+    first = json.loads(out.splitlines()[0])["seq"]
+    assert call("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")[0] == 0
+    assert "kinds.csv: 9 grades of a machine are taken" in call("campaign", "status", "w")[2]
+
+
+def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--judging", "top-k", "--budget", "50%")
+    assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
+    oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
+    assert "they belong to --grader" in call(*oracle)[2]
+    code, out, err = call(*oracle, "--machine-is-truth")
+    assert code == 0, err
+    assert is_told(out, err, "kinds.csv", 40)
+    assert call("campaign", "verify", "k")[0] == 0
+    code, out, err = call("campaign", "estimate", "k", "-o", "jsonl")
+    assert code == 0, err
+    assert is_told(out, err, "kinds.csv", 4)
+
+
 def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
     oracle = ("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--limit", "1")
     assert call(*oracle, "--machine-is-truth")[0] == 0
