@@ -37,6 +37,8 @@ FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scal
 TEXTS = "texts"
 JUDGES = "judges"
 """What judges read may be somewhere else tomorrow: the sample is the same."""
+MACHINES = "truth_of_machines"
+"""Files, with how many grades of machines in them were taken for people's when the sample was drawn."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _IDS = ("query_ids", "item_ids")
 _POOL = ("query_ids", "query_offsets", "item_ids", "item_costs", "query_costs", "query_probs")

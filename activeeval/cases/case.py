@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
-from activeeval.cases.grading import asked_about, model_names, read_graders, with_graders
+from activeeval.cases.grading import asked_about, counted_missing, model_names, read_graders, with_graders
 from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
 from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
@@ -186,7 +186,9 @@ class Case:
         whole, asking = budget.of(*targets, known=self.known), self.asking_cost(*targets)
         if asking >= whole:
             problem = f"asking the graders takes {asking:.4g} of a budget of {whole:.4g}: nothing is left for people"
-            raise InputError(f"{problem}; ask about the first places of each list, or state no price", field="graders")
+            fewer = "ask fewer of them, " if sum(grader.cost is not None for grader in self.graders) > 1 else ""
+            advice = f"{fewer}ask about the first places of each list, or state no price"
+            raise InputError(f"{problem}; {advice}", field="graders")
         return whole - asking
 
     def n_grades(self, target: Target) -> int:
@@ -198,6 +200,7 @@ def prepare(
     choices: Choices,
     *,
     use_labels: bool,
+    measures: Sequence[str] = (),
     progress: Callable[[str], object] = lambda what: None,
 ) -> Case:
     """Read the files, set costs, set training queries aside, fit the model.
@@ -207,6 +210,8 @@ def prepare(
     choices : Choices
     use_labels : bool
         Without, no label of the pool is looked at, only those of the training rows.
+    measures : sequence of str
+        What will be asked, as far as it is known: what graders lack is counted of the items that can change that.
     progress : callable
         Told what is next.
 
@@ -250,7 +255,7 @@ def prepare(
         beside = believe(inputs, regressors, max_grade, model_rng, **fitting)
         beliefs = replace(beliefs, extra_probs=(*beliefs.extra_probs, beside.probs))
     notes += beliefs.notes
-    return Case(
+    case = Case(
         inputs=inputs,
         beliefs=beliefs,
         max_grade=max_grade,
@@ -264,6 +269,9 @@ def prepare(
         graders=() if choices.grader_trust == "off" else graders,
         notes=tuple(notes),
     )
+    if not (measures and graders):
+        return case
+    return replace(case, notes=counted_missing(case.notes, inputs, graders, case.targets(measures, ())))
 
 
 def target_weights(weights: str, n_targets: int) -> Sequence[float] | Literal["minimax"] | None:

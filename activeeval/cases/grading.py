@@ -15,7 +15,7 @@ from activeeval.errors import ChoiceError
 from activeeval.grade_models.values import PRIOR_LABELS, ValueTable, default_shares, posterior
 from activeeval.graders import Grades
 from activeeval.measures import Target
-from activeeval.results import Note
+from activeeval.results import Caution, Note, Told
 from activeeval.types import Bools, Floats, Ints
 
 
@@ -76,6 +76,26 @@ def asked_about(
         for name, grader in zip(model_names(graders), graders, strict=True)
         if grader.cost is not None
     ]
+
+
+def counted_missing(
+    notes: Sequence[Note | Caution], inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target]
+) -> tuple[Note | Caution, ...]:
+    """Return notes in which a grader's missing grades are also counted of the items that can change a target.
+
+    A machine is asked about the first places of lists; that it says nothing of those behind them is no loss.
+    """
+    matters = np.logical_or.reduce([target.matters for target in targets])
+    of_source: dict[str, dict[str, Told]] = {}
+    for name, grader in zip(model_names(graders), graders, strict=True):
+        is_missing = np.isnan(inputs.looked_at(name, inputs.features)[:, 0])
+        of_source[grader.source] = {"n_counted": int((matters & is_missing).sum()), "of_counted": int(matters.sum())}
+    return tuple(
+        replace(note, numbers={**note.numbers, **of_source[str(note.numbers["source"])]})
+        if note.code == "grader missing"
+        else note
+        for note in notes
+    )
 
 
 def _of_price(grader: Grades) -> list[Note]:

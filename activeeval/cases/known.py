@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.campaign.sample import read_campaign
+from activeeval.campaign.sample import MACHINES, read_campaign
 from activeeval.errors import InputError, unseen_difference
 from activeeval.io.arrays import is_arrays
 from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments import Judgments, read
 from activeeval.judgments.policies import Differing, add_grade, agreement_of, check_alike, given_grades, one_grade
+from activeeval.judgments.table import truth_of_machines
 from activeeval.pool import QueryPool
 from activeeval.results import Caution, Note, Told
 from activeeval.types import Ints
@@ -124,11 +125,13 @@ def _read(path: str, *, machine_is_truth: bool) -> KnownGrades:
     """Return what people say in a file, or a sample knew: query, item, grade and judge, where one is named."""
     # .xlsx and .ods are packed as arrays are
     if is_arrays(path) and bare_suffix(path) not in SPREADSHEETS:
-        design = read_campaign(path)[0].design
+        campaign, arrays = read_campaign(path)
+        design = campaign.design
         pool = design.pool
         columns = (pool.query_texts[pool.item_queries], pool.item_texts, design.known)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows])
+        taken = tuple(truth_of_machines(source, int(n)) for source, n in arrays.get(MACHINES, ()))
+        return KnownGrades(path, [(query, item, grade, "") for query, item, grade in rows], taken)
     judgments = read(path, machine_is_truth=machine_is_truth)
     graded = judgments.of_people()
     return KnownGrades(path, list(graded_rows(graded)), judgments.notes(), graded)

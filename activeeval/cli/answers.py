@@ -74,9 +74,11 @@ def show_estimates(
 
 def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:
     """Return rows for machines; as JSON each with its cautions."""
+    from activeeval.report.cautions import marked
     from activeeval.report.words import worded
 
-    rows: list[dict[str, Any]] = [*estimates.rows(beside)]
+    concerns = [concern for answer in estimates.answers for concern in answer.estimate.cautions]
+    rows = marked(estimates.rows(beside), concerns)
     if form == "jsonl":
         for row, answer in zip(rows, estimates.answers, strict=False):
             row["cautions"] = [asdict(worded(caution, option_here)) for caution in answer.estimate.cautions]

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from activeeval.tasks.samples import Sample
 
 _OWN = {
-    "--qrels": ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "machine_is_truth"),
-    "--sample": ("policy",),
-    "--campaign": ("db",),
+    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed"),
+    ("--sample",): ("policy",),
+    ("--campaign",): ("db",),
+    ("--qrels", "--sample"): ("machine_is_truth",),
 }
-"""Options that go with one source alone."""
+"""Options that go with some sources alone; a campaign keeps what it was told of machines."""
 
 
 @command("Whether a new run is better or worse than the old one: a gate for scripts")
@@ -112,7 +113,8 @@ def compare(
         decisions = _by_judgments(qrels, old, new, options)
         shared["seed"] = options["seed"] if options["budget"] is not None else None
     else:
-        sample, state = _sample(campaign, db, sample_path, sheets, options["policy"])
+        taken = {name: options[name] for name in ("policy", "machine_is_truth")}
+        sample, state = _sample(campaign, db, sample_path, sheets, **taken)
         how = {name: options[name] for name in ("margin", "confidence", "scope", "ties")}
         decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
         output.say_notes(notes)
@@ -152,10 +154,11 @@ def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
 
 def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return rows of decisions: for machines with all that they rest on, else without columns that are empty."""
+    from activeeval.report.cautions import marked
     from activeeval.report.words import worded
     from activeeval.tasks.gate import rows_of
 
-    rows = rows_of(decisions)
+    rows = marked(rows_of(decisions), [caution for each in decisions for caution in each.estimate.cautions])
     if form != "jsonl":
         return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
     cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
@@ -170,10 +173,11 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
     if (sources["--sample"] is None) != (not sheets):
         raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
     typed = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
-    for source, names in _OWN.items():
-        foreign = [name for name in typed if name in names and source not in chosen]
+    for fitting, names in _OWN.items():
+        foreign = [name for name in typed if name in names and not set(fitting) & set(chosen)]
         if foreign:
-            raise click.UsageError(f"--{foreign[0].replace('_', '-')} goes with {source}, not with {chosen[0]}")
+            goes_with = f"--{foreign[0].replace('_', '-')} goes with {' and '.join(fitting)}"
+            raise click.UsageError(f"{goes_with}, not with {chosen[0]}")
 
 
 def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
@@ -189,13 +193,13 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
 
 
 def _sample(
-    campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str
+    campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str, machine_is_truth: bool
 ) -> tuple[Sample, dict[str, Any]]:
     """Return the judged sample of a campaign, or of files, and what names its state."""
     if campaign is None:
-        from activeeval.tasks.samples import judged
+        from activeeval.tasks.judged_samples import judged
 
-        sample, progress, agreement = judged(str(path), sheets, policy)
+        sample, progress, agreement = judged(str(path), sheets, policy, machine_is_truth=machine_is_truth)
         output.say_progress(progress, agreement, policy)
         return sample, {}
     from activeeval.cli.campaign.options import opened

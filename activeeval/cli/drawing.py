@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from activeeval.tasks.campaigns.seconds import Clocked
     from activeeval.tasks.drawing import GoalBudget, SampleRequest
 
+LOOKS = ("each", "3", "1", "none")
+"""As of `activeeval.design.histories`: help does not wait for it."""
 QUESTION = click.Choice(("difference", "run", "versus"))
 QUESTIONS = "The first run less the second, the first alone, or the second"
 _AS_MADE = "repeatable. Default: what it was made for."
@@ -41,6 +43,13 @@ _OPTIONS = (
     question_option(f"{QUESTIONS}; repeatable. Default: the difference where there are two."),
     inputs.weights_option,
     method_option,
+    click.option(
+        "--looks",
+        type=click.Choice(LOOKS),
+        default="none",
+        help="Judge a query further as far as its own labels make it worth it: look at them after each, after the "
+        "first, third and last ranked item (3), after the last alone (1).",
+    ),
     click.option("--expected", is_flag=True, help="Draws with replacement meet the budget on average, not as a limit."),
 )
 

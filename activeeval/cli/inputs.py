@@ -227,7 +227,7 @@ def prepared(
         choices = Choices(**options, judging=chosen_judging(judging, measures))
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
-        case = prepare(choices, use_labels=use_labels, progress=tell)
+        case = prepare(choices, use_labels=use_labels, measures=measures, progress=tell)
     say_notes(note for note in case.notes if note.code != kept)
     tell("working")
     return case

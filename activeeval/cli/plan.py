@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.case import Case
     from activeeval.planning import SamplePlan
+    from activeeval.results import Caution, Note
 
 _SKILL = 0.7
 """`PLANNED_RHO` of `activeeval.grade_models.values`: help does not wait for it."""
@@ -116,8 +118,8 @@ def plan(
     from activeeval.design.methods import fitting_methods
     from activeeval.report import PICTURES, plot_plans
     from activeeval.tasks.asking_price import about_to_ask, asking_notes
+    from activeeval.tasks.judged_samples import judged_pilots
     from activeeval.tasks.plan import goals_of, plan_sample
-    from activeeval.tasks.samples import judged_pilots
 
     scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
@@ -128,7 +130,9 @@ def plan(
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         output.check_out(plot, PICTURES)
-    judged = judged_pilots(pilots, sheets)
+    judged = judged_pilots(pilots, sheets, machine_is_truth=options["machine_is_truth"])
+    taken = [caution for pilot in judged.values() for caution in pilot.machine_cautions]
+    output.say_notes(taken)
     case = inputs.prepared(options, measures, judging=judging, use_labels=False, kept="" if form != "text" else _TRAINS)
     case = case if ask_price is None else about_to_ask(case)
     tell(f"planning for {', '.join(dict.fromkeys(measures))}")
@@ -138,7 +142,7 @@ def plan(
     made = plan_sample(
         case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
     )
-    _show(made, case, confidence, seconds, scope, form, places)
+    _show(made, case, [*case.notes, *taken], confidence, seconds, scope, form, places)
     if ask_price is not None:
         tell("planning with a machine")
     asking = asking_notes(
@@ -151,14 +155,22 @@ def plan(
 
 
 def _show(
-    plan: SamplePlan, case: Case, confidence: float, seconds: float | None, scope: str, form: str, places: int
+    plan: SamplePlan,
+    case: Case,
+    notes: Sequence[Note | Caution],
+    confidence: float,
+    seconds: float | None,
+    scope: str,
+    form: str,
+    places: int,
 ) -> None:
     from activeeval.report import plain_plan_rows, plan_footnote, plan_rows
+    from activeeval.report.cautions import marked
 
     headlines = plan.headlines(confidence, seconds, scope)
     if form != "text":
         rows = [row for each in plan.questions for row in plan_rows(each, confidence=confidence, seconds=seconds)]
-        output.emit(rows, form, places)
+        output.emit(marked(rows, notes), form, places)
         output.say_notes(headlines)
     else:
         output.show_notes([*(note for note in case.notes if note.code == _TRAINS), *headlines])

@@ -210,6 +210,7 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @drawing.asked_options
 @inputs.policy_option
+@inputs.machine_is_truth_option
 @inputs.scope_option("pool")
 @click.option(
     "--interval",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -91,6 +91,7 @@ def score(
         leave_small_to_python(qrels, run)
     from activeeval.cases.arguments import asked_measure
     from activeeval.cases.systems import system_names
+    from activeeval.report.cautions import marked
     from activeeval.tasks.score import read_tables, run_table
 
     if no_summary and not by_query:
@@ -105,9 +106,8 @@ def score(
     called = names or system_names([""] * len(paths), paths)
     how = {"test": test or "t", "correction": correction or "holm"}
     scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
-    pleases = any(note.code == "machine is truth" for note in tables.notes)
-    shown = {"by_query": by_query, "in_all": not no_summary, "versus": bool(versus), "pleases_machine": pleases}
-    _show(scored, form, places, **shown)
+    rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
+    _show(scored, marked(rows, tables.notes), form, places, versus=bool(versus))
     _tell(tables, called, bound)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
@@ -116,13 +116,8 @@ def score(
         say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
 
 
-def _show(
-    scored: RunTable, form: str, places: int, *, by_query: bool, in_all: bool, versus: bool, pleases_machine: bool
-) -> None:
+def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:
     """Print rows for machines, or what they come to for readers."""
-    rows = scored.rows(by_query=by_query, in_all=in_all, versus=versus)
-    if pleases_machine:
-        rows = [{**row, "machine_is_truth": True} for row in rows]
     if form in ("jsonl", "tsv") or is_asked("wide"):
         emit(rows, form, places)
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
+from activeeval.cli.drawing import LOOKS
 from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
 from activeeval.cli.waiting import progress
@@ -49,7 +50,7 @@ _OFTEN = 0.1
 )
 @click.option(
     "--looks",
-    type=click.Choice(["each", "3", "1", "none"]),
+    type=click.Choice(LOOKS),
     default="none",
     help="When the labels of a query decide how deep it is judged.",
 )
@@ -161,11 +162,12 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
 def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
     from activeeval.cases.systems import direction
+    from activeeval.report.cautions import marked
     from activeeval.report.findings import definitions
     from activeeval.report.simulations import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
-        output.emit([row for panel in panels for row in panel.rows()], form, places)
+        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form, places)
         return
     pool = case.inputs.pool
     for panel in panels:

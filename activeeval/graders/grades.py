@@ -184,7 +184,7 @@ class Grades:
             raise InputError(f"{replies.source}: holds no grade of a machine")
         values, notes = _within(replies, scale)
         if np.isnan(values).all():
-            raise InputError(f"{replies.source}: all of its {values.size} replies are missing, expected a grade")
+            raise InputError(f"{replies.source}: all of its {values.size:,} replies are missing, expected a grade")
         return cls(
             query_ids=replies.query_ids,
             item_ids=replies.doc_ids,
@@ -275,14 +275,14 @@ class Grades:
 
     def _refuse(self, pool: QueryPool, n_held: int) -> None:
         if n_held:
-            raise InputError(f"{self.source}: all of its {n_held} replies for items of the pool are missing")
+            raise InputError(f"{self.source}: all of its {n_held:,} replies for items of the pool are missing")
         queries = set(pool.query_texts)
         pairs = zip(self.query_ids[:_MOST_HINTED].tolist(), self.item_ids[:_MOST_HINTED].tolist(), strict=True)
         outside = [item if query in queries else query for query, item in pairs]
         unseen = unseen_difference(outside, [*queries, *pool.item_texts[:_MOST_HINTED].tolist()])
         of_file = f"item {shown(self.item_ids[0])} of query {shown(self.query_ids[0])}"
         first = f"its first is {of_file}, the pool's {pool.place(0)}"
-        raise InputError(f"{self.source}: none of its {len(self)} grades is of an item of the pool; {first}{unseen}")
+        raise InputError(f"{self.source}: none of its {len(self):,} grades is of an item of the pool; {first}{unseen}")
 
     def _notes_on(self, pool: QueryPool, held: Ints, values: Floats) -> list[Note]:
         notes = []
@@ -360,7 +360,7 @@ def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats
     n, of = int(is_beyond.sum()), int((~np.isnan(values)).sum())
     if 2 * n > of:
         row = int(np.argmax(is_beyond))
-        problem = f"{n} of {of} values are beyond the scale {scale[0]:g} to {scale[1]:g} that is stated"
+        problem = f"{n:,} of {of:,} values are beyond the scale {scale[0]:g} to {scale[1]:g} that is stated"
         replies.fail(row, f"holds {float(values[row])!r}; {problem}, expected values of the scale")
     if n == 0:
         return values, []

@@ -59,6 +59,10 @@ class Stated:
             Where a part is of another name, comes twice, or is no price or scale.
         """
         path, *parts = _NEXT.split(text)
+        if not path.strip():
+            raise InputError(
+                f"{shown(text)} names no file of grades, expected FILE[:cost=.01][:scale=0-3]", field="graders"
+            )
         words: dict[str, str] = {}
         for part in parts:
             key, _, value = part.partition("=")

@@ -15,7 +15,7 @@ from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import FormatError, shown
 from activeeval.io.judges import judge_name
 from activeeval.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
-from activeeval.judgments.log import REOPENED
+from activeeval.judgments.log import OF_MACHINE, REOPENED
 from activeeval.judgments.machines import machine_form
 from activeeval.judgments.table import Judgments, refuse_as_labels
 from activeeval.types import Bytes, Ints
@@ -205,15 +205,14 @@ class _Log:
         self._sheet = sheet
         self._kinds, self._reasons = sheet.words("kind"), sheet.words("reason")
         self._queries, self._docs = sheet.words("query_id"), sheet.words("doc_id")
-        self._judges = [
-            Judge(judge_name(word), judge_kind)
-            for word, judge_kind in zip(sheet.words("judge"), _kinds(sheet, kind), strict=True)
-        ]
         self._grades = sheet.grades("grade", UNJUDGED)
         self._seqs, self._units = sheet.wholes("seq"), sheet.wholes("unit", UNJUDGED)
         self._replaced = set(sheet.wholes("supersedes", UNJUDGED).tolist())
         bodies = sheet.columns["body"] if "body" in sheet.columns else [None] * sheet.n_rows
         self._bodies = [body if isinstance(body, dict) else {} for body in bodies]
+        said = zip(self._bodies, _kinds(sheet, kind), strict=True)
+        kinds = ("machine" if OF_MACHINE in body else of_row for body, of_row in said)
+        self._judges = list(map(Judge, map(judge_name, sheet.words("judge")), kinds))
         times = {name: sheet.wholes(name, UNJUDGED).tolist() for name in ("at", "active_ms") if name in sheet.columns}
         self._at, self._active_ms = (times.get(name, [UNJUDGED] * sheet.n_rows) for name in ("at", "active_ms"))
 

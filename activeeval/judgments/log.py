@@ -11,6 +11,8 @@ KINDS = ("drawn", "shown", "lent", "returned", "judged", "preferred", "cannot", 
 that is kept and does not count; its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
+OF_MACHINE = "machine"
+"""In the body of a judgment: the file of a machine that it came from, which was taken for a person's."""
 REOPENED = "reopened"
 """What a retraction says that gives a query back to its judge, with what he has compared."""
 
@@ -63,3 +65,8 @@ class Event:
     supersedes: int | None = None
     key: str | None = None
     digest: str = ""
+
+    @property
+    def machine(self) -> str:
+        """The file of a machine whose judgment was taken for a person's; empty of what people say."""
+        return str(self.body.get(OF_MACHINE, ""))

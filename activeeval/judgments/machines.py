@@ -13,6 +13,7 @@ from activeeval.io.machines.forms import OPENSEARCH, is_ai_name, is_batch, is_bo
 from activeeval.io.suffixes import PathLike
 from activeeval.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.judgments.table import Judgments, refuse_as_labels
+from activeeval.types import Bools
 
 if TYPE_CHECKING:
     from activeeval.io.machines.books import Rating
@@ -41,6 +42,13 @@ def check_of_people(sheet: Sheet) -> None:
         refuse_as_labels(sheet.source, what)
     if "judge_kind" in sheet.columns and any(word.strip().lower() == "machine" for word in sheet.words("judge_kind")):
         refuse_as_labels(sheet.source)
+
+
+def is_of_machines(sheet: Sheet) -> Bools:
+    """Return which rows of a table whose names are plain are a machine's, where those of nobody's kind are too."""
+    if "judge_kind" not in sheet.columns:
+        return np.ones(sheet.n_rows, dtype=np.bool_)
+    return np.array([word.strip().lower() != "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
 
 
 def of_machine(path: PathLike, what: str, kind: str) -> Judgments:

@@ -83,6 +83,8 @@ class State:
         By judge the place that was shown last: whoever is shown another one puts it back.
     preferences : dict of (int, str) to list of Event
         By unit and judge what was compared since it was last taken back, but for what was reopened.
+    machine_judgments : dict of str to int
+        By file how many judgments stand that are a machine's and were taken for people's.
     n_waiting : dict of int to int
         By block the places that wait.
     complete_at : dict of int to int
@@ -106,6 +108,7 @@ class State:
     assignments: dict[tuple[int, str, int], Assignment] = field(default_factory=dict)
     in_hand: dict[str, Assignment] = field(default_factory=dict)
     preferences: dict[tuple[int, str], list[Event]] = field(default_factory=dict)
+    machine_judgments: dict[str, int] = field(default_factory=dict)
     n_waiting: dict[int, int] = field(default_factory=dict)
     complete_at: dict[int, int] = field(default_factory=dict)
     late: list[Event] = field(default_factory=list)
@@ -205,9 +208,12 @@ class State:
         did_wait = self.waits(place)
         replaced = next((judge for judge, before in by_judge.items() if before.seq == event.supersedes), None)
         if replaced is not None:
-            del by_judge[replaced]
+            self._count_machine(by_judge.pop(replaced), -1)
         if event.kind in ANSWERS:
+            if (before := by_judge.get(event.judge)) is not None:
+                self._count_machine(before, -1)
             by_judge[event.judge] = event
+            self._count_machine(event, 1)
         elif event.body.get("what") != REOPENED:
             for key in [key for key in self.preferences if key[0] == place[0]]:
                 del self.preferences[key]
@@ -219,6 +225,12 @@ class State:
         if did_wait != waits:
             self._count(self.blocks[place[0]], 1 if waits else -1, event.seq)
         return place
+
+    def _count_machine(self, event: Event, more: int) -> None:
+        """Count a judgment of a machine that stands now, or no longer."""
+        if event.machine:
+            n = self.machine_judgments.pop(event.machine, 0) + more
+            self.machine_judgments |= {event.machine: n} if n else {}
 
     def _count(self, block: int, more: int, seq: int) -> None:
         """Count a place that waits again, or no longer; note which blocks are complete now, with all before them."""

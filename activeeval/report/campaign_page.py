@@ -18,7 +18,7 @@ from activeeval.report.campaign_next import (
 )
 from activeeval.report.campaign_summary import Summary
 from activeeval.report.campaign_words import count, name_of
-from activeeval.report.cautions import worded_lines
+from activeeval.report.cautions import MACHINE_IS_TRUTH, worded_lines
 from activeeval.report.charts import reading_chart
 from activeeval.report.pages import (
     Block,
@@ -126,7 +126,9 @@ def _cautions(summary: Summary) -> list[Block]:
     lines = [*worded_lines(named), *worded_lines([("", design)])]
     # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
     lines += [f"careful: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
-    lines.sort(key=lambda line: not line.startswith("do not use"))
+    of_all = [*(caution for _, cautions in named for caution in cautions), *design]
+    taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
+    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("do not use")))
     shown: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
     rest = len(lines) - _MOST_CAUTIONS
     return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown

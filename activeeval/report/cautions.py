@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from activeeval.report.words import Worded, in_backticks, worded
-from activeeval.results import LEVELS, Caution
+from activeeval.results import LEVELS, Caution, Note
 
+MACHINE_IS_TRUTH = "machine is truth"
+"""The code of what every output says of a machine's judgments that are taken for people's."""
 _MOST_NAMED = 3
 _NUMBER = re.compile(r"\d[\d.]*")
 
@@ -40,16 +43,31 @@ def caution_lines(
     )
 
 
+def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -> list[dict[str, Any]]:
+    """Return rows that say ``machine_is_truth`` where a note or caution says that machines' grades are taken for truth.
+
+    Examples
+    --------
+    >>> marked([{"value": 1.0}], [Caution("careful", "machine is truth", {"source": "llm.qrels", "n": 7})])
+    [{'value': 1.0, 'machine_is_truth': True}]
+    """
+    beside = {"machine_is_truth": True} if any(note.code == MACHINE_IS_TRUTH for note in notes) else {}
+    return [{**row, **beside} for row in rows]
+
+
 def worded_lines(named: Sequence[tuple[str, Sequence[Worded]]], *, least: str = "careful") -> list[str]:
-    """Return the same of cautions that have their words already."""
-    alike: dict[tuple[int, str], list[tuple[str, str]]] = {}
+    """Return the same of cautions that have their words already; first whether a machine is taken for truth."""
+    alike: dict[tuple[bool, int, str], list[tuple[str, str]]] = {}
     for name, cautions in named:
         for caution in cautions:
             grave = LEVELS.index(caution.level)
             if grave >= LEVELS.index(least):
                 text = f"{caution.level}: {caution.text}"
-                alike.setdefault((-grave, _NUMBER.sub("#", text)), []).append((name, text))
-    ordered = sorted(alike.items(), key=lambda item: item[0][0])
+                is_truth = caution.code == MACHINE_IS_TRUTH
+                # names of its files may differ in a number alone
+                key = (not is_truth, -grave, text if is_truth else _NUMBER.sub("#", text))
+                alike.setdefault(key, []).append((name, text))
+    ordered = sorted(alike.items(), key=lambda item: item[0][:2])
     return [_line(lines, len(named)) for _, lines in ordered]
 
 

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from activeeval.report.words import Words
 
 
+_MOST_OTHERS = 3
+"""Machines, or several together, that are named beside the ones to ask."""
+
+
 def _counted(numbers: Mapping[str, Any]) -> str:
     names, counts = numbers["names"], numbers["counts"]
     return ", ".join(f"{name or 'none named'} {count:,}" for name, count in zip(names, counts, strict=True))
@@ -22,8 +26,17 @@ def _plain(text: str) -> str:
 
 def _missing(numbers: Mapping[str, Any]) -> str:
     unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
-    text = f"{{source}}: no grade for {{n:,}} of {{of:,}} items of the pool ({{share:.0%}}){unread}"
-    return f"{text}: these count as missing"
+    of_pool = "{n:,} of {of:,} items of the pool ({share:.0%})"
+    n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
+    if of_counted is None or of_counted == numbers["of"]:
+        return f"{{source}}: no grade for {of_pool}{unread}: these count as missing"
+    if n_counted == 0:
+        return (
+            f"{{source}}: a grade for all {{of_counted:,}} items that can change the answer; none for {of_pool}{unread}"
+        )
+    share = f"({n_counted / of_counted:.0%})"
+    of_answer = f"{{n_counted:,}} of {{of_counted:,}} items that can change the answer {share}"
+    return f"{{source}}: no grade for {of_answer}, and for {of_pool}{unread}: these count as missing"
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
@@ -46,6 +59,10 @@ def _asking(numbers: Mapping[str, Any]) -> str:
         for way, n, width in ways
         if way != taken and math.isfinite(width)
     ]
+    of_others = zip(numbers.get("others", ()), numbers.get("half_widths_of_others", ()), strict=True)
+    nearest = sorted((width, each) for each, width in of_others if math.isfinite(width))[:_MOST_OTHERS]
+    instead = ", ".join(f"{_plain(each)} ± {width:.3g}" for width, each in nearest)
+    others += [f"other machines about all in its place: {instead}"] if instead else []
     if taken == "none":
         advice = f"do not ask {name}: all {{budget:,.0f}} by people should give ± {{half_width:.3g}}"
     else:

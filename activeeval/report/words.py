@@ -307,6 +307,7 @@ _NOTES: dict[str, Words] = {
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
     "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
+    "instalment": "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all",
     "few queries": "{n_queries} judged queries make a rough interval; with {enough} or more it can be relied on",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",

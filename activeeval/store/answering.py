@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.judgments.log import ANSWERS, REOPENED, Event
+from activeeval.judgments.log import ANSWERS, OF_MACHINE, REOPENED, Event
 from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import tables
 from activeeval.store.claiming import FREED, Claim, hand_over, hashed
@@ -56,7 +56,7 @@ def check_judgment(
     canonical([dict(judgment.body), dict(judgment.settles)])
     if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred says what was compared, got nothing")
-    if judgment.kind == "judged" and not judgment.body:
+    if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE}:
         check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif judgment.grade is not None:
         raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")

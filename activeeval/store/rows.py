@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from activeeval.judgments.judging import Judging, judging_in
-from activeeval.judgments.log import Event
+from activeeval.judgments.log import OF_MACHINE, Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,8 @@ class Said:
     active_ms, idle_ms : int or None
         How long the judge looked at it, and how long the clock stood still.
     body : mapping
-        Of preferred: what was compared, and what came of it; of judged in place of a grade: the order that it came to.
+        Of preferred: what was compared, and what came of it; of judged in place of a grade: the order that it came to;
+        of a machine's judgment that is taken for a person's: `OF_MACHINE`.
     settles : mapping
         Of preferred, where nothing is left to compare: the order that it came to, stored as judged in the same step.
     """
@@ -156,6 +157,10 @@ class Said:
     idle_ms: int | None = None
     body: Mapping[str, Any] = field(default_factory=dict)
     settles: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_machine(self, source: str) -> Self:
+        """Return the same, said by a machine in a file and taken for a person's; by nobody's file it stays as it is."""
+        return replace(self, body={**self.body, OF_MACHINE: source}) if source else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

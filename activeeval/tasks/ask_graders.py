@@ -129,7 +129,7 @@ def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
 
 def _check(plan: AskingPlan, *, force: bool) -> None:
     if (plan.sample is None) == (not plan.runs):
-        raise ChoiceError("give a sample, or the `runs` that make the pool", field="runs")
+        raise ChoiceError("give a sample, or by `runs` those that make the pool", field="runs")
     if not plan.out.endswith(_BATCH):
         raise InputError(f"{plan.out}: expected a name that ends in {_BATCH}", field="out")
     there = [path for path in (plan.out, plan.pairs_path) if Path(path).exists()]

@@ -3,6 +3,9 @@
 With a budget B and a machine at c of a person's price an item, people get B without it and B − c n with it, n the items
 that it is asked about: all whose labels can matter, those at the first places of a list, or none. The three are planned
 with one model, the machine's: an item that it is not asked about has what is believed without it.
+
+Several machines are weighed in every combination, each asked about all: which to ask, and which not. Of the best one
+the first places are weighed too.
 """
 
 from __future__ import annotations
@@ -10,23 +13,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 
 from activeeval.cases.case import Case
-from activeeval.cases.grading import asked_about, probs_at
-from activeeval.cases.modelling import GradeBeliefs
+from activeeval.cases.grading import asked_about, model_names, probs_at
+from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError
 from activeeval.grade_models.values import PLANNED_RHO, default_shares, imagined_probs
+from activeeval.graders import Grades
 from activeeval.measures import Target
 from activeeval.planning import Forecast, SamplePlan
 from activeeval.results import Note, Told
 from activeeval.tasks.plan import planner_of
-from activeeval.types import Bools
+from activeeval.types import Bools, Floats
 
 PERSON = 1.0
 """The price of a person's judgment of a mean item."""
+_MOST_COMBINED = 3
+"""Machines of which every combination is weighed, each in a part of a second; of more each one, and all together."""
 _FIRST_PLACES = 10
 """Where no measure has a cutoff: of how many places of each list a machine may be asked alone, and of half as many."""
 
@@ -115,22 +123,32 @@ def asking_notes(
         raise ChoiceError(
             "`ask_price` is for a machine that nobody has asked: the graders have theirs", field="ask_price"
         )
-    offer = _held(case, targets, ask_skill) if ask_price is None else _imagined(case, targets, ask_price, ask_skill)
-    if offer is None:
+    offers = _held(case, targets, ask_skill) if ask_price is None else [_imagined(case, targets, ask_price, ask_skill)]
+    if not offers:
         return []
-    numbers = _numbers(case, offer)
-    if offer.price >= PERSON:
-        return [Note("asking as dear as people", numbers)]
-    if offer.price == 0:
-        return [Note("asking costs nothing", numbers)]
-    ways, at_hand = _ways(case, plan, offer, weights), 0 if ask_price is not None else -1
+    whole, *parts = offers
+    if min(whole.prices) >= PERSON:
+        return [Note("asking as dear as people", _numbers(case, whole))]
+    if whole.price == 0:
+        return [Note("asking costs nothing", _numbers(case, whole))]
+    at_hand, ways_of = 0 if ask_price is not None else -1, {0: _ways(case, plan, whole, weights)}
+    in_full = [ways_of[0][-1], *(_way(case, plan, part, weights, None, part.asked) for part in parts)]
     notes = []
     for which, row in enumerate(plan.questions[0].chosen):
         budget = row.prospect.budget + paid
-        widths = [way.half_width(budget, scope, confidence) for way in ways]
         # the table beside it has one of the ways, with what the model cannot know of itself: the others by the ratio
         planned = max(each.chosen[which].prospect.half_width(scope, confidence) for each in plan.questions)
-        notes.append(_note(numbers, ways, budget, [width * planned / widths[at_hand] for width in widths]))
+        scale = planned / ways_of[0][at_hand].half_width(budget, scope, confidence)
+        all_widths = [scale * way.half_width(budget, scope, confidence) for way in in_full]
+        best = int(np.argmin(all_widths))
+        if best not in ways_of:
+            ways_of[best] = _ways(case, plan, offers[best], weights)
+        ways = ways_of[best]
+        widths = [scale * way.half_width(budget, scope, confidence) for way in ways]
+        others = [
+            (offer.names, width) for k, (offer, width) in enumerate(zip(offers, all_widths, strict=True)) if k != best
+        ]
+        notes.append(_note(_numbers(case, offers[best]), ways, budget, widths, others))
     return notes
 
 
@@ -150,31 +168,59 @@ def priced_names(case: Case) -> tuple[str, ...]:
     return tuple(grader.name for grader in case.graders if grader.cost is not None)
 
 
-def _held(case: Case, targets: Sequence[Target], skill: float) -> _Offer | None:
-    """Return the graders of a case that have a price; None where there is none.
+def _held(case: Case, targets: Sequence[Target], skill: float) -> list[_Offer]:
+    """Return the graders of a case that have a price, all of them first, then their combinations; none without any.
 
     Where labels have taught what they are worth, that is known, else it is supposed.
     """
     of_graders = asked_about(case.inputs, case.graders, targets, case.known)
     if not of_graders:
-        return None
-    means = [
-        float(grader.costs[~np.isnan(grader.costs)].mean()) for grader, _ in of_graders if grader.costs is not None
-    ]
+        return []
     is_taught = case.inputs.training is not None or not case.beliefs.learns
-    probs = case.beliefs.probs
-    if not is_taught:
-        probs = probs_at(case.inputs, case.graders, case.known, case.max_grade, skill)
-    shares = np.broadcast_to(probs.mean(axis=0), probs.shape)
-    return _Offer(
-        names=priced_names(case),
-        prices=tuple(grader.cost or 0.0 for grader, _ in of_graders),
-        asked_of=tuple(is_asked for _, is_asked in of_graders),
-        without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
-        with_it=replace(case.beliefs, probs=probs),
-        skill=None if is_taught else skill,
-        money=sum(means) if means else None,
-    )
+    probs_of = partial(_probs_by, case, None if is_taught else skill)
+    paid = [grader for grader in case.graders if grader.cost is None]
+    nothing = probs_of(paid) if paid else None
+    offers = []
+    for chosen in _combinations(len(of_graders)):
+        asked = [of_graders[k] for k in chosen]
+        probs = probs_of([*paid, *(grader for grader, _ in asked)])
+        shares = np.broadcast_to(probs.mean(axis=0), probs.shape) if nothing is None else nothing
+        costs = [grader.costs for grader, _ in asked if grader.costs is not None]
+        offers.append(
+            _Offer(
+                names=tuple(grader.name for grader, _ in asked),
+                prices=tuple(grader.cost or 0.0 for grader, _ in asked),
+                asked_of=tuple(is_asked for _, is_asked in asked),
+                without=replace(case.beliefs, probs=np.ascontiguousarray(shares), extra_probs=()),
+                with_it=replace(case.beliefs, probs=probs),
+                skill=None if is_taught else skill,
+                money=sum(float(np.nanmean(each)) for each in costs) if costs else None,
+            )
+        )
+    return offers
+
+
+def _combinations(n: int) -> list[tuple[int, ...]]:
+    """Return which of n machines are asked, in each way that is weighed: all first."""
+    sizes = range(n - 1, 0, -1) if n <= _MOST_COMBINED else (1,) if n > 1 else ()
+    return [tuple(range(n)), *(each for size in sizes for each in combinations(range(n), size))]
+
+
+def _probs_by(case: Case, skill: float | None, graders: Sequence[Grades]) -> Floats:
+    """Return what is believed of a case with some of its graders; ``skill`` is supposed of them, None: it is known.
+
+    Returns
+    -------
+    ndarray, shape (n_items, max_grade + 1)
+    """
+    if skill is not None:
+        return probs_at(case.inputs, graders, case.known, case.max_grade, skill)
+    left_out = {*model_names(case.graders)} - {*model_names(graders)}
+    names = [name for name in case.model.split(", ") if name not in left_out]
+    if not left_out or not names or len(names) == len(case.model.split(", ")):
+        return case.beliefs.probs
+    rng, has_factor = np.random.default_rng(case.seed_number), case.beliefs.factor is not None
+    return believe(case.inputs, names, case.max_grade, rng, known=case.known, with_factor=has_factor).probs
 
 
 def _imagined(case: Case, targets: Sequence[Target], price: float, skill: float) -> _Offer:
@@ -222,19 +268,27 @@ def _parts(targets: Sequence[Target], asked: Bools) -> Iterator[tuple[int | None
 
 def _ways(case: Case, plan: SamplePlan, offer: _Offer, weights: str) -> list[_Way]:
     """Return the ways to ask, by how many items that is about."""
+    parts = _parts([each.target for each in plan.questions], offer.asked)
+    return [_way(case, plan, offer, weights, places, is_asked) for places, is_asked in parts]
+
+
+def _way(case: Case, plan: SamplePlan, offer: _Offer, weights: str, places: int | None, is_asked: Bools) -> _Way:
+    """Return the way to ask about some items."""
     targets, method = [each.target for each in plan.questions], find_method(plan.best)
-    ways = []
-    for places, is_asked in _parts(targets, offer.asked):
-        partly = replace(case, beliefs=offer.beliefs(is_asked))
-        n_items = int(is_asked.sum())
-        # by the model alone: a rehearsal's own chance is as large as what is to be told apart
-        forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
-        ways.append(_Way(places, n_items, offer.cost(is_asked), forecasts))
-    return ways
+    partly = replace(case, beliefs=offer.beliefs(is_asked))
+    # by the model alone: a rehearsal's own chance is as large as what is to be told apart
+    forecasts = planner_of(partly, targets, weights=weights).forecasts(method)
+    return _Way(places, int(is_asked.sum()), offer.cost(is_asked), forecasts)
 
 
-def _note(numbers: dict[str, Told], ways: Sequence[_Way], budget: float, widths: Sequence[float]) -> Note:
-    """Return which way to take with a budget, beside the others."""
+def _note(
+    numbers: dict[str, Told],
+    ways: Sequence[_Way],
+    budget: float,
+    widths: Sequence[float],
+    others: Sequence[tuple[tuple[str, ...], float]],
+) -> Note:
+    """Return which way to take with a budget, beside the others; ``others`` are those of other machines."""
     if not any(math.isfinite(width) for width in widths[1:]):
         return Note("asking takes the budget", {**numbers, "budget": budget})
     best = 0
@@ -252,5 +306,7 @@ def _note(numbers: dict[str, Told], ways: Sequence[_Way], budget: float, widths:
         "ways": kinds,
         "half_widths": tuple(widths),
         "asked_of": tuple(way.n_items for way in ways),
+        "others": tuple(" and ".join(names) for names, _ in others),
+        "half_widths_of_others": tuple(width for _, width in others),
     }
     return Note("asking", {**numbers, **chosen})

@@ -136,6 +136,7 @@ def audit_answered(
     if not read_of:
         raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
     _check_grades(samples)
+    _check_of_people(samples)
     answers, notes = _answers(samples[0], answering, measures, questions)
     answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
     judged = JudgedItems.of(samples, _top(samples[0]))
@@ -154,6 +155,12 @@ def _check_grades(samples: Sequence[Sample]) -> None:
         raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
     if design.order.larger_pool is not None:
         raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
+
+
+def _check_of_people(samples: Sequence[Sample]) -> None:
+    for source, n in (taken for sample in samples for taken in sample.truth_of_machines):
+        problem = f"{source}: {n:,} of the labels are a machine's that was taken for a person"
+        raise InputError(f"{problem}: a machine's grades are held against people's labels alone")
 
 
 def _top(sample: Sample) -> int:

@@ -220,6 +220,11 @@ def _of_scale(audited: GraderAudit, on_scale: OnScale) -> list[Caution]:
     ends: dict[str, Told] = {"least": on_scale.least, "largest": on_scale.largest, "top": on_scale.top}
     if on_scale.is_mapped:
         cautions.append(Caution("note", "grader mapped", ends))
-    elif not on_scale.is_stated and (highest := on_scale.labels.max(initial=0)) < on_scale.top:
+    elif (
+        not on_scale.is_stated
+        and (highest := on_scale.labels.max(initial=0)) < on_scale.top
+        and len(audited.values) > 1
+    ):
+        # of one value alone no scale can be told
         cautions.append(Caution("careful", "grader low scale", {"largest": int(highest), "top": on_scale.top}))
     return cautions

@@ -38,6 +38,8 @@ _MOST_STRAY = 0.05
 seen: were they the ends of a scale, every other value would be moved for them."""
 _FEWEST_QUERIES = 5
 """Queries with labels of which anything is told: with fewer a standard error by query is chance."""
+_ROUNDING = 1e-9
+"""A standard error below this part of its figure is that of floating point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,6 +208,8 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
 def measured(figure: Figure) -> Measured:
     """Return a figure with None for what is not known."""
     value, error = (number if math.isfinite(number) else None for number in (figure.value, figure.se))
+    if value is not None and error is not None and error < _ROUNDING * abs(value):
+        error = 0.0
     return Measured(value=value, std_error=error)
 
 

@@ -139,7 +139,8 @@ def draw_for(
     """
     price = request.checked_price()
     judging = chosen_judging(request.judging, request.measures)
-    case = prepare(replace(choices, judging=judging), use_labels=False, progress=progress)
+    chosen = replace(choices, judging=judging)
+    case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
     for note in case.notes:
         say(note)
     progress("choosing what to judge")

@@ -124,13 +124,20 @@ def estimate(
     contrasts: str | None = None,
     *,
     policy: str = "refuse",
+    machine_is_truth: bool = False,
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
     segments: str | None = None,
 ) -> Estimates:
-    """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`."""
-    samples, progress, agreement = judged_rounds(rounds, policy)
+    """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`.
+
+    Parameters
+    ----------
+    machine_is_truth : bool
+        As of `activeeval.tasks.judged_samples.judged`.
+    """
+    samples, progress, agreement = judged_rounds(rounds, policy, machine_is_truth=machine_is_truth)
     how: dict[str, Any] = {"policy": policy, "scope": scope, "kind": kind, "confidence": confidence}
     return estimate_judged(samples, progress, agreement, measures, questions, contrasts, segments=segments, **how)
 

@@ -182,7 +182,8 @@ def by_judgments(
     labels = labels_of(judgments, machine_is_truth=machine_is_truth)
     after, before = load_run(new), load_run(old)
     for note in labels.notes:
-        say(note)
+        if not isinstance(note, Caution):  # of which each decision says it
+            say(note)
     called = named or system_names([after.name, before.name], [after.source, before.source])
     estimates: list[tuple[Measure, str, str, Estimate]] = []
     for text in measures:

@@ -19,11 +19,13 @@ from activeeval.io.tables.draws import CANNOT, EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import Sheet, frame_sheet
 from activeeval.judgments import Judgments
 from activeeval.judgments.forms import is_truths, of_table
+from activeeval.judgments.machines import check_of_people
 from activeeval.judgments.policies import Agreement
+from activeeval.judgments.table import refuse_as_labels
 from activeeval.measures import Target
 from activeeval.pool.texts import Texts
 from activeeval.report.result_pictures import Moment
-from activeeval.tasks.ranked_sheets import Judged, check_one_truth, read_all_judged, sheet_in
+from activeeval.tasks.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
 from activeeval.tasks.samples import Sample
 
 _OF_A_SHEET = {"sample", "block"}
@@ -53,7 +55,8 @@ def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") ->
     check_one_truth(judged, policy)
     draws = {name: sheet_in(held, name, sample.campaign, sample_id) for name, held in judged.items()}
     campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
+    taken = replace(sample, campaign=campaign).judged_by_machines(machines_in(judged))
+    return taken, campaign.progress, campaign.agreement
 
 
 def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
@@ -87,17 +90,25 @@ def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
     except TypeError:
         kind = type(source).__name__
         raise InputError(f"judgments must come as a path, a data frame or judgments, got {kind}") from None
-    if is_truths(set(sheet.columns)):
-        return truths_of(sheet)
-    if set(sheet.columns) >= _OF_A_SHEET:
+    is_ranked, is_sheet = is_truths(set(sheet.columns)), set(sheet.columns) >= _OF_A_SHEET
+    if is_ranked or is_sheet:
+        check_of_people(sheet)
+    if is_ranked:
+        return Ranks(truths_of(sheet))
+    if is_sheet:
         return draws_of(sheet, name)
     return _looked_up(of_table(sheet), name, sample, sample_id)
 
 
 def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) -> Draws:
-    """Return what judgments of people say of the items of a sample, as its sheet."""
+    """Return what judgments of people say of the items of a sample, as its sheet.
+
+    Judgments of machines that `Judgments.as_truth` takes for people's are counted.
+    """
     if not judgments.is_of_grades:
         judgments.refuse("grades")
+    if len(judgments) and not judgments.is_of_people.any():
+        refuse_as_labels(name)
     units = sample.campaign.planned
     blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
     kept = judgments.where(judgments.is_of_people)
@@ -117,4 +128,5 @@ def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) 
         doc_id=Texts.from_list([doc for _, doc, *_ in rows]),
         grade=np.array([grade for *_, grade, _ in rows], dtype=np.int64),
         judge=Texts.from_list([judge for *_, judge in rows]),
+        n_of_machines=judgments.n_of_machines,
     )

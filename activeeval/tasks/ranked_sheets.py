@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,15 +14,33 @@ from activeeval.io.comparisons import Truth, truths_of
 from activeeval.io.tables.draws import EMPTY, Draws, draws_of
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.judgments.forms import is_truths
-from activeeval.judgments.machines import check_of_people
+from activeeval.judgments.machines import check_of_people, is_of_machines
 from activeeval.judgments.truths import check_depth
 from activeeval.pool.texts import Texts
 
-Judged = Draws | dict[str, Truth]
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The truth of each query, in the place of a sheet.
+
+    Attributes
+    ----------
+    truths : mapping of str to Truth
+    n_of_machines : int
+        Rows of a machine's that are taken for people's.
+    """
+
+    truths: Mapping[str, Truth]
+    n_of_machines: int = 0
+
+
+Judged = Draws | Ranks
 """A sheet with its grades, or the truth of each query."""
 
 
-def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[str, Judged]:
+def read_all_judged(
+    paths: Sequence[str], max_grade: int | None = None, *, machine_is_truth: bool = False
+) -> dict[str, Judged]:
     """Read judged sheets, or tables of ranks in their place; raises as `draws_of` and `truths_of` do.
 
     What is wrong with the cells of several sheets is raised as one error.
@@ -30,12 +49,14 @@ def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[
     ----------
     max_grade : int, optional
         The largest of the scale.
+    machine_is_truth : bool
+        Take what machines say for people's; else a sheet that says it is a machine's is refused.
     """
     judged: dict[str, Judged] = {}
     wrong: list[FormatError] = []
     for path in paths:
         try:
-            judged[path] = _read_judged(path, max_grade)
+            judged[path] = _read_judged(path, max_grade, machine_is_truth)
         except CellsError as problems:
             wrong += problems.all
         except FormatError as problem:
@@ -44,10 +65,20 @@ def read_all_judged(paths: Sequence[str], max_grade: int | None = None) -> dict[
     return judged
 
 
-def _read_judged(path: str, max_grade: int | None) -> Judged:
+def _read_judged(path: str, max_grade: int | None, machine_is_truth: bool) -> Judged:
     sheet = read_sheet(path).plainly_named()
-    check_of_people(sheet)
-    return truths_of(sheet) if is_truths(set(sheet.columns)) else draws_of(sheet, path, max_grade)
+    if not machine_is_truth:
+        check_of_people(sheet)
+    if is_truths(set(sheet.columns)):
+        return Ranks(truths_of(sheet), int(is_of_machines(sheet).sum()) if machine_is_truth else 0)
+    draws = draws_of(sheet, path, max_grade)
+    n_of_machines = int((is_of_machines(sheet) & (draws.grade != EMPTY)).sum()) if machine_is_truth else 0
+    return replace(draws, n_of_machines=n_of_machines)
+
+
+def machines_in(judged: Mapping[str, Judged]) -> dict[str, int]:
+    """Return how many judgments of machines are taken for people's, by file, of those that have some."""
+    return {path: held.n_of_machines for path, held in judged.items() if held.n_of_machines}
 
 
 def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draws:
@@ -65,9 +96,9 @@ def sheet_in(judged: Judged, path: str, campaign: Campaign, sample: str) -> Draw
         return judged
     k = campaign.judging.of_ranks(f"{path}: holds ranks, the sample is judged by grades: expected its sheet").k
     units = {unit.query_id: unit.item_ids for unit in campaign.planned if unit.items}
-    for query, truth in judged.items():
+    for query, truth in judged.truths.items():
         check_held(path, query, truth, units, k)
-    grades = [grade for query, docs in units.items() for grade in _grades_of(judged.get(query), docs, k)]
+    grades = [grade for query, docs in units.items() for grade in _grades_of(judged.truths.get(query), docs, k)]
     return Draws(
         sample=sample,
         block=np.repeat([u.block for u in campaign.planned if u.items], [len(docs) for docs in units.values()]),
@@ -92,7 +123,7 @@ def check_one_truth(judged: Mapping[str, Judged], policy: str) -> None:
     if truths and policy != "refuse":
         raise InputError(f"`policy` {policy} is for grades: of ranks give one judge's", field="policy")
     for path, held in truths.items():
-        for query, truth in held.items():
+        for query, truth in held.truths.items():
             first, known = by_query.setdefault(query, (path, truth))
             if known != truth:
                 raise InputError(f"{first} and {path} have different truths of query {query!r}: give one judge's")

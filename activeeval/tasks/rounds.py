@@ -20,7 +20,8 @@ from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments.policies import Agreement
 from activeeval.results import Note
 from activeeval.tasks.answers import Answer, cut_notes
-from activeeval.tasks.samples import Sample, judged
+from activeeval.tasks.judged_samples import judged
+from activeeval.tasks.samples import Sample, with_machines
 from activeeval.types import Ints
 
 
@@ -80,10 +81,10 @@ def _may_be_sample(path: str) -> bool:
 
 
 def judged_rounds(
-    rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse"
+    rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse", *, machine_is_truth: bool = False
 ) -> tuple[list[Sample], Progress, Agreement]:
     """Return the samples of rounds with all that was judged on their sheets; else as `judged`."""
-    by_round = [judged(path, sheets, policy) for path, sheets in rounds]
+    by_round = [judged(path, sheets, policy, machine_is_truth=machine_is_truth) for path, sheets in rounds]
     progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
     agreement = Agreement(*(sum(counts) for counts in zip(*(counted for _, _, counted in by_round), strict=True)))
     return [sample for sample, _, _ in by_round], progress, agreement
@@ -126,7 +127,7 @@ def round_answers(
         estimate = read_together(
             campaigns, [of_sample[k].target for of_sample in asked], scope, is_campaign=is_campaign
         )
-        end = estimate.interval(confidence)
+        estimate, end = with_machines(samples, estimate), estimate.interval(confidence)
         answers.append(
             Answer(
                 question=question.question,

@@ -1,4 +1,4 @@
-"""Samples: drawn of a case, written beside a sheet for the judges, read again with sheets, asked and topped up."""
+"""Samples: drawn of a case, written beside a sheet for the judges, read again, asked and topped up."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
-from activeeval.campaign.labels import Progress
 from activeeval.campaign.sample import (
     JUDGES,
+    MACHINES,
     TEXTS,
     Arrays,
     id_of,
@@ -22,7 +22,7 @@ from activeeval.campaign.sample import (
     to_arrays,
     unpacked_campaign,
 )
-from activeeval.campaign.sheet import sheet_of, take
+from activeeval.campaign.sheet import sheet_of
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
@@ -32,15 +32,12 @@ from activeeval.design import Design
 from activeeval.design.methods import default_method, find_method
 from activeeval.errors import BudgetError, InputError, StateError
 from activeeval.io.arrays import pack, write_arrays
-from activeeval.io.tables.draws import Draws
 from activeeval.io.writing import Together
 from activeeval.judgments.judging import judging_of
-from activeeval.judgments.policies import Agreement
 from activeeval.judgments.table import truth_of_machines
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Estimate, Note, Told
-from activeeval.tasks.ranked_sheets import check_one_truth, read_all_judged, sheet_in
 from activeeval.tasks.sheets import SheetPlan, write_sheets
 
 _FEW = 30
@@ -152,7 +149,7 @@ class Sample:
             beside[JUDGES] = np.array(self.judges)
         beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
         if self.truth_of_machines:
-            beside["truth_of_machines"] = np.array([(source, str(n)) for source, n in self.truth_of_machines])
+            beside[MACHINES] = np.array([(source, str(n)) for source, n in self.truth_of_machines])
         beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
         return to_arrays(self.campaign, beside)
 
@@ -202,9 +199,17 @@ class Sample:
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
         """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""
-        estimate = self.campaign.estimate(target, scope=scope)
-        taken = [truth_of_machines(source, n) for source, n in self.truth_of_machines]
-        return replace(estimate, concerns=(*estimate.concerns, *taken)) if taken else estimate
+        return with_machines([self], self.campaign.estimate(target, scope=scope))
+
+    @property
+    def machine_cautions(self) -> list[Caution]:
+        """What is to be said of machines' grades that it takes for people's, file by file."""
+        return [truth_of_machines(source, n) for source, n in self.truth_of_machines]
+
+    def judged_by_machines(self, taken: Mapping[str, int]) -> Sample:
+        """Return the sample with how many judgments of machines, by file, are taken for people's beside its own."""
+        merged = {**dict(self.truth_of_machines), **taken}
+        return replace(self, truth_of_machines=tuple(merged.items())) if taken else self
 
     @property
     def made_for(self) -> list[Asked]:
@@ -374,6 +379,13 @@ def _looks(method: str, looks: str) -> str:
     return looks
 
 
+def with_machines(samples: Sequence[Sample], estimate: Estimate) -> Estimate:
+    """Return an estimate of samples that says which machines' grades they take for people's."""
+    by_source = {source: n for sample in samples for source, n in sample.truth_of_machines}
+    taken = [truth_of_machines(*held) for held in by_source.items()]
+    return replace(estimate, concerns=(*estimate.concerns, *taken)) if taken else estimate
+
+
 def _truth_of_machines(case: Case) -> tuple[tuple[str, int], ...]:
     """Return the files of a case whose machines' grades were taken for people's."""
     taken = [note.numbers for note in case.notes if note.code == "machine is truth"]
@@ -424,62 +436,8 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
         earlier=tuple(earlier),
         n_before=int(n_before),
         model=str(arrays["model"][0]) if "model" in arrays else "",
-        truth_of_machines=tuple((source, int(n)) for source, n in arrays.get("truth_of_machines", ())),
+        truth_of_machines=tuple((source, int(n)) for source, n in arrays.get(MACHINES, ())),
         judges=tuple(arrays[JUDGES].tolist()) if JUDGES in arrays else (),
         **numbers,
     )
     return sample, id_of(arrays)
-
-
-def judged(path: str, sheets: Sequence[str], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
-    """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
-
-    Parameters
-    ----------
-    policy : {"refuse", "majority", "median", "mean-gain"}
-        What becomes of an item that several judges grade differently.
-    """
-    sample, sample_id = read_sample(path)
-    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
-        return sample, sample.campaign.progress, sample.campaign.agreement
-    if not sheets:
-        n_items = sum(len(unit.items) for unit in sample.campaign.planned)
-        raise InputError(f"{path}: {n_items} items are to be judged: give the judged sheet beside it")
-    judgments = read_all_judged(sheets, sample.campaign.design.max_grade)
-    check_one_truth(judgments, policy)
-    draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
-    campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
-    return replace(sample, campaign=campaign), campaign.progress, campaign.agreement
-
-
-def judged_pilots(paths: Sequence[str], sheets: Sequence[str]) -> dict[str, Sample]:
-    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
-
-    Raises
-    ------
-    InputError
-        Where a sheet is of none of them, or a sample has no sheet.
-    """
-    judgments = read_all_judged(sheets)
-    check_one_truth(judgments, "refuse")
-    drawn = {path: read_sample(path) for path in paths}
-    draws: dict[str, Draws] = {}
-    for name, read in judgments.items():
-        if len(drawn) == 1:
-            ((alone, alone_id),) = drawn.values()
-            draws[name] = sheet_in(read, name, alone.campaign, alone_id)
-        elif isinstance(read, Draws):
-            draws[name] = read
-        else:
-            raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
-    ids = {path: (theirs, *sample.earlier) for path, (sample, theirs) in drawn.items()}
-    for name, sheet in draws.items():
-        if not any(sheet.sample in theirs for theirs in ids.values()):
-            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
-    pilots = {}
-    for path, (sample, _) in drawn.items():
-        theirs = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
-        if not theirs:
-            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
-        pilots[path] = replace(sample, campaign=take(sample.campaign, theirs, ids[path], "median"))
-    return pilots

@@ -16,7 +16,8 @@ from activeeval.design.methods import METHODS
 from activeeval.generated import generate_pool, ranked_by_expected_grade
 from activeeval.io.text.trec import Run, write_run
 from activeeval.simulation import simulate
-from activeeval.tasks.samples import draw, judged
+from activeeval.tasks.judged_samples import judged
+from activeeval.tasks.samples import draw
 
 _MEASURES = ("DCG@3", "ERR@3", "nDCG@3", "AP")
 

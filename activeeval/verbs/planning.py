@@ -178,7 +178,8 @@ def plan(
     measures, _ = measures_of(measure)
     check_fits(measures, texts_of(methods))
     choices = choices_of(runs, names, judged, max_grade, seed, {**options})
-    case = prepare(replace(choices, judging=chosen_judging(judging, measures)), use_labels=False)
+    choices = replace(choices, judging=chosen_judging(judging, measures))
+    case = prepare(choices, use_labels=False, measures=measures)
     case = case if ask_price is None else about_to_ask(case)
     share = options.get("defensive_share")
     made = plan_sample(

@@ -22,7 +22,7 @@ from activeeval.io.text.trec import read_prels, read_qrels
 from activeeval.judgments import read
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.comparing import sided
-from activeeval.tasks.campaigns.scripted_judge import grades_by_pair
+from activeeval.tasks.campaigns.scripted_judge import script_of
 from activeeval.tasks.campaigns.seconds import fitted
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.samples import unpacked_sample
@@ -487,7 +487,7 @@ def test_a_judge_at_a_terminal_resumes_and_takes_back(start, call, oracle):
 
 def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracle):
     """As a web page of one's own would: the truth is that of the scripted judge."""
-    grades = grades_by_pair(oracle)
+    grades = script_of(oracle).grades
     for name in ("t", "u"):
         assert call("campaign", "create", name, *RANKED).code == 0
     asked, n = call("campaign", "claim", "t", "--judge", "ann").rows[0], 0
@@ -516,12 +516,12 @@ def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracl
 def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_them(folder, oracle, tmp_path):
     (tmp_path / "l.txt").write_text("2 qid:q1 1:0.5 #docid = a b\n0 qid:q1 1:0.1 # docid=c\n1 qid:q2 2:3 #docid = d\n")
     for path in (oracle, str(tmp_path / "l.txt"), "a.txt"):
-        assert grades_by_pair(path) == read(path).graded_pairs()
+        assert script_of(path).grades == read(path).graded_pairs()
     write_lines(tmp_path / "twice.qrels", ["q1 0 d1 1", "q1 0 d1 1"])
     with pytest.raises(InputError, match=r"twice\.qrels:2"):
-        grades_by_pair(str(tmp_path / "twice.qrels"))
+        script_of(str(tmp_path / "twice.qrels"))
     asked = "import sys; from activeeval.tasks.campaigns import scripted_judge as judge; "
-    asked += "judge.grades_by_pair('all.qrels'); "
+    asked += "judge.script_of('all.qrels'); "
     asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -646,7 +646,7 @@ def test_an_id_that_a_spreadsheet_changed_is_never_read_as_another(campaign):
 
 def timed(call, oracle, name="w", seconds=lambda letters, grade: 20.0 + 2.0 * grade):
     """Judge all that is left with a clock."""
-    grades = grades_by_pair(oracle)
+    grades = script_of(oracle).grades
     item = call("campaign", "claim", name, "--judge", "ann").rows[0]
     while item["token"]:
         grade = grades[item["query_id"], item["doc_id"]]

@@ -19,7 +19,7 @@ from activeeval.report.findings import about
 from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval, Needed
 from activeeval.tasks.gate import Decision, _with_queries, exit_code
-from activeeval.tasks.samples import judged
+from activeeval.tasks.judged_samples import judged
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
 KEYS = {"verdict", "value", "low", "high", "p_value", "margin", "measure", "scope", "runs", "files", "seed", "version"}

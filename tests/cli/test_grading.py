@@ -38,7 +38,7 @@ def test_a_batch_is_written_and_said(folder, capsys):
 
 def test_a_sample_or_runs_are_needed(folder, capsys):
     assert cli.run(list(ASK)) == 2
-    assert "give a sample, or the --run" in capsys.readouterr().err
+    assert "give a sample, or by --run those" in capsys.readouterr().err
 
 
 def test_a_prompt_that_is_none_is_named(folder, capsys):

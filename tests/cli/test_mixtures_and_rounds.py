@@ -13,7 +13,7 @@ from activeeval import METHODS, Rankings
 from activeeval.campaign.together import planned_weights, read_together
 from activeeval.grade_models import average_probabilities, run_features
 from activeeval.report.words import text_of
-from activeeval.tasks.samples import judged
+from activeeval.tasks.judged_samples import judged
 
 SMALL = ("--measure", "DCG@5", "--budget", "30%", "--repetitions", 20, "-o", "jsonl")
 

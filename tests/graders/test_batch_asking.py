@@ -93,7 +93,7 @@ def test_a_prompt_of_a_file_needs_places_for_the_texts(folder):
 
 
 def test_what_cannot_be_asked_is_refused_and_nothing_is_written(folder):
-    with pytest.raises(ChoiceError, match="give a sample, or the `runs`"):
+    with pytest.raises(ChoiceError, match="give a sample, or by `runs`"):
         ask_graders(AskingPlan(model="m", out="batch.jsonl", **TEXTS))
     with pytest.raises(InputError, match=r"expected a name that ends in \.jsonl"):
         ask_graders(AskingPlan(runs=("a.run",), model="m", out="batch.json", **TEXTS))

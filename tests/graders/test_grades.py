@@ -246,3 +246,9 @@ def test_beliefs_keep_the_usual_shares_of_what_is_graded():
     np.testing.assert_allclose(probs[:100].mean(axis=0), [0.35, 0.30, 0.20, 0.15], atol=1e-12)
     np.testing.assert_allclose(probs[100], [0.35, 0.30, 0.20, 0.15])
     assert (np.diff(probs[[0, 20, 70]] @ np.arange(4)) > 0).all()
+
+
+@pytest.mark.parametrize("text", ["", " ", ":cost=.01"])
+def test_a_grader_without_a_file_is_named(text):
+    with pytest.raises(InputError, match="names no file of grades"):
+        Grades.parse(text)

@@ -13,6 +13,10 @@ from activeeval.graders import Grades
 from activeeval.io.machines import lines as fast_lines
 from activeeval.io.machines import reading
 from activeeval.io.machines.wording import grade_in, grade_shares
+from activeeval.io.tables.records import Records
+from activeeval.io.tables.texts import DOCUMENTS as DOCUMENT_WORDS
+from activeeval.io.tables.texts import read_texts
+from activeeval.judgments import read as read_judgments
 
 QUERIES = {"q1": "how long does a flea live", "q2": "what is a flea"}
 DOCUMENTS = {"d1": "A flea lives for some weeks.", "d2": "A flea is an insect.", "d3": "A flea  is an insect."}
@@ -328,3 +332,36 @@ def test_what_is_wrong_in_many_lines_is_told_with_its_line(tmp_path, monkeypatch
     path.write_text(path.read_text() + wrong + "\n")
     with pytest.raises(InputError, match=r"g.jsonl:61: "):
         Grades.read(path)
+
+
+@pytest.mark.parametrize("form", ["umbrela", "batch", "table", "texts"])
+def test_columns_of_json_lines_are_made_once_and_not_for_each_row(tmp_path, monkeypatch, form):
+    """Catches a file whose reading takes the square of its length: half a minute for ten thousand replies."""
+    made = []
+    plain = Records.__getitem__
+    monkeypatch.setattr(Records, "__getitem__", lambda self, name: made.append(name) or plain(self, name))
+    n, path = 300, tmp_path / "many.jsonl"
+    pairs = [{"query_id": "q1", "doc_id": f"d{k}"} for k in range(n)]
+    if form == "umbrela":
+        rows = [umbrela_row("q1", "d1", 1, **pair) for pair in pairs]
+    elif form == "batch":
+        body = {"choices": [{"message": {"content": "2"}}]}
+        rows = [{"custom_id": f"c{k}", "response": {"body": body}} for k in range(n)]
+        lines_of(tmp_path / "batch.pairs.jsonl", [{"custom_id": f"c{k}", **pair} for k, pair in enumerate(pairs)])
+    else:
+        rows = [{**pair, "grade": 1, "judge_kind": "person" if k % 2 else "machine"} for k, pair in enumerate(pairs)]
+    if form == "texts":
+        lines_of(path, [{"id": f"d{k}", "text": f"text {k}"} for k in range(n)])
+        assert len(read_texts(path, DOCUMENT_WORDS).by_id) == n
+    else:
+        assert len(Grades.read(lines_of(path, rows))) == (n // 2 if form == "table" else n)
+    assert len(made) < 100
+
+
+def test_a_list_in_json_is_no_table(tmp_path):
+    """Catches one that is told for qrels whose first line has one column."""
+    path = tmp_path / "llm.json"
+    path.write_text(json.dumps([{"query_id": "q1", "doc_id": "d1", "grade": 1}]))
+    for read in (Grades.read, read_judgments):
+        with pytest.raises(InputError, match="is a list in JSON, expected lines, one object each"):
+            read(path)

@@ -176,7 +176,7 @@ CASES = {
         "trec.read_qrels(PATH)",
         "is there twice",
     ),
-    "scripted judge": (packed(b"", b"#\n", 1 << 27), "a.gz", "scripted_judge.grades_by_pair(PATH)", UNPACKS),
+    "scripted judge": (packed(b"", b"#\n", 1 << 27), "a.gz", "scripted_judge.script_of(PATH)", UNPACKS),
     "scores": (packed(b"", b"1\n", MOST_UNPACKED - 2), "a.gz", SCORES, "7864320"),
     "short lines of LETOR": (
         packed(b"", b"1 qid:1\n", MOST_UNPACKED),
@@ -202,7 +202,7 @@ CASES = {
     "zeros as a spreadsheet": (endless, "a.xlsx", LOAD, ENDLESS),
     "zeros as a sample": (endless, "a.sample", "arrays.read_arrays(PATH)", ENDLESS),
     "zeros as gains": (endless, "a.json", "gains.read_gains(PATH)", ENDLESS),
-    "zeros as a scripted judge": (endless, "a.qrels", "scripted_judge.grades_by_pair(PATH)", ENDLESS),
+    "zeros as a scripted judge": (endless, "a.qrels", "scripted_judge.script_of(PATH)", ENDLESS),
     "an id of 130 KB in CSV": (
         one_long_id,
         "a.csv",

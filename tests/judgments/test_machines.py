@@ -10,7 +10,7 @@ import sys
 import pandas as pd
 import pytest
 
-from activeeval import cli
+from activeeval import cli, load_sample
 from activeeval.errors import InputError
 from activeeval.graders import Grades
 from activeeval.io.tables.sheets import frame_sheet
@@ -146,8 +146,10 @@ def test_a_machine_may_be_taken_for_truth_and_every_output_says_so(call, form):
         1
     ]
     assert all(json.loads(line)["machine_is_truth"] for line in scored.splitlines())
-    code, _, err = call(*(form if word == "FILE" else word for word in DOORS["compare"]), "--machine-is-truth")
-    assert "are taken for people's" in err
+    compared = [form if word == "FILE" else word for word in DOORS["compare"]]
+    code, out, err = call(*compared, "--machine-is-truth", "-o", "jsonl")
+    assert err.count("are taken for people's") == 1
+    assert is_told(out, err, form, 40)
     assert code == 11, err
 
 
@@ -205,6 +207,188 @@ def test_a_campaign_that_knew_a_machine_s_grades_says_so_too(call, folder):
     assert code == 0, err
     cautions = json.loads(out.splitlines()[0])["cautions"]
     assert [c["level"] for c in cautions if c["code"] == "machine is truth"] == ["careful"]
+
+
+def filled(folder, name, out, kinds=("machine",)):
+    """Write the sheet of a sample with a grade in each row, by judges of these kinds in turn."""
+    header, *rows = (folder / name).read_text().splitlines()
+    place = header.split(",").index("grade")
+    lines = [f"{header},judge_kind"]
+    for k, row in enumerate(rows):
+        cells = row.split(",")
+        cells[place] = str(k % 3)
+        lines.append(",".join([*cells, kinds[k % len(kinds)]]))
+    write(folder / out, lines)
+    return len(rows)
+
+
+def is_told(out, err, source, n):
+    """Return whether rows and messages say that grades of a machine are taken for people's."""
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert all(row["machine_is_truth"] for row in rows), rows
+    return f"{source}: {n} grades of a machine are taken for people's" in err
+
+
+def test_a_sheet_that_a_machine_filled_in_is_read_where_that_is_said(call, folder):
+    n = filled(folder, "t.csv", "filled.csv")
+    for arguments in (
+        ("estimate", "t.sample", "filled.csv"),
+        ("compare", "b.run", "a.run", "--sample", "t.sample", "--sheet", "filled.csv"),
+        ("audit", "t.sample", "filled.csv", "--grader", "kinds.csv"),
+    ):
+        code, out, err = call(*arguments)
+        assert (code, out) == (1, "")
+        assert "filled.csv: these are a machine's grades, which are no labels: they belong to --grader" in err
+    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
+    assert code == 0, err
+    assert is_told(out, err, "filled.csv", n)
+    assert [c["level"] for c in json.loads(out.splitlines()[0])["cautions"] if c["code"] == "machine is truth"] == [
+        "careful"
+    ]
+    code, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth")
+    assert f"careful: filled.csv: {n} grades of a machine are taken for people's" in err
+
+
+def test_of_a_sheet_of_both_the_machine_s_rows_are_counted(call, folder):
+    n = filled(folder, "t.csv", "filled.csv", ("machine", "person"))
+    _, out, err = call("estimate", "t.sample", "filled.csv", "--machine-is-truth", "-o", "jsonl")
+    assert is_told(out, err, "filled.csv", n // 2)
+    filled(folder, "t.csv", "people.csv", ("person",))
+    code, out, err = call("estimate", "t.sample", "people.csv", "--machine-is-truth", "-o", "jsonl")
+    assert code == 0
+    assert "machine" not in out + err
+
+
+def test_rounds_say_it_together(call, folder):
+    n = filled(folder, "t.csv", "filled.csv")
+    filled(folder, "t.csv", "first.csv", ("person",))
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "10", "--seed", "2")
+    code, _, err = call("sample", *made, "--judged", "first.csv", "--out", "u.sample", "--sheet", "u.csv")
+    assert code == 0, err
+    filled(folder, "u.csv", "second.csv", ("person",))
+    rounds = ("t.sample", "filled.csv", "u.sample", "second.csv")
+    code, out, err = call("estimate", *rounds, "--machine-is-truth", "-o", "jsonl")
+    assert code == 0, err
+    assert is_told(out, err, "filled.csv", n)
+
+
+def test_a_pilot_that_a_machine_judged_is_one_where_that_is_said(call, folder):
+    n = filled(folder, "t.csv", "filled.csv")
+    plan = ("plan", "--run", "a.run", "--max-grade", "3", "--measure", "DCG@5", "--budget", "12")
+    plan = (*plan, "--pilot", "t.sample", "--sheet", "filled.csv")
+    assert "filled.csv: these are a machine's grades" in call(*plan)[2]
+    code, out, err = call(*plan, "--machine-is-truth", "-o", "jsonl")
+    assert code == 0, err
+    assert is_told(out, err, "filled.csv", n)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("door", ["import", "oracle"])
+def test_a_campaign_keeps_that_a_machine_is_taken_for_truth(call, folder, door, form):
+    arguments = [form if word == "FILE" else word for word in DOORS[door]]
+    code, out, err = call(*arguments, "--machine-is-truth", *(["-o", "jsonl"] if door == "import" else []))
+    assert code == 0, err
+    assert is_told(out, err, form, 10 if door == "import" else 40)
+    assert call("campaign", "verify", "w")[0] == 0
+    for command in ("status", "estimate"):
+        code, out, err = call("campaign", command, "w", "-o", "jsonl")
+        assert code == 0, err
+        assert is_told(out, err, form, 10)
+        assert f"{form}: 10 grades of a machine are taken for people's" in call("campaign", command, "w")[2]
+    for suffix in ("html", "md", "json"):
+        assert call("campaign", "report", "w", "--out", f"w.{suffix}", "--force")[0] == 0
+        assert f"{form}: 10 grades of a machine are taken for people" in (folder / f"w.{suffix}").read_text()
+    for kind in ("qrels", "prels", "csv", "jsonl", "weights"):
+        code, out, err = call(
+            "campaign", "export", "w", "--format", kind, "--out", f"w.{kind}", "--force", "-o", "jsonl"
+        )
+        assert is_told(out, err, form, 10), kind
+    for kind in ("csv", "jsonl"):
+        assert "they belong to --grader" in call("score", f"w.{kind}", "a.run", "DCG@5")[2]
+        assert len(Grades.read(f"w.{kind}")) == 10
+
+
+def test_what_a_person_says_in_a_machine_s_place_counts_and_the_caution_goes(call, folder):
+    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+    rows = (folder / "kinds.csv").read_text().replace(",machine", ",person").splitlines()
+    write(folder / "same.csv", rows)
+    code, out, _ = call("campaign", "import", "w", "same.csv", "-o", "jsonl")
+    assert (code, json.loads(out)["replaced"]) == (0, 10)
+    _, out, err = call("campaign", "estimate", "w", "-o", "jsonl")
+    assert "machine" not in out + err
+    _, out, err = call("campaign", "estimate", "w", "--as-of", "20", "-o", "jsonl")
+    assert "are taken for people's" in err
+
+
+def test_what_is_taken_back_is_no_longer_counted(call, folder):
+    _, out, _ = call("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--machine-is-truth")
+    first = json.loads(out.splitlines()[0])["seq"]
+    assert call("campaign", "retract", "w", "--seq", str(first), "--judge", "ann")[0] == 0
+    assert "kinds.csv: 9 grades of a machine are taken" in call("campaign", "status", "w")[2]
+
+
+def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--judging", "top-k", "--budget", "50%")
+    assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
+    oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
+    assert "they belong to --grader" in call(*oracle)[2]
+    code, out, err = call(*oracle, "--machine-is-truth")
+    assert code == 0, err
+    assert is_told(out, err, "kinds.csv", 40)
+    assert call("campaign", "verify", "k")[0] == 0
+    code, out, err = call("campaign", "estimate", "k", "-o", "jsonl")
+    assert code == 0, err
+    assert is_told(out, err, "kinds.csv", 4)
+
+
+def test_a_campaign_says_it_before_a_block_is_complete(call, folder):
+    oracle = ("campaign", "judge", "w", "--oracle", "kinds.csv", "--judge", "ann", "--limit", "1")
+    assert call(*oracle, "--machine-is-truth")[0] == 0
+    assert "kinds.csv: 1 grades of a machine are taken" in call("campaign", "status", "w")[2]
+    assert call("campaign", "report", "w", "--out", "w.html")[0] == 0
+    assert "kinds.csv: 1 grades of a machine are taken" in (folder / "w.html").read_text()
+
+
+def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
+    rows = (folder / "kinds.csv").read_text().splitlines()
+    write(folder / "some.csv", [rows[0], *rows[1:12]])
+    arguments = ["some.csv" if word == "FILE" else word for word in DOORS["judged"]]
+    assert call(*arguments, "--machine-is-truth")[0] == 0
+    out = ["v.sample" if word == "s.sample" else word for word in OUT]
+    code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
+    assert code == 0, err
+    assert "some.csv: 11 grades of a machine are taken for people's" in err
+    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+    code, _, err = call(
+        "campaign", "redraw", "w", "--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5"
+    )
+    assert code == 0, err
+    assert err.count("kinds.csv: 10 grades of a machine are taken for people's") == 1
+    code, out, err = call("campaign", "status", "w", "-o", "jsonl")
+    assert is_told(out, err, "kinds.csv", 10)
+
+
+def test_a_machine_is_not_held_against_a_machine(call, folder):
+    assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
+    report = ("campaign", "report", "w", "--grader", "umbrela.jsonl", "--out", "r.html")
+    for arguments in (("campaign", "audit", "w", "--grader", "umbrela.jsonl"), report):
+        code, _, err = call(*arguments)
+        assert code == 1
+        assert "kinds.csv: 10 of the labels are a machine's that was taken for a person" in err
+    assert not (folder / "r.html").exists()
+
+
+def test_in_python_a_frame_of_a_machine_is_no_sheet(call, folder):
+    drawn = load_sample("t.sample")
+    filled(folder, "t.csv", "filled.csv")
+    frame = pd.read_csv("filled.csv", dtype=str)
+    with pytest.raises(InputError, match="these are a machine's grades"):
+        drawn.estimate(frame)
+    with pytest.raises(InputError, match="these are a machine's grades"):
+        drawn.estimate(read("umbrela.jsonl", kind="machine"))
+    with pytest.warns(UserWarning, match="are taken for people's"):
+        estimate = drawn.estimate(read("umbrela.jsonl", machine_is_truth=True))
+    assert estimate.interval
 
 
 def test_a_frame_of_umbrela_s_is_a_grader_s_and_no_labels(folder):

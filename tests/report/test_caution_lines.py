@@ -69,3 +69,11 @@ def test_three_lines_are_told_and_that_there_are_more(capsys, asked, n_lines):
         assert lines[-1] == "activeeval: 2 cautions more: --explain tells them"
     else:
         assert lines[-1].startswith("activeeval: note: an early reading")
+
+
+def test_that_a_machine_is_taken_for_truth_comes_first_and_of_each_file():
+    """Catches a file whose name differs in a number alone, and a line that stands behind those that are shown."""
+    taken = [Caution("careful", "machine is truth", {"source": f"week{k}.csv", "n": 7}) for k in (1, 2)]
+    lines = caution_lines([("DCG@10", [Caution("do not use", "unbounded"), *taken])])
+    assert [line.partition(" grades")[0] for line in lines[:2]] == ["careful: week1.csv: 7", "careful: week2.csv: 7"]
+    assert lines[2].startswith("do not use")

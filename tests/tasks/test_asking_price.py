@@ -130,4 +130,68 @@ def test_each_of_several_is_paid_for_its_own_items():
     both = prepare(Choices(runs=(run,), graders=(grader, few), max_grade=3, seed=1), use_labels=False)
     paid = 5 * N_QUERIES * 0.01 + N_QUERIES * 0.02
     assert both.asking_cost(*both.targets(["DCG@5"], ["run"])) == pytest.approx(paid)
-    assert note_of(both).numbers["cost"] == pytest.approx(paid)
+    numbers = note_of(both).numbers
+    assert (numbers["names"], numbers["others"]) == (("llm",), ("llm and few", "few"))
+    assert numbers["cost"] == pytest.approx(5 * N_QUERIES * 0.01)
+
+
+def with_graders(*graders):
+    """Return the case with these graders: (name, price, grades of the pairs)."""
+    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
+    pairs = {"query_id": np.repeat(QUERIES, DEPTH), "doc_id": DOCS * N_QUERIES}
+    read = tuple(
+        Grades.read(pl.DataFrame(pairs | {"grade": grades}), cost=cost, name=name) for name, cost, grades in graders
+    )
+    return prepare(Choices(runs=(run,), graders=read, max_grade=3, seed=1), use_labels=False)
+
+
+SAYS = np.random.default_rng(1).integers(0, 4, N_QUERIES * DEPTH)
+
+
+def test_each_of_several_is_weighed_for_itself():
+    case = with_graders(("cheap", 0.0001, SAYS), ("dear", 0.1, SAYS[::-1]))
+    numbers = note_of(case).numbers
+    assert (numbers["names"], numbers["places"]) == (("cheap",), "all")
+    assert numbers["others"] == ("cheap and dear", "dear")
+    alone = with_graders(("cheap", 0.0001, SAYS))
+    assert numbers["asking"] == pytest.approx(note_of(alone).numbers["asking"]) == pytest.approx(5 * N_QUERIES * 1e-4)
+    ratio = [np.divide(*note.numbers["half_widths"][::-2]) for note in (note_of(case), note_of(alone))]
+    assert ratio[0] == pytest.approx(ratio[1])
+    assert min(numbers["half_widths_of_others"]) > numbers["half_width"]
+
+
+def test_one_as_dear_as_a_person_does_not_keep_another_from_being_asked():
+    case = with_graders(("cheap", 0.0001, SAYS), ("dear", 0.15, SAYS[::-1]))
+    assert note_of(case).numbers["names"] == ("cheap",)
+    dear = with_graders(("a", 1.0, SAYS), ("b", 2.0, SAYS[::-1]))
+    with pytest.raises(InputError, match="nothing is left for people; ask fewer of them"):
+        planned(dear)
+
+
+def test_what_is_paid_already_is_there_without_asking_too():
+    case = with_graders(("free", None, SAYS), ("priced", 0.2, SAYS))
+    numbers = note_of(case).numbers
+    assert (numbers["names"], numbers["places"]) == (("priced",), "none")
+    with_free = forecast_of(case, 60, with_graders(("free", None, SAYS)).beliefs.probs)
+    assert numbers["half_widths"][0] < numbers["half_widths"][-1]
+    assert with_free < forecast_of(case, 60, np.tile(default_shares(4), (N_QUERIES * DEPTH, 1)))
+    same = with_graders(("free", None, SAYS), ("priced", 0.0001, SAYS))
+    first, *_, last = note_of(same).numbers["half_widths"]
+    assert first == pytest.approx(last, rel=1e-3)  # it says what is known already
+
+
+def test_what_a_machine_lacks_is_counted_of_what_can_change_the_answer():
+    """Catches a machine that was asked about ten places and is said to lack half of a deep pool."""
+    run = {query: {doc: float(-k) for k, doc in enumerate(DOCS)} for query in QUERIES}
+    for n_asked, counted in ((5, 0), (3, 2 * N_QUERIES), (8, 0)):
+        asked = [(query, doc) for query in QUERIES for doc in DOCS[:n_asked]]
+        frame = pl.DataFrame(
+            {"query_id": [q for q, _ in asked], "doc_id": [d for _, d in asked], "grade": [1] * len(asked)}
+        )
+        choices = Choices(runs=(run,), graders=(Grades.read(frame, name="llm"),), max_grade=3, seed=1)
+        case = prepare(choices, use_labels=False, measures=["DCG@5"])
+        (note,) = [note for note in case.notes if note.code == "grader missing"]
+        assert (note.numbers["n_counted"], note.numbers["of_counted"]) == (counted, 5 * N_QUERIES)
+        assert note.numbers["n"] == (DEPTH - n_asked) * N_QUERIES
+    whole = prepare(choices, use_labels=False)
+    assert "n_counted" not in next(note for note in whole.notes if note.code == "grader missing").numbers

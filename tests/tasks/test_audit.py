@@ -364,6 +364,7 @@ def test_a_machine_of_one_value_has_no_skill_to_tell(folder):
     assert of_machine.orders[0].tau == pytest.approx(1) or of_machine.orders[0].tau is None
     assert len(of_machine.values) == 1
     assert "grader one value" in {note.code for note in of_machine.notes}
+    assert "grader low scale" not in {caution.code for caution in of_machine.cautions}
 
 
 @pytest.mark.parametrize(
@@ -475,6 +476,9 @@ def test_a_machine_that_says_what_people_say_is_perfect(folder):
     perfect = audit(drawn(), ["people.qrels"]).graders[0]
     figures = (perfect.correlation, perfect.slope, perfect.leniency)
     assert [figure.value for figure in figures] == pytest.approx([1, 1, 0])
+    write_qrels("turned.qrels", TOP - GRADES)
+    turned = audit(drawn(), ["turned.qrels"]).graders[0].slope
+    assert (turned.value, turned.std_error) == (pytest.approx(-1), 0)
 
 
 def test_of_few_queries_nothing_is_told(folder):

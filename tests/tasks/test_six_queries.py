@@ -19,8 +19,9 @@ from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.campaigns.verifying import verify
+from activeeval.tasks.judged_samples import judged
 from activeeval.tasks.plan import plan_sample
-from activeeval.tasks.samples import draw, judged
+from activeeval.tasks.samples import draw
 
 GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
 RUN = {f"q{q}": {f"d{d}": float((d + q) % 5) for d in range(5)} for q in range(6)}

@@ -12,7 +12,8 @@ import click
 from activeeval.cli import people
 from activeeval.cli.campaign.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.help import command
-from activeeval.cli.output import emit_done, force_option, output_option, say
+from activeeval.cli.inputs import machine_is_truth_option
+from activeeval.cli.output import emit_done, force_option, output_option, say, say_notes
 from activeeval.cli.small import leave_small_to_python
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any
     record |= {"reason": done.event.reason} if done.event.reason else {}
     record |= {"said": dict(done.event.body)} if done.event.kind == "preferred" else {}
     record |= {"repeated": True} if done.is_repeated else {}
+    record |= {"machine_is_truth": True} if done.event.machine else {}
     return record if token is None else record | {"token": token}
 
 
@@ -164,7 +166,10 @@ def _judgment(
     show_default=True,
     help="What an item is that is asked for and has no grade there: an error, or of grade 0.",
 )
-def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None, unjudged: str) -> None:
+@machine_is_truth_option
+def judge(
+    name: str, db: str | None, judge: str, oracle: str, limit: int | None, unjudged: str, machine_is_truth: bool
+) -> None:
     """Judge by a file: claim and submit one item after another until nothing is left.
 
     Top-k judging compares by the grades that the file has; equal ones are a tie, and --limit counts comparisons.
@@ -175,11 +180,13 @@ def judge(name: str, db: str | None, judge: str, oracle: str, limit: int | None,
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
     """
-    from activeeval.tasks.campaigns.scripted_judge import grades_by_pair, judge_all
+    from activeeval.tasks.campaigns.scripted_judge import judge_all, script_of
 
-    grades = grades_by_pair(oracle)
+    script = script_of(oracle, machine_is_truth=machine_is_truth)
+    say_notes(script.notes)
     with opened(name, db) as store:
-        for done, token in judge_all(store, name, judge_of(judge), grades, limit=limit, unjudged=unjudged):
+        how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
+        for done, token in judge_all(store, name, judge_of(judge), script.grades, **how):
             _print(_acknowledged(done, token))
 
 
@@ -245,9 +252,16 @@ def next_(
     is_flag=True,
     help="Keep judgments of items that were never drawn, an event each. Default: they are counted and left out.",
 )
+@machine_is_truth_option
 @output_option
 def import_(
-    name: str, db: str | None, files: tuple[str, ...], judge: str | None, keep_foreign: bool, form: str
+    name: str,
+    db: str | None,
+    files: tuple[str, ...],
+    judge: str | None,
+    keep_foreign: bool,
+    machine_is_truth: bool,
+    form: str,
 ) -> None:
     """Take judgments from sheets, qrels, LETOR files, tables, Quepid's ratings and logs of campaigns.
 
@@ -263,11 +277,12 @@ def import_(
     activeeval campaign import week1 batch1.csv --judge ann
     """
     leave_small_to_python(*files)
+    from activeeval.report.cautions import marked
     from activeeval.tasks.campaigns.taking import take_files
 
     with opened(name, db) as store:
         who = None if judge is None else judge_of(judge)
-        taken = take_files(store, name, files, who, keep_foreign=keep_foreign)
+        taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     for file in taken:
         parts = [f"{file.stored} judgments stored"]
         parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
@@ -276,7 +291,9 @@ def import_(
         parts += [f"{file.foreign} of items never drawn left out (--keep-foreign)"] if file.foreign else []
         parts += [f"{file.of_machines} of machines left out, which are no labels"] if file.of_machines else []
         say(f"{file.file}: {', '.join(parts)}")
-    emit_done([asdict(file) | {"late": sum(file.late.values())} for file in taken], form)
+        say_notes(file.notes)
+    rows = [marked([asdict(file) | {"late": sum(file.late.values())}], file.notes)[0] for file in taken]
+    emit_done(rows, form)
 
 
 @command("Take a judgment back", context_settings={"show_default": False})  # that of a reason is nothing

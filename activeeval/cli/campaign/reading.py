@@ -61,6 +61,7 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         output.emit([far.row() | line for line in now] or [far.row()], form, places)
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
+    output.say_notes(far.cautions)
     if problem:
         output.say(problem)
 
@@ -177,6 +178,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     activeeval campaign export week1 --format qrels --out week1.qrels
     activeeval campaign export week1 --format jsonl > week1.log
     """
+    from activeeval.report.cautions import marked
     from activeeval.tasks.campaigns.exporting import export as write
 
     if out is not None:
@@ -190,7 +192,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
     output.say_notes([written.content], f"as of event {written.as_of}: ")
     output.say_notes(written.notes)
     if out is not None:
-        output.emit_done([{"out": out, "format": kind, "as_of": written.as_of}], form)
+        output.emit_done(marked([{"out": out, "format": kind, "as_of": written.as_of}], written.notes), form)
 
 
 @command("Check that nothing was lost or changed")

@@ -95,14 +95,14 @@ def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, As
     """
     replies, answered = list[_Reply](), set[str]()
     for sheet in parts:
-        custom_ids = sheet.texts("custom_id").tolist()
+        custom_ids, responses = sheet.texts("custom_id").tolist(), sheet.columns["response"]
         asked = asked_beside(path, custom_ids[0]) if asked is None else asked
         for row, custom_id in enumerate(custom_ids):
             if custom_id not in asked:
                 sheet.fail(row, "custom_id", f"{shown(custom_id)} is no question of the table of pairs")
             answered.add(custom_id)
             line = 0 if sheet.lines is None else sheet.lines[row]
-            replies.extend(_replies_of(sheet.columns["response"][row], asked[custom_id], line))
+            replies.extend(_replies_of(responses[row], asked[custom_id], line))
     unanswered = (pair for custom_id, pair in (asked or {}).items() if custom_id not in answered)
     replies.extend(_Reply(pair, model=pair.model) for pair in unanswered)
     return _as_columns(replies, os.fspath(path))

@@ -46,10 +46,16 @@ def read_document(path: PathLike) -> Mapping[str, Any] | None:
     """Return a JSON document that holds judgments of OpenSearch or of Quepid; None of any other file.
 
     A document of OpenSearch may come as the index holds it, in the answer to a search.
+
+    Raises
+    ------
+    FormatError
+        Where it is a list, which no document and no table is.
     """
     if bare_suffix(path) != ".json" or not os.path.isfile(path):
         return None
     # whoever reads plain text alone does not wait for compiled readers
+    from activeeval.errors import FormatError
     from activeeval.io.files import MOST_PARSED, open_text
     from activeeval.io.json_text import parse_json
 
@@ -57,6 +63,8 @@ def read_document(path: PathLike) -> Mapping[str, Any] | None:
         document = parse_json(open_text(path, MOST_PARSED))
     except ValueError:  # lines of JSON, which the reader of these looks at
         return None
+    if isinstance(document, list):
+        raise FormatError(os.fspath(path), None, "is a list in JSON, expected lines, one object each")
     if not isinstance(document, dict):
         return None
     hits = document.get("hits")

@@ -118,6 +118,6 @@ def _is_of_people(sheet: Sheet) -> Bools | None:
 
 def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:
     rows = np.flatnonzero(chosen).tolist()
-    columns = {name: [sheet.columns[name][row] for row in rows] for name in sheet.columns}
+    columns = {name: [cells[row] for row in rows] for name, cells in sheet.columns.items()}
     lines = None if sheet.lines is None else [sheet.lines[row] for row in rows]
     return Sheet(sheet.source, columns, lines, sheet.is_typed)

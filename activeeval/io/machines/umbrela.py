@@ -37,8 +37,8 @@ def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: 
         query_ids=Texts.from_list(query_ids),
         doc_ids=Texts.from_list(doc_ids),
         values=_at(values, rows),
-        models=few_names([sheet.words("model")[row] for row in rows]) if "model" in sheet.columns else None,
-        explanations=_explanations(sheet, rows),
+        models=None if (models := _words(sheet, ("model",), rows)) is None else few_names(models),
+        explanations=_words(sheet, ("reasoning", "prediction"), rows),
         line_of=None if sheet.lines is None else [sheet.lines[row] for row in rows].__getitem__,
         source=sheet.source,
     )
@@ -48,8 +48,9 @@ def _at(values: Floats, rows: list[int]) -> Floats:
     return values[np.array(rows, dtype=np.int64)]
 
 
-def _explanations(sheet: Sheet, rows: list[int]) -> list[str] | None:
-    name = next((name for name in ("reasoning", "prediction") if name in sheet.columns), None)
+def _words(sheet: Sheet, names: tuple[str, ...], rows: list[int]) -> list[str] | None:
+    """Return the texts of some rows in the first of some columns that is there."""
+    name = next((name for name in names if name in sheet.columns), None)
     if name is None:
         return None
     words = sheet.words(name)

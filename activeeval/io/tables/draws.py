@@ -54,6 +54,8 @@ class Draws:
         Who judged it, and what else was written down; empty where nobody says, throughout by default.
     lines : sequence of int or None
         On which line of its file each row starts, for messages; None where rows have no lines.
+    n_of_machines : int
+        Judgments of machines that are taken for people's.
     """
 
     sample: str
@@ -64,6 +66,7 @@ class Draws:
     judge: Texts = _NOBODY
     note: Texts = _NOBODY
     lines: Sequence[int] | None = None
+    n_of_machines: int = 0
 
     def __post_init__(self) -> None:
         n_rows = np.size(self.block)

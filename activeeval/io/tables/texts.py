@@ -66,21 +66,21 @@ def read_texts(path: PathLike, vocabulary: Vocabulary, wanted: Collection[str] |
         key = sheet.column("id", vocabulary.ids)
         held = [name for name in vocabulary.texts if name in sheet.columns]
         names.update(held)
+        cells = {name: sheet.columns[name] for name in held}  # a column of JSON lines is made each time it is asked for
         for row, row_id in enumerate(sheet.texts(key).tolist()):
             if row_id in seen:
                 sheet.fail(row, key, f"{shown(row_id)} is there twice, expected it once")
             seen.add(row_id)
             first_id = first_id or row_id
             if wanted is None or row_id in wanted:
-                by_id[row_id] = {name: text for name in held if (text := _text(sheet, row, name))}
+                by_id[row_id] = {name: text for name in held if (text := _text(sheet, cells[name][row], row, name))}
     if not names:
         sheet.column("text", vocabulary.texts)
     column_names = tuple(name for name in vocabulary.texts if name in names)
     return TextsById(names=column_names, by_id=by_id, n_rows=len(seen), first_id=first_id)
 
 
-def _text(sheet: Sheet, row: int, name: str) -> str:
-    value: Any = sheet.columns[name][row]
+def _text(sheet: Sheet, value: Any, row: int, name: str) -> str:
     if isinstance(value, (list, dict)):
         sheet.fail(row, name, f"holds {shown(str(value))}, expected a text")
     return "" if is_empty(value) else str(value)

@@ -15,7 +15,7 @@ from typing import Any
 from activeeval.errors import InputError, shown
 from activeeval.io.comparisons import Comparison, Truth
 from activeeval.io.judges import judge_name
-from activeeval.judgments.log import Event
+from activeeval.judgments.log import OF_MACHINE, Event
 from activeeval.judgments.state import State
 from activeeval.store import Acknowledged, Claimed, Said, Store
 from activeeval.top_k import Remaining, TopKLabelling
@@ -228,7 +228,11 @@ def settling(store: Store, name: str, token: str, judgment: Said, k: int) -> Sai
             raise InputError(f"{pair} were asked, got {shown(str(preferred))}, expected one of them")
         body |= {"first": first, "second": second}
     _take(labelling, docs, body)
-    return replace(judgment, body=body, settles=truth_of(labelling, docs).parts if labelling.ask() is None else {})
+    if labelling.ask() is not None:
+        return replace(judgment, body=body)
+    settled = Said(kind="judged", body=truth_of(labelling, docs).parts)
+    machines = (str(each.get(OF_MACHINE, "")) for each in (body, *(event.body for event in events)))
+    return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
 
 
 def compared(store: Store, name: str, judge: str, k: int) -> Compared:

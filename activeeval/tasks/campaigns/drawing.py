@@ -26,8 +26,9 @@ Say = Callable[[Note | Caution | GoalBudget | Clocked], object]
 
 def known_of(store: Store, name: str, source: str) -> KnownGrades:
     """Return what a campaign has judged and knew, of nobody's name; ``source`` is what messages call it."""
-    labels = labels_of(state_of(store, name))
-    return KnownGrades(source, [(*pair, grade, "") for pair, grade in labels.items()])
+    state = state_of(store, name)
+    rows = [(*pair, grade, "") for pair, grade in labels_of(state).items()]
+    return KnownGrades(source, rows, tuple(state.machine_cautions))
 
 
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:

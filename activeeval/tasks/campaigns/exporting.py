@@ -21,7 +21,7 @@ from activeeval.judgments.judging import ByComparisons, Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
@@ -95,6 +95,8 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
     }
     columns["grade"] = ["cannot" if e.grade is None else str(e.grade) for e in rows]
     columns["note"] = [e.reason or None for e in rows]
+    if any(e.machine for e in rows):
+        columns["judge_kind"] = ["machine" if e.machine else "person" for e in rows]
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
     _write_table(columns, path)
     return [Note("judgments by judge", {"n": len(rows)})]
@@ -240,13 +242,13 @@ class Exported:
         The event.
     content : Note
         What is in the file.
-    notes : tuple of Note
+    notes : tuple of Note or Caution
         What else is to be known of it.
     """
 
     as_of: int
     content: Note
-    notes: tuple[Note, ...]
+    notes: tuple[Note | Caution, ...]
 
 
 def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> Exported:
@@ -265,4 +267,4 @@ def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None
     notes += _beside(state, form, path)
     if state.campaign.judges_per_item > 1 and not is_of_log:
         notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))
-    return Exported(as_of=state.as_of, content=content, notes=tuple(notes))
+    return Exported(as_of=state.as_of, content=content, notes=(*notes, *state.machine_cautions))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from activeeval.errors import InputError
 from activeeval.judgments import read
+from activeeval.results import Caution, Note
 from activeeval.store import Acknowledged, Store
 from activeeval.tasks.campaigns.judging import desk_of
 
@@ -20,8 +21,25 @@ class Answered(NamedTuple):
     token: str
 
 
-def grades_by_pair(path: str) -> dict[Pair, int]:
-    """Return the grade of each query and document that judgments hold; of ranks the better one has the larger.
+class Script(NamedTuple):
+    """What a scripted judge says.
+
+    Attributes
+    ----------
+    grades : dict
+        By query and document; of ranks the better one has the larger.
+    machine : str
+        The file, where a machine says them and is taken for a person.
+    notes : tuple of Caution or Note
+    """
+
+    grades: dict[Pair, int]
+    machine: str = ""
+    notes: tuple[Caution | Note, ...] = ()
+
+
+def script_of(path: str, *, machine_is_truth: bool = False) -> Script:
+    """Return what judgments make a scripted judge say.
 
     Plain text is read line by line: the compiled readers take a second to start, and whoever runs a scripted judge
     again and again waits for that each time.
@@ -31,10 +49,11 @@ def grades_by_pair(path: str) -> dict[Pair, int]:
     InputError
         Where the file cannot be read, or holds neither grades nor ranks.
     """
-    judgments = read(path, is_plain=True)
+    judgments = read(path, is_plain=not machine_is_truth, machine_is_truth=machine_is_truth)
+    machine = path if judgments.n_of_machines else ""
     if not judgments.holds("truth"):
-        return judgments.graded_pairs()
-    return {
+        return Script(judgments.graded_pairs(), machine, judgments.notes())
+    ranked = {
         (query, doc): grade
         for query, truth in judgments.truths().items()
         for doc, grade in {
@@ -42,6 +61,7 @@ def grades_by_pair(path: str) -> dict[Pair, int]:
             **{doc: len(truth.top) + 1 - rank for rank, doc in truth.ranked},
         }.items()
     }
+    return Script(ranked, machine, judgments.notes())
 
 
 def judge_all(
@@ -52,10 +72,16 @@ def judge_all(
     *,
     limit: int | None = None,
     unjudged: str = "error",
+    machine: str = "",
 ) -> Iterator[Answered]:
     """Claim and submit until nothing is left or so many are judged; yield each answer once it is acknowledged.
 
     Of top-k judging these are comparisons: a tie where two grades are equal.
+
+    Parameters
+    ----------
+    machine : str
+        The file of a machine that is taken for a person: each answer keeps it.
 
     Raises
     ------
@@ -74,7 +100,7 @@ def judge_all(
             first = f"document {docs[grades.index(min(grades))]!r} of query {item.query_id!r}"
             raise InputError(f"{first} is asked for and has no grade ({n_missing} such items): expected one")
         n_done += 1
-        judgment = desk.answer(docs, [max(grade, 0) for grade in grades])
+        judgment = desk.answer(docs, [max(grade, 0) for grade in grades]).of_machine(machine)
         if limit is not None and n_done == limit:
             yield Answered(desk.submit(item.token, judgment), item.token)
             return

@@ -16,7 +16,8 @@ from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement
 from activeeval.judgments.state import Place, State
-from activeeval.results import Note
+from activeeval.judgments.table import truth_of_machines
+from activeeval.results import Caution, Note
 from activeeval.store import CampaignRow, SampleRow, Store
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
@@ -181,7 +182,14 @@ class CampaignState:
     @property
     def read(self) -> list[Sample]:
         """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
-        return self.closed or self.rounds[:1]
+        read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
+        return [sample.judged_by_machines(taken) for sample in read] if taken else read
+
+    @property
+    def machine_cautions(self) -> list[Caution]:
+        """What is to be said of machines' judgments that are taken for people's: by judges' files, or when drawn."""
+        drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
+        return [truth_of_machines(*taken) for taken in {**drawn, **self.state.machine_judgments}.items()]
 
     @property
     def block(self) -> int:

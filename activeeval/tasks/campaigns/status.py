@@ -10,9 +10,10 @@ from activeeval.cases.systems import direction
 from activeeval.report.campaign_next import Reached
 from activeeval.report.campaign_summary import Progress
 from activeeval.report.campaign_work import Step
+from activeeval.report.cautions import marked
 from activeeval.report.findings import about, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.state import CampaignState, answered
@@ -34,6 +35,8 @@ class Status:
         The same for readers.
     differing : int or None
         Items on which two judges differ and that wait for a third; None where nobody decides between two.
+    cautions : tuple of Caution
+        Of machines' judgments that are taken for people's.
     """
 
     progress: Progress
@@ -42,6 +45,7 @@ class Status:
     by_query: bool
     reached: Reached
     differing: int | None = None
+    cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
         """Return the progress as a row, with what is free and in hand before what is late."""
@@ -51,7 +55,7 @@ class Status:
             row[name] = value
             if name == "waiting" and self.differing is not None:
                 row["differing"] = self.differing
-        return row
+        return marked([row], self.cautions)[0]
 
 
 def status(state: CampaignState, store: Store) -> Status:
@@ -64,6 +68,7 @@ def status(state: CampaignState, store: Store) -> Status:
         by_query=by_query,
         reached=reached_of(state),
         differing=state.state.n_differing if state.campaign.adjudicate else None,
+        cautions=tuple(state.machine_cautions),
     )
 
 

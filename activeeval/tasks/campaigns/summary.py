@@ -161,6 +161,8 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
 
 def _design(state: CampaignState) -> DesignSummary:
     """Return what was drawn, and how."""
+    # once something is read the estimates say what machines were taken for
+    machines = [] if state.block else state.machine_cautions
     campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
     design = campaign.design
     return DesignSummary(
@@ -192,7 +194,7 @@ def _design(state: CampaignState) -> DesignSummary:
         policy=state.policy,
         lease_s=state.campaign.lease_s,
         ends=campaign.planned_end,
-        cautions=[worded(caution) for caution in design.cautions],
+        cautions=[worded(caution) for caution in (*design.cautions, *machines)],
     )
 
 

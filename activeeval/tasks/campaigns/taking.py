@@ -15,7 +15,8 @@ from activeeval.errors import FormatError, InputError, raise_all
 from activeeval.io.tables.grades import allowed
 from activeeval.judgments import Judgment, Judgments, read
 from activeeval.judgments.judging import WHOLE, ByComparisons, Judging
-from activeeval.judgments.table import refuse_as_labels
+from activeeval.judgments.table import refuse_as_labels, truth_of_machines
+from activeeval.results import Caution
 from activeeval.store import Acknowledged, Said, Store, UnitRow, Unjudged
 
 Answer = tuple[str, str, Said, str | None, int | None]
@@ -37,6 +38,8 @@ class TakenFile:
         Those of items that were never drawn and are not kept.
     of_machines : int
         Those of machines, which are no labels and are left out.
+    truth_of_machines : int
+        Those of machines that are taken for people's, and there now: estimates of the campaign say so.
     """
 
     file: str
@@ -46,6 +49,12 @@ class TakenFile:
     late: Mapping[str, int]
     foreign: int
     of_machines: int = 0
+    truth_of_machines: int = 0
+
+    @property
+    def notes(self) -> list[Caution]:
+        """What is to be said of machines' judgments that are taken for people's."""
+        return [truth_of_machines(self.file, self.truth_of_machines)] if self.truth_of_machines else []
 
     @classmethod
     def of(cls, file: str, n_read: int, done: Sequence[Acknowledged], of_machines: int = 0) -> Self:
@@ -60,11 +69,18 @@ class TakenFile:
             late=dict(late),
             foreign=n_read - len(done),
             of_machines=of_machines,
+            truth_of_machines=sum(bool(acknowledged.event.machine) for acknowledged in done),
         )
 
 
 def take_files(
-    store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, keep_foreign: bool = False
+    store: Store,
+    name: str,
+    paths: Sequence[str],
+    judge: str | None = None,
+    *,
+    keep_foreign: bool = False,
+    machine_is_truth: bool = False,
 ) -> list[TakenFile]:
     """Store the judgments of files, all of them or none; return what became of each.
 
@@ -73,6 +89,8 @@ def take_files(
     keep_foreign : bool
         Keep also judgments of items that were never drawn, as events that do not count. Of a file with the judgments
         of a whole collection these are nearly all.
+    machine_is_truth : bool
+        Take what machines say for people's; each of these events says so.
 
     Raises
     ------
@@ -82,6 +100,7 @@ def take_files(
     """
     campaign, units = store.campaign(name), store.units(name)
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
+    drawn.machine_is_truth = machine_is_truth
     # nothing is stored where one cannot be read
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
@@ -109,12 +128,17 @@ class _Drawn:
     def __init__(self, samples: Sequence[str], units: Sequence[UnitRow], max_grade: int | None) -> None:
         self.samples, self.max_grade = samples, max_grade
         self.of_machines: dict[str, int] = {}
+        self.machine_is_truth = False
         self.docs = {u.query_id: [doc for place in u.places for doc in place.members] for u in units}
         self.units = {(u.query_id, place.doc_id, u.block): u.number for u in units for place in u.places}
         self.ids = {u.query_id for u in units}
         self._by_text: dict[str, set[str]] = {}
         for unit in units:
             self._by_text.setdefault(unit.query_text, set()).add(unit.query_id)
+
+    def read(self, path: str) -> Judgments:
+        """Return the judgments of a file; where a machine is taken for truth, what names no kind is a machine's."""
+        return read(path, kind="machine" if self.machine_is_truth else "person", is_plain=True)
 
     def query(self, place: str, named: str) -> str:
         """Return the id of a query that is named by its text, or by its id."""
@@ -168,13 +192,14 @@ def _answers(
 
     Of queries that are judged as a whole, in a file of ranks.
     """
-    judgments = read(path, is_plain=True)
+    judgments = drawn.read(path)
     if not judgments.is_of_grades:
         judgments.refuse("grades")
-    if len(judgments) and not judgments.is_of_people.any():
-        refuse_as_labels(path)
-    drawn.of_machines[path] = int((~judgments.is_of_people).sum())
-    judgments = judgments.where(judgments.is_of_people) if drawn.of_machines[path] else judgments
+    if not drawn.machine_is_truth:
+        if len(judgments) and not judgments.is_of_people.any():
+            refuse_as_labels(path)
+        drawn.of_machines[path] = int((~judgments.is_of_people).sum())
+        judgments = judgments.where(judgments.is_of_people) if drawn.of_machines[path] else judgments
     answers: dict[str, dict[tuple[str, str, int | None], Said]] = {}
     wrong: list[FormatError] = []
     for row, judgment, unit in drawn.placed(judgments):
@@ -191,6 +216,7 @@ def _answers(
             continue
         is_grade = judgment.kind == "grade"
         answer = Said(kind="judged", grade=grade) if is_grade else Said(kind="cannot", reason=judgment.reason or WHY)
+        answer = answer.of_machine(path if judgment.judge.is_machine else "")
         by_item = answers.setdefault(name, {})
         if by_item.setdefault((judgment.query, judgment.item, unit), answer) != answer:
             item = f"item {judgment.item!r} of query {judgment.query!r}"
@@ -210,7 +236,7 @@ def _(
 ) -> dict[str, list[Answer]]:
     from activeeval.tasks.ranked_sheets import check_held
 
-    judgments = read(path, is_plain=True)
+    judgments = drawn.read(path)
     if not judgments.holds("truth"):
         judgments.refuse("a table of query, rank and doc_id")
     answers: dict[str, list[Answer]] = {}
@@ -220,5 +246,6 @@ def _(
             raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
-        answers.setdefault(name, []).append((query, WHOLE, Said(kind="judged", body=body), None, None))
+        answer = Said(kind="judged", body=body).of_machine(path if who.is_machine else "")
+        answers.setdefault(name, []).append((query, WHOLE, answer, None, None))
     return answers
