@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Reading, Selection
@@ -38,8 +37,6 @@ class Outlook:
         Of the estimate now, and once everything is judged.
     pool_size : float
         1 / Σ p², the number of queries where all are equally frequent.
-    matters : array of bool
-        Of the order's items, whether one's label can change the value.
     planned : float
         The pool's variance planned for the level of now.
     can_grow : bool
@@ -54,7 +51,6 @@ class Outlook:
     degrees_of_freedom: float
     of_census: float
     pool_size: float
-    matters: NDArray[np.bool_]
     planned: float
     can_grow: bool
 
@@ -69,7 +65,6 @@ class Outlook:
         evaluated, of_pool = evaluate(sample, scope), evaluate(sample)
         # without spread a sample does not tell how queries differ, though its interval may be finite
         of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
-        matters = reading.target.matters[reading.order.items]
         return cls(
             reading=reading,
             now=judged,
@@ -79,8 +74,7 @@ class Outlook:
             degrees_of_freedom=evaluated.degrees_of_freedom,
             of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
             pool_size=sample.pool_size,
-            matters=matters,
-            planned=reading.order.planned_variance(judged.level, matters),
+            planned=reading.left_at(judged.level),
             can_grow=design.scheme.can_be_topped_up,
         )
 
@@ -100,12 +94,12 @@ class Outlook:
 
         Infinite where judging all of the pool would not.
         """
-        order = self.reading.order
+        order = self.reading.foreseen
         if self._half_width(0.0, self.of_census, confidence) > half_width:
             return math.inf
         if not self.can_grow:
             return self._budget_of_draws(half_width, confidence)
-        lowest, highest = self.spent, max(order.cost, self.spent)
+        lowest, highest = self.spent, max(self.reading.order.cost, order.cost, self.spent)
         for _ in range(_STEPS):
             middle = (lowest + highest) / 2
             at = order.level_for(middle)
@@ -141,7 +135,7 @@ class Outlook:
         """Return the share of the pool's variance that is left at a level."""
         if self.planned <= 0:
             return 1.0
-        return max(self.reading.order.planned_variance(at, self.matters) / self.planned, 0.0)
+        return max(self.reading.left_at(at) / self.planned, 0.0)
 
     def _half_width(self, share: float, freedom: float, confidence: float) -> float:
         variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope

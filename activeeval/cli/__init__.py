@@ -65,6 +65,7 @@ cli.add_late(
     "Sample",
     __name__,
     sample="sampling:sample",
+    next="following:next_",
     sheet="sampling:sheet_again",
     label="labelling:label",
     top_up="sampling:top_up",

@@ -31,6 +31,13 @@ def question_option(text: str) -> Callable[[Any], Any]:
 method_option = click.option(
     "--method", help="How items are drawn, see `activeeval methods`. Default: the best that a bad model cannot spoil."
 )
+looks_option = click.option(
+    "--looks",
+    type=click.Choice(LOOKS),
+    default="none",
+    help="Judge a query further as far as its own labels make it worth it: look at them after each, after the "
+    "first, third and last ranked item (3), after the last alone (1).",
+)
 documents_option = click.option(
     "--documents",
     metavar="FILE",
@@ -43,13 +50,7 @@ _OPTIONS = (
     question_option(f"{QUESTIONS}; repeatable. Default: the difference where there are two."),
     inputs.weights_option,
     method_option,
-    click.option(
-        "--looks",
-        type=click.Choice(LOOKS),
-        default="none",
-        help="Judge a query further as far as its own labels make it worth it: look at them after each, after the "
-        "first, third and last ranked item (3), after the last alone (1).",
-    ),
+    looks_option,
     click.option("--expected", is_flag=True, help="Draws with replacement meet the budget on average, not as a limit."),
 )
 

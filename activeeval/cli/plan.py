@@ -35,6 +35,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
     multiple=True,
     help="Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
 )
+@drawing.looks_option
 @click.option("--half-width", type=inputs.POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
 @click.option(
     "--difference", type=inputs.POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?"
@@ -121,7 +122,7 @@ def plan(
     from activeeval.tasks.judged_samples import judged_pilots
     from activeeval.tasks.plan import goals_of, plan_sample
 
-    scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights")}
+    scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights", "looks")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
     if budgets and any(goal.half_width is not None for goal in goals):
         raise click.UsageError("--half-width asks which budget: give that or --budget")

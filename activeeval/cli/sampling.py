@@ -111,6 +111,10 @@ def top_up(
     grown = before.topped_up(budget, sample_id)
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
     reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
+    if grown.campaign.paths is not None:
+        reads = f"{shlex.join(['activeeval', 'next', out])} SHEET... {shlex.join(plan.paths)} --sheet NEXT.csv"
+        output.say(f"once judged, `{reads}` goes on, with the sheets so far")
+        return
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
@@ -152,6 +156,10 @@ def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
         case ByComparisons(k=k):
             asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
             return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
+    if sample.campaign.paths is not None:
+        from activeeval.cli.following import next_command
+
+        return f"once judged, `{next_command(out, tuple(plan.paths))}` draws what comes next"
     reads = "reads both" if len(plan.paths) == 1 else "reads them all"
     return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
-from activeeval.cli.drawing import LOOKS
+from activeeval.cli.drawing import looks_option
 from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
 from activeeval.cli.waiting import progress
@@ -48,12 +48,7 @@ _OFTEN = 0.1
     metavar="KIND",
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
-@click.option(
-    "--looks",
-    type=click.Choice(LOOKS),
-    default="none",
-    help="When the labels of a query decide how deep it is judged.",
-)
+@looks_option
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.figures_options
 def simulate(

@@ -183,8 +183,9 @@ class Design:
 
     def _along(self, order: Order, living: Ints) -> Design:
         assert self.history is not None
+        averaged = self.history.averaged(self.order)
         readings = tuple(
-            FollowedReading.of(reading, order, living, plan)
+            FollowedReading.of(reading, order, living, plan, averaged)
             for reading, plan in zip(self.readings, self.history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
@@ -282,7 +283,7 @@ class Design:
         reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
         assert isinstance(reading, PrefixReading)
         plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
-        return FollowedReading.of(reading, self.order, first.living, plan)
+        return FollowedReading.of(reading, self.order, first.living, plan, first.averaged)
 
     @property
     def cautions(self) -> tuple[Caution, ...]:

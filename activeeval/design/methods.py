@@ -185,13 +185,9 @@ class Method:
             judged=judged,
             bias=bias,
         )
-        omega = _target_weights(design_input, design_input.places.pool.query_probs, weights)
+        omega = self.weights_of(design_input, weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
-        design = self.design_of(design_input, order, scheme, max_grade)
-        if self.looks != "none":
-            assert design.beliefs is not None
-            about = (order, design.targets, omega, design.beliefs, design.known, self.looks)
-            design = replace(design, history=History.of(*about))
+        design = self.looked(self.design_of(design_input, order, scheme, max_grade), omega)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(
@@ -287,6 +283,20 @@ class Method:
             is_fitted=self.is_fitted,
             scale=_top(design_input.targets, max_grade),
         )
+
+    def looked(self, design: Design, weights: Sequence[float]) -> Design:
+        """Return a design of the method whose rates follow labels, where they do; ``weights`` ω of its targets."""
+        if self.looks == "none":
+            return design
+        assert design.beliefs is not None
+        about = (design.order, design.targets, weights, design.beliefs, design.known, self.looks)
+        return replace(design, history=History.of(*about))
+
+    def weights_of(
+        self, design_input: DesignInput, weights: Sequence[float] | Literal["minimax"] | None
+    ) -> Sequence[float]:
+        """Return ω of each target of a pool; none where it is one alone."""
+        return _target_weights(design_input, design_input.places.pool.query_probs, weights)
 
     def _beliefs(
         self,

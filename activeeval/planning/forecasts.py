@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from activeeval.design import Plan
+from activeeval.design import Order, Plan
 from activeeval.design.planned import Planned
 from activeeval.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.errors import InputError
@@ -79,6 +79,43 @@ class ByLevels:
         if self.is_fitted and variance > 0:
             variance = variance * n / (n - FITTED) if n > FITTED else math.inf
         return variance, n if variance > 0 else math.inf, queries, items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByHistory:
+    """A method that judges upward by level, to depths that follow the labels of their queries.
+
+    Attributes
+    ----------
+    order : Order
+        As labels that the model draws have it on average.
+    alive : ndarray, shape (n_places,)
+        How often a place is asked at all.
+    curve : Planned
+        The variance by level.
+    is_fitted : bool
+    """
+
+    order: Order
+    alive: Floats
+    curve: Planned
+    is_fitted: bool
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether what varies is what a model's predictions leave."""
+        return True
+
+    def expect(self, budget: float) -> tuple[float, float, float, float]:
+        """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
+        level = self.order.level_for(budget)
+        pi, a = self.order.inclusion_probs(level)
+        variance = float(self.curve.at(np.array([level]))[0]) if math.isfinite(level) else 0.0
+        is_open = np.bincount(self.order.place_queries, (a < 1) & (self.alive > 0), minlength=pi.size) > 0
+        queries, n = float(pi.sum()), float(pi[is_open].sum())
+        if self.is_fitted and variance > 0:
+            variance = variance * n / (n - FITTED) if n > FITTED else math.inf
+        return variance, n if variance > 0 else math.inf, queries, float((a * self.alive).sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -23,7 +23,7 @@ from activeeval.design import (
 )
 from activeeval.design.methods import METHODS, Method
 from activeeval.measures import LabelsLike, Target
-from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast, Way
+from activeeval.planning.forecasts import ByDraws, ByHistory, ByLevels, Forecast, Way
 from activeeval.planning.held_out import HeldOut
 from activeeval.planning.labels import drawn_labels, n_taught, skewed, spread_above
 from activeeval.planning.pilots import Lesson, Pilot
@@ -85,6 +85,7 @@ class Planner:
     held_out: HeldOut | None = None
     is_uniform: bool = False
     _design_inputs: dict[tuple[object, ...], DesignInput] = field(default_factory=dict, init=False, repr=False)
+    _designs: dict[tuple[object, ...], Design] = field(default_factory=dict, init=False, repr=False)
     _pilots: dict[tuple[int, int], Pilot] = field(default_factory=dict, init=False, repr=False)
 
     def forecasts(self, method: Method) -> tuple[Forecast, ...]:
@@ -92,9 +93,13 @@ class Planner:
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
+            design = None if method.looks == "none" else self._designed(method, group)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
-                way = _way(scheme, method, design_input, order, which, values)
+                if design is None:
+                    way = _way(scheme, method, design_input, order, which, values)
+                else:
+                    way = _following(design, which, method)
                 cost, least = scheme.cost(order), scheme.least(order)
                 common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
@@ -115,14 +120,15 @@ class Planner:
         Much sooner than `rehearsed`, as it is tried out at the one budget, on few labels, and not at all for many
         targets.
         """
-        budget = design.cost if design.budget is None else design.budget
+        budget = design.cost if design.budget is None else design.blocks[-1]
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
         n_items, n_targets = design.pool.n_items, len(self.targets)
         is_tried = n_items * n_targets <= MOST_ITEMS and n_targets <= _MOST_TRIED
         tried = {"budgets": (budget,), "most_sets": min(max(_TRIED_ITEMS // n_items, _SETS[0]), _SETS[1])}
         prospects = []
-        for reading, values in zip(design.readings, self.values, strict=True):
+        for which, (reading, values) in enumerate(zip(design.readings, self.values, strict=True)):
             way = _drawn_way(design.scheme, method, design.order, reading, values)
+            way = way if design.history is None else _following(design, which, method)
             common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
             forecast = Forecast(method=method.name, way=way, values=values, **common)
             if is_tried:
@@ -169,11 +175,20 @@ class Planner:
         """Return the design for each target: one for all by levels, each its own of draws with replacement."""
         designs: list[Design] = []
         for group in method.scheme.questions(self.targets):
-            design_input = self._design_input(method, group)
+            designs += [self._designed(method, group)] * len(group)
+        return tuple(designs)
+
+    def _designed(self, method: Method, targets: Sequence[Target]) -> Design:
+        key = (method.name, method.looks, *map(id, targets))
+        if key not in self._designs:
+            design_input = self._design_input(method, targets)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             restaged = replace(design_input, stage=method.stage)
-            designs += [method.design_of(restaged, order, scheme, self.max_grade)] * len(group)
-        return tuple(designs)
+            design = method.design_of(restaged, order, scheme, self.max_grade)
+            # those of a large pool take gigabytes; a method's is made once for its forecast and its rehearsal
+            self._designs.clear()
+            self._designs[key] = method.looked(design, method.weights_of(restaged, self.weights))
+        return self._designs[key]
 
     @cached_property
     def beliefs(self) -> GradeProbs:
@@ -202,7 +217,7 @@ class Planner:
         """Return the part of a method, the same for all that judge the same of a query and believe the same."""
         looks = method.is_optimal or method.stage.needs_model
         believes = (looks, method.ignores_model, method.ignores_factor)
-        key = (method.stage.name, method.scheme, *believes, *map(id, targets))
+        key = (method.stage.name, method.looks, method.scheme, *believes, *map(id, targets))
         if key not in self._design_inputs:
             known = self.known if method.scheme.takes_known else None
             model = dict(self.believed(method))
@@ -212,6 +227,18 @@ class Planner:
             self._design_inputs.clear()
             self._design_inputs[key] = method.design_input(targets, **model, max_grade=self.max_grade, judged=known)
         return self._design_inputs[key]
+
+
+def _following(design: Design, which: int, method: Method) -> Way:
+    """Return how a design whose depths follow labels spends a budget on one of its targets."""
+    history = design.history
+    assert history is not None
+    shared: dict[str, Any] = {
+        "order": history.averaged(design.order),
+        "alive": history.alive,
+        "curve": history.curves[which],
+    }
+    return ByHistory(**shared, is_fitted=method.is_fitted)
 
 
 @singledispatch

@@ -147,7 +147,8 @@ def draw_for(
     method, share = request.method, choices.defensive_share
     if isinstance(price, Goal):
         measures, asked = list(dict.fromkeys(request.measures)), request.questions
-        budget = budget_for(case, measures, price, method, share, questions=asked, weights=request.weights)
+        how = {"weights": request.weights, "looks": request.looks}
+        budget = budget_for(case, measures, price, method, share, questions=asked, **how)
         say(GoalBudget(price, budget))
     else:
         budget = price

@@ -33,7 +33,7 @@ def expected_notes(case: Case, sample: Sample, defensive_share: float | None = N
     defensive_share : float, optional
         As it was drawn with.
     """
-    design = sample.campaign.design
+    design = sample.campaign.drawn_design
     if design.pool.n_items * len(design.targets) > MOST_ITEMS or not sample.campaign.planned:
         return []
     prospects = prospects_of(case, design)

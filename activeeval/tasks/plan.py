@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from activeeval.cases.budgets import Budget, whole_cost
 from activeeval.cases.case import Case, target_weights
 from activeeval.cases.systems import Asked, check_differ
-from activeeval.design.methods import default_method, find_method, robust_methods
+from activeeval.design.methods import Method, default_method, find_method, robust_methods
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.planning import (
@@ -67,6 +67,7 @@ def plan_sample(
     pilots: Mapping[str, Sample] | None = None,
     defensive_share: float | None = None,
     weights: str = "equal",
+    looks: str = "none",
 ) -> SamplePlan:
     """Return what methods should reach for every measure and question by one sample; no label is looked at.
 
@@ -88,6 +89,8 @@ def plan_sample(
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
     weights : {"equal", "sum", "minimax"}
         How the questions are balanced; see `Case.design`.
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged, of methods that judge to depths.
 
     Raises
     ------
@@ -106,7 +109,7 @@ def plan_sample(
     default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
-    rehearsed = [planner.rehearsed(find_method(name)) for name in names]
+    rehearsed = [planner.rehearsed(looking(name, looks)) for name in names]
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
@@ -140,6 +143,12 @@ def plan_sample(
     return SamplePlan(questions=tuple(plans))
 
 
+def looking(name: str, looks: str) -> Method:
+    """Return the method of a name, its depths following labels where it has any."""
+    method = find_method(name)
+    return method.looking(looks) if method.has_depths else method
+
+
 def name_of(case: Case, asked: Asked) -> str:
     """Return what messages call a question: its measure, and the rankings that it is of."""
     return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
@@ -162,6 +171,7 @@ def budget_for(
     *,
     questions: Sequence[str] = (),
     weights: str = "equal",
+    looks: str = "none",
 ) -> Budget:
     """Return the budget with which one sample should reach a goal for every question, by the default method or another.
 
@@ -172,7 +182,7 @@ def budget_for(
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
     plan = plan_sample(
-        case, measures, questions, [name], goals=[goal], defensive_share=defensive_share, weights=weights
+        case, measures, questions, [name], goals=[goal], defensive_share=defensive_share, weights=weights, looks=looks
     )
     first = plan.questions[0]
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]

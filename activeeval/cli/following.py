@@ -1,0 +1,84 @@
+"""``activeeval next``: the next instalment of a sample whose depths follow labels."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import drawing, inputs, output, people
+from activeeval.cli.help import command
+from activeeval.cli.waiting import tell
+
+if TYPE_CHECKING:
+    from activeeval.tasks.instalments import Followed
+
+
+@command("The next sheet, where the first one's labels decide it", "next")
+@click.argument("path", metavar="SAMPLE")
+@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.option("--sheet", required=True, metavar="FILE", help=f"Sheet to write: {people.FORMS}.")
+@people.people_options
+@drawing.texts_options
+@inputs.policy_option
+@inputs.machine_is_truth_option
+@output.force_option
+def next_(
+    path: str,
+    sheets: tuple[str, ...],
+    sheet: str,
+    policy: str,
+    machine_is_truth: bool,
+    documents: str | None,
+    queries: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Draw the next instalment of a sample that was drawn with --looks, once all of its sheets so far are judged.
+
+    How far a query is worth judging follows from its own labels, so that the second sheet depends on the first. The
+    sample is written anew in its place, with what was asked: keep all sheets, and give all of them each time. Where
+    nothing comes next it says so, and `activeeval estimate` reads the sheets.
+
+    \b
+    activeeval next week1.sample week1.csv --sheet week1b.csv
+    activeeval next week1.sample week1.csv week1b.csv --sheet week1c.csv
+    """
+    from activeeval.tasks.instalments import follow
+
+    plan = people.planned(sheet, **{name: options.pop(name) for name in tuple(options)}, force=force)
+    tell("reading the sample and its sheets")
+    texts: dict[str, Any] = {"documents": documents, "queries": queries, "say": drawing.say}
+    with inputs.worded():
+        followed = follow(path, sheets, plan, policy=policy, machine_is_truth=machine_is_truth, **texts)
+    _say(followed, path, sheets, plan.paths)
+
+
+def _say(followed: Followed, path: str, sheets: tuple[str, ...], written: list[str]) -> None:
+    """Say what was written, and what to do next."""
+    if not followed.n_items:
+        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        output.say(f"`{_command('estimate', path, *sheets)}` reads it")
+        return
+    again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"
+    output.say(f"wrote {', '.join(written)}: {followed.n_items:,} items, instalment {followed.number}{again}")
+    all_sheets = (*sheets, *written)
+    output.say(f"next: `{next_command(path, all_sheets)}`, once it is judged")
+
+
+def next_command(path: str, sheets: tuple[str, ...]) -> str:
+    """Return the command that draws the instalment after those on some sheets, onto one that is not there yet."""
+    place = Path(sheets[0])
+    stem = place.name.removesuffix("".join(place.suffixes[-2:] if place.suffix == ".gz" else place.suffixes[-1:]))
+    ending = place.name[len(stem) :]
+    number = len(sheets) + 1
+    while os.path.exists(place.with_name(f"{stem}-{number}{ending}")):
+        number += 1
+    return _command("next", path, *sheets, "--sheet", str(place.with_name(f"{stem}-{number}{ending}")))
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["activeeval", *words])

@@ -1,0 +1,120 @@
+"""The next instalment of a sample whose depths follow labels, once the sheets so far are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from activeeval.campaign.labels import Progress
+from activeeval.errors import InputError
+from activeeval.io.tables.draws import read_draws
+from activeeval.judgments.policies import Agreement
+from activeeval.results import Caution, Note
+from activeeval.tasks.drawing import with_texts
+from activeeval.tasks.judged_samples import judged
+from activeeval.tasks.samples import Sample, read_sample
+from activeeval.tasks.sheets import SheetPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Followed:
+    """What comes next of a sample.
+
+    Attributes
+    ----------
+    sample : Sample
+        With its next instalment; as it was, judged, where nothing comes next.
+    sample_id : str
+    n_items : int
+        How many items are new; 0 where nothing comes next.
+    number : int
+        Of the instalment.
+    spent, budget : float
+        What all that was asked costs, and what it may, in mean items.
+    is_again : bool
+        Whether the instalment had been drawn before, and its sheet was written once more.
+    """
+
+    sample: Sample
+    sample_id: str
+    n_items: int
+    number: int
+    spent: float
+    budget: float
+    progress: Progress
+    agreement: Agreement
+    is_again: bool = False
+
+
+def follow(
+    path: str,
+    sheets: Sequence[str],
+    plan: SheetPlan,
+    *,
+    policy: str = "refuse",
+    machine_is_truth: bool = False,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+) -> Followed:
+    """Draw the next instalment of a sample, and write it in the sample's place with the sheet of what is new.
+
+    All files or none. Where the sheets are those of all instalments but the last, which was drawn before, its sheet is
+    written once more, and the sample stays. Where nothing comes next nothing is written.
+
+    Parameters
+    ----------
+    sheets : sequence of str
+        Of all instalments so far, judged.
+    plan : SheetPlan
+        Where the new one goes, and who judges it.
+    documents, queries : str, optional
+        What judges read, where it is not to be looked up where the sample had it.
+
+    Raises
+    ------
+    InputError
+        Where the sample was drawn at once, or sheets are not its own or not all.
+    StateError
+        Where an item waits.
+    """
+    drawn, sample_id = read_sample(path)
+    if drawn.campaign.paths is None:
+        raise InputError(
+            f"{path}: all of this sample was drawn at once, and stands on its sheet: judge that, and read it"
+        )
+    if drawn.earlier and _lacks_last(drawn, sample_id, sheets):
+        again, texts = with_texts(drawn, plan.path, documents, queries, say)
+        again.write_sheet(plan, sample_id, texts)
+        campaign = drawn.campaign
+        return _followed(drawn, sample_id, campaign.progress, campaign.agreement, is_new=True, is_again=True)
+    sample, progress, agreement = judged(path, sheets, policy, machine_is_truth=machine_is_truth)
+    following = sample.following(sample_id)
+    if following is None:
+        return _followed(sample, sample_id, progress, agreement, is_new=False)
+    kept, texts = with_texts(following, plan.path, documents, queries, say)
+    return _followed(kept, kept.write(path, plan, texts), progress, agreement, is_new=True)
+
+
+def _lacks_last(drawn: Sample, sample_id: str, sheets: Sequence[str]) -> bool:
+    """Return whether the sheets are those of all instalments but the last."""
+    held = {read_draws(sheet).sample for sheet in sheets}
+    return bool(sheets) and sample_id not in held and held <= set(drawn.earlier) and drawn.earlier[-1] in held
+
+
+def _followed(
+    sample: Sample, sample_id: str, progress: Progress, agreement: Agreement, *, is_new: bool, is_again: bool = False
+) -> Followed:
+    campaign = sample.campaign
+    units = campaign.planned[sample.n_before :]
+    return Followed(
+        sample=sample,
+        sample_id=sample_id,
+        n_items=sum(len(unit.items) for unit in units) if is_new else 0,
+        number=units[-1].block,
+        spent=sum(unit.cost for unit in campaign.planned),
+        budget=campaign.design.budget or 0.0,
+        progress=progress,
+        agreement=agreement,
+        is_again=is_again,
+    )
