@@ -199,10 +199,13 @@ class Campaign(Record):
         ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
         return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **ways)
 
-    def following(self) -> Campaign | None:
-        """Return the campaign with the instalment that its labels lead to; None where that is nothing."""
+    def following(self) -> tuple[Campaign, bool]:
+        """Return the campaign with the instalment that its labels lead to, and whether that is anything.
+
+        Where it is nothing, the campaign with what labels have led to, which no correction changes.
+        """
         following = self.believing(self.drawn_design)
-        return following if following.go_on() else None
+        return following, following.go_on()
 
     def _again(self, design: Design, log: Iterable[Event]) -> Self:
         ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
@@ -235,6 +238,12 @@ class Campaign(Record):
             campaign._append(event)
         return campaign
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether labels lead to more than was asked for: where depths follow them, and a block is not complete."""
+        n = self.n_complete_blocks
+        return self.paths is not None and n < len(self.design.blocks) and not self._followed.is_spent
+
     def _readable(self) -> tuple[Selection, float]:
         """Return what may be read, and the part of the planned budget that it is."""
         blocks, n = self.design.blocks, self.n_complete_blocks
@@ -242,6 +251,8 @@ class Campaign(Record):
         if n_in_order and (n == 0 or self.drawing.block_ends[n - 1] < n_units):
             selection = self.drawing.selection(n_in_order)
             return selection, selection.cost / blocks[-1]
+        if self.paths is not None and n_units and self._followed.is_spent:
+            return self.block_selection(n), 1.0
         if n == 0 and n_units:
             raise StateError(self._incomplete())
         return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)
@@ -253,6 +264,8 @@ class Campaign(Record):
     def _incomplete(self) -> str:
         if self._is_strict:
             return "the lowest unit waits for grades, so there is nothing that may be read"
+        if self.paths is not None:
+            return self._incomplete_instalment()
         end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]
@@ -262,3 +275,11 @@ class Campaign(Record):
             parts.append(f"{len(waiting)} wait for grades, the first is {first}")
         left = " and ".join(parts)
         return f"the first block is not complete, so there is nothing that may be read: of its {end} units {left}"
+
+    def _incomplete_instalment(self) -> str:
+        """Return why nothing may be read where depths follow labels."""
+        nothing = "the first block is not complete, so there is nothing that may be read"
+        if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
+            return f"{nothing}: what comes next follows from what was judged, and was not asked for"
+        waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
+        return f"{nothing}: {n} items wait, the first of instalment {waiting.block}, query {waiting.query_id!r}"

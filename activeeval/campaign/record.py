@@ -90,12 +90,17 @@ class Record:
         if self.paths is None:
             return False
         following = self._followed.following() if self.by_instalments else self._followed.lowest()
+        self.paths = following or self._followed.paths  # what labels led to stays, whatever is corrected now
         if following is None:
             return False
-        self.paths = following
         self._forget()
         self.__dict__.pop("planned", None)
         return True
+
+    @property
+    def keeps_what_labels_led_to(self) -> bool:
+        """Whether no label has led to more than is kept, so that corrections move no threshold."""
+        return self.paths is None or self._followed.paths is self.paths
 
     def _forget(self) -> None:
         """Where depths follow labels: make anew what rests on these when it is asked for."""

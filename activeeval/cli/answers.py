@@ -42,6 +42,7 @@ def show_estimates(
     beside: Mapping[str, Cell] | None = None,
     grow: str = "",
     judge: str = "judge what waits.",
+    onward: str = "",
 ) -> None:
     """Print what a sample answers, and then say what to know of it.
 
@@ -55,10 +56,12 @@ def show_estimates(
         The command that adds to the sample, with ``{budget}`` in the place of how much.
     judge : str
         What is said where items wait.
+    onward : str
+        The command that draws what follows from the labels so far, where they say how deep to judge.
     """
     is_read = form == "text" and not is_asked("wide")
     if is_read:
-        _show(estimates, places, where, grow, judge)
+        _show(estimates, places, where, grow, judge, onward)
     elif form in ("md", "latex"):
         show_findings(estimates, form, places)
     else:
@@ -85,7 +88,7 @@ def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) ->
     return rows
 
 
-def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str) -> None:
+def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str, onward: str) -> None:
     """Print for a reader: sentences, a table, what the words in it mean, and what to do next."""
     for line in estimates.headline:
         show_text(line)
@@ -95,7 +98,8 @@ def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str) 
     show_findings(estimates, "text", places)
     click.echo()
     show_text(" ".join((*estimates.footnotes, *([f"This is {where}."] if where else []))))
-    if following := judge if estimates.progress.waiting else _growing(estimates, grow):
+    goes_on = f"`{onward}` draws what these labels lead to." if onward and estimates.goes_on else ""
+    if following := judge if estimates.progress.waiting else goes_on or _growing(estimates, grow):
         show_text(f"Next: {following}")
 
 

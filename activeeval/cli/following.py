@@ -60,7 +60,8 @@ def next_(
 def _say(followed: Followed, path: str, sheets: tuple[str, ...], written: list[str]) -> None:
     """Say what was written, and what to do next."""
     if not followed.n_items:
-        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        asked = f"{followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked"
+        output.say(f"nothing more: {asked}, a tenth is kept for what labels might have led to")
         output.say(f"`{_command('estimate', path, *sheets)}` reads it")
         return
     again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"

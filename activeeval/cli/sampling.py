@@ -12,6 +12,7 @@ import click
 
 from activeeval.cli import drawing, inputs, output, people
 from activeeval.cli.answers import show_estimates
+from activeeval.cli.following import next_command
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.errors import InputError
@@ -157,8 +158,6 @@ def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
             asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
             return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
     if sample.campaign.paths is not None:
-        from activeeval.cli.following import next_command
-
         return f"once judged, `{next_command(out, tuple(plan.paths))}` draws what comes next"
     reads = "reads both" if len(plan.paths) == 1 else "reads them all"
     return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
@@ -268,7 +267,8 @@ def estimate(
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    show_estimates(estimate_of(rounds, kind=kind, segments=segments, **asked), form, places, grow=_growing(path))
+    estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
+    show_estimates(estimates, form, places, grow=_growing(path), onward=next_command(path, sheets) if sheets else "")
 
 
 def _growing(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Design:
         Where rates follow the labels of their queries: how.
     unseen : Design or None
         The design as it was planned, of one whose rates have followed labels.
+    segments : dict of int to Reading
+        Of such a design what was read of some queries, by the identity of the target: planning for one takes long.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Design:
     expected: bool = False
     history: History | None = None
     unseen: Design | None = None
+    segments: dict[int, Reading] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def pool(self) -> QueryPool:
@@ -274,6 +277,8 @@ class Design:
 
         Of any other it is not known whether labels that were not asked, as none could change a value, change its own.
         """
+        if id(target) in self.segments:
+            return self.segments[id(target)]
         everywhere = replace(target, within=None)
         first = self.readings[0]
         assert isinstance(first, FollowedReading)
@@ -283,7 +288,8 @@ class Design:
         reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
         assert isinstance(reading, PrefixReading)
         plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
-        return FollowedReading.of(reading, self.order, first.living, plan, first.averaged)
+        self.segments[id(target)] = FollowedReading.of(reading, self.order, first.living, plan, first.averaged)
+        return self.segments[id(target)]
 
     @property
     def cautions(self) -> tuple[Caution, ...]:

@@ -115,9 +115,8 @@ class Paths:
         asked = (order, targets, beliefs, labels, depths, self.rates, np.where(goes_on, wanted, 0))
         rates, living = history.path(*asked)
         of_places = goes_on[order.place_queries]
-        return replace(
-            self, rates=np.where(of_places, rates, self.rates), living=np.where(goes_on, living, self.living)
-        )
+        living = np.where(goes_on, np.maximum(living, depths), self.living)  # what was asked counts as it did
+        return replace(self, rates=np.where(of_places, rates, self.rates), living=living)
 
     def standing(
         self,

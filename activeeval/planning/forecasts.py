@@ -227,6 +227,11 @@ class Forecast:
             noises=() if self.rehearsal is None else self.rehearsal.near(budget),
         )
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether depths follow labels: no bound is known of what other probabilities would leave."""
+        return isinstance(self.way, ByHistory)
+
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""
         if not isinstance(self.way, ByLevels) or not self.way.is_predicted:

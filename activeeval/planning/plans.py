@@ -29,7 +29,8 @@ class PlannedRow:
     ----------
     prospect : Prospect
     least_variance : float
-        The least variance for the pool that any probabilities of being judged leave at this budget.
+        The least variance for the pool that any probabilities of being judged leave at this budget; NaN where depths
+        follow labels, of which no such bound is known.
     goal : Goal or None
         What the budget should reach.
     """
@@ -113,7 +114,8 @@ class QuestionPlan:
     def notes(self, confidence: float = 0.95) -> list[Note]:
         """Return what limits it: what pilots have taught, and the best that any choice of items would come to."""
         taught = [] if self.lesson is None else [_taught(self.lesson, self.forecasts[self.best])]
-        return [*taught, self._limits(self.chosen[0], confidence)]
+        is_followed = self.forecasts[self.best].is_followed
+        return taught if is_followed else [*taught, self._limits(self.chosen[0], confidence)]
 
     def _limits(self, row: PlannedRow, confidence: float) -> Note:
         forecast, budget = self.forecasts[self.best], row.prospect.budget
@@ -260,6 +262,7 @@ def planned_rows(
         for amount, goal in sorted([*amounts, *wanted], key=lambda pair: pair[0]):
             prospect = forecast.at(amount)
             least = min(prospect.of_pool, *(rival.least_variance(amount) for rival in forecasts.values()))
+            least = math.nan if any(rival.is_followed for rival in forecasts.values()) else least
             rows.append(PlannedRow(prospect=prospect, least_variance=least, goal=goal))
     return tuple(rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -155,7 +156,7 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, seconds: float | None) -
             **_ranged("power", power[1:]),
             "queries": prospect.queries,
             "items": prospect.items,
-            "limit": planned.limit(confidence),
+            "limit": None if math.isnan(planned.least_variance) else planned.limit(confidence),
             "goal": None if goal is None else str(goal),
             "is_recommended": planned in plan.chosen,
         }
@@ -230,7 +231,7 @@ def _plain_row(
     return shown | {
         "queries": whole(prospect.queries),
         "items": whole(prospect.items),
-        "limit": f"{planned.limit(confidence):.3g}",
+        **({} if math.isnan(planned.least_variance) else {"limit": f"{planned.limit(confidence):.3g}"}),
     }
 
 

@@ -41,6 +41,8 @@ class Estimates:
     confidence : float
     model : str
         The grade model that it was drawn by, as far as that is known.
+    goes_on : bool
+        Whether more follows from the labels of a sample whose depths follow them.
     """
 
     answers: list[Answer]
@@ -53,6 +55,7 @@ class Estimates:
     kind: str
     confidence: float
     model: str = ""
+    goes_on: bool = False
 
     @property
     def headline(self) -> list[str]:
@@ -106,6 +109,7 @@ class Estimates:
             kind=kind,
             confidence=confidence,
             model=read[0].model,
+            goes_on=read[-1].campaign.goes_on,
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:

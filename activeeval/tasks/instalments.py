@@ -15,6 +15,9 @@ from activeeval.tasks.judged_samples import judged
 from activeeval.tasks.samples import Sample, read_sample
 from activeeval.tasks.sheets import SheetPlan
 
+_SAID_BEFORE = ("judges grade", "ideal of the pool", "instalment", "two units", "two units of the first block")
+"""Notes on a sample that whoever drew it has been told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Followed:
@@ -60,7 +63,7 @@ def follow(
     """Draw the next instalment of a sample, and write it in the sample's place with the sheet of what is new.
 
     All files or none. Where the sheets are those of all instalments but the last, which was drawn before, its sheet is
-    written once more, and the sample stays. Where nothing comes next nothing is written.
+    written once more, and the sample stays. Where nothing comes next the sample keeps what its labels have led to.
 
     Parameters
     ----------
@@ -78,21 +81,28 @@ def follow(
     StateError
         Where an item waits.
     """
+
+    def say_new(note: Note | Caution) -> None:
+        if note.code not in _SAID_BEFORE:
+            say(note)
+
     drawn, sample_id = read_sample(path)
     if drawn.campaign.paths is None:
         raise InputError(
             f"{path}: all of this sample was drawn at once, and stands on its sheet: judge that, and read it"
         )
     if drawn.earlier and _lacks_last(drawn, sample_id, sheets):
-        again, texts = with_texts(drawn, plan.path, documents, queries, say)
+        again, texts = with_texts(drawn, plan.path, documents, queries, say_new)
         again.write_sheet(plan, sample_id, texts)
         campaign = drawn.campaign
         return _followed(drawn, sample_id, campaign.progress, campaign.agreement, is_new=True, is_again=True)
     sample, progress, agreement = judged(path, sheets, policy, machine_is_truth=machine_is_truth)
-    following = sample.following(sample_id)
-    if following is None:
-        return _followed(sample, sample_id, progress, agreement, is_new=False)
-    kept, texts = with_texts(following, plan.path, documents, queries, say)
+    following, is_new = sample.following(sample_id)
+    if not is_new:
+        is_kept = sample.campaign.keeps_what_labels_led_to
+        written = sample_id if is_kept else following.write_alone(path)
+        return _followed(following, written, progress, agreement, is_new=False)
+    kept, texts = with_texts(following, plan.path, documents, queries, say_new)
     return _followed(kept, kept.write(path, plan, texts), progress, agreement, is_new=True)
 
 

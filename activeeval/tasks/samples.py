@@ -119,6 +119,13 @@ class Sample:
             self._write_sheet(sheet, id_of(arrays), texts, files)
         return id_of(arrays)
 
+    def write_alone(self, path: str) -> str:
+        """Write the sample in the place of itself, whose sheets are there; return its id."""
+        arrays = self._arrays()
+        with Together() as files:
+            write_arrays(path, arrays, files)
+        return id_of(arrays)
+
     def write_sheet(
         self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
     ) -> None:
@@ -169,10 +176,10 @@ class Sample:
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
-    def following(self, sample_id: str) -> Sample | None:
-        """Return the sample with its next instalment, where depths follow labels; None where nothing comes next.
+    def following(self, sample_id: str) -> tuple[Sample, bool]:
+        """Return the sample with its next instalment, where depths follow labels, and whether there is one.
 
-        Nothing is where what is asked already decides it all: every block is complete.
+        Where there is none, the sample with what labels have led to, which no correction of them changes.
 
         Parameters
         ----------
@@ -192,10 +199,9 @@ class Sample:
             number = self.campaign.planned[-1].block
             problem = f"{waiting} items of instalment {number} wait for a grade: the next follows from all its labels"
             raise StateError(problem)
-        campaign = self.campaign.following()
-        if campaign is None:
-            return None
-        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
+        campaign, is_new = self.campaign.following()
+        n_before = len(self.campaign.planned) if is_new else self.n_before
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=n_before), is_new
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
         """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""

@@ -121,6 +121,7 @@ def plan(
     measure: Any = "DCG",
     questions: Any = (),
     weights: str = "equal",
+    looks: str = "none",
     half_width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
@@ -141,7 +142,7 @@ def plan(
 
     Parameters
     ----------
-    runs, measure, questions, weights, max_grade, judged, names, judging, options
+    runs, measure, questions, weights, looks, max_grade, judged, names, judging, options
         As of `sample`: one sample answers all measures and questions.
     half_width : float, optional
         What intervals should come to: the budget for that is planned.
@@ -182,8 +183,9 @@ def plan(
     case = prepare(choices, use_labels=False, measures=measures)
     case = case if ask_price is None else about_to_ask(case)
     share = options.get("defensive_share")
+    how = {"weights": weights, "looks": looks}
     made = plan_sample(
-        case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, weights=weights
+        case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, **how
     )
     asking = asking_notes(case, made, ask_price, ask_skill, weights=weights, scope=scope, confidence=confidence)
     notes = tuple(dict.fromkeys(text_of(note, in_python) for note in (*case.notes, *asking)))

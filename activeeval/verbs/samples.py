@@ -294,6 +294,42 @@ class Sample(Shown):
         drawn = self.drawn.topped_up(added, self.id)
         return Sample(drawn=drawn, notes=sentences_of(drawn.notes()), frame_kind=self.frame_kind)
 
+    def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
+        """Return the sample with its next instalment, drawn with ``looks``; None where nothing comes next.
+
+        How far a query is worth judging follows from its own labels: `sheet` has then what is new, and `estimate` takes
+        all sheets so far.
+
+        Parameters
+        ----------
+        judged : data frame, path or Judgments, or a list of them
+            As of `estimate`: all sheets so far, judged to their ends.
+
+        Raises
+        ------
+        StateError
+            Where an item waits.
+
+        Examples
+        --------
+        >>> from activeeval import sample
+        >>> import polars as pl
+        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+        ...         for k, name in enumerate(["new", "old"], 1)}
+        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=60, max_grade=3, seed=1, looks="1"), []
+        >>> while drawn is not None:
+        ...     grades = pl.col("doc_id").str.slice(1).cast(pl.Int64) % 4
+        ...     last, sheets = drawn, [*sheets, drawn.sheet("polars").with_columns(grade=grades)]
+        ...     drawn = last.next(sheets)
+        >>> last.estimate(sheets).n_queries > 5
+        True
+        """
+        sample, *_ = judged_by(self.drawn, sources_of(judged), policy)
+        following, is_new = sample.following(self.id)
+        if not is_new:
+            return None
+        return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+
 
 def _moments(sample: Drawn, scope: str, confidence: float, answer: Answer) -> list[Moment]:
     return moments_of(sample, answer.target, scope, confidence)

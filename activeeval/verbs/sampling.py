@@ -30,6 +30,7 @@ def sample(
     method: str | None = None,
     judging: str = "grades",
     weights: str = "equal",
+    looks: str = "none",
     seed: int | None = None,
     **options: Unpack[PoolOptions],
 ) -> Sample:
@@ -61,6 +62,10 @@ def sample(
     judging : {"grades", "top-k"}
     weights : {"equal", "sum", "minimax"}
         How several questions share the sample.
+    looks : {"each", "3", "1", "none"}
+        Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
+        looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
+        then the first instalment, and `Sample.next` draws what follows.
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options
@@ -95,6 +100,7 @@ def sample(
         questions=texts_of(questions),
         judging=judging,
         weights=weights,
+        looks=looks,
         method=method,
         budget=budget_of(budget, share),
         half_width=half_width,
