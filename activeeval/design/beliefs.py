@@ -173,6 +173,14 @@ class GradeProbs:
         weights = _informed(self.query_offsets, nodes, believed.prior, self.known)
         return replace(self, nodes=nodes, prior=believed.prior, weights=weights, refit=None)
 
+    def blind(self) -> GradeProbs:
+        """Return what would be believed were all grades equally likely, those of a query as alike as they are here."""
+        even = np.full(self.grade_probs.shape, 1.0 / self.grade_probs.shape[-1], dtype=np.float32)
+        plain = _nodes_of(even, self.factor)
+        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        weights = _informed(self.query_offsets, plain, prior, self.known)
+        return replace(self, grade_probs=even, nodes=plain, prior=prior, weights=weights, refit=None)
+
     def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
 
