@@ -62,8 +62,11 @@ class DesignInput:
 
     @cached_property
     def hedged_variances(self) -> tuple[Variances, ...]:
-        """What rates are made of: the same, beside a machine's word a share of `HEDGE` as no model would say."""
-        if self.beliefs is None or self.beliefs.refit is None:
+        """What rates are made of: the same, beside a machine's word a share of `HEDGE` as no model would say.
+
+        What a nested stage believes is doubted already.
+        """
+        if self.beliefs is None or self.beliefs.refit is None or self.stage.is_nested:
             return self.target_variances
         blind = self.stage.model(self.beliefs.blind())
         of_blind = (self._variances_of(target, blind) for target in self.targets)
