@@ -218,8 +218,8 @@ class GradeProbs:
         if self.refit is not None:
             plain, shares = np.concatenate((plain, self._blindly[1])), [1 - BLIND_SHARE, BLIND_SHARE]
         nodes = np.concatenate((plain, shifted))
-        weights = [self.prior * (1 - SHARE) * share for share in shares]
-        weights = np.concatenate((*weights, np.full(len(SHIFTS), SHARE / len(SHIFTS))))
+        of_plain = [self.prior * (1 - SHARE) * share for share in shares]
+        weights = np.concatenate((*of_plain, np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
