@@ -244,8 +244,8 @@ class GradeProbs:
             for part in (slice(0, n), slice(n, 2 * n))
         )
         folds = self.refit.folds[np.minimum(self.query_offsets[:-1], self.refit.folds.size - 1)]
-        told = np.bincount(folds[queries], of_machine - of_blind, minlength=int(folds.max()) + 1)
-        of_others = (1.0 - np.eye(told.size)) @ told
+        evidence = np.bincount(folds[queries], of_machine - of_blind, minlength=int(folds.max()) + 1)
+        of_others = (1.0 - np.eye(evidence.size)) @ evidence
         trust = expit(of_others + logit(1 - BLIND_SHARE))[folds]
         weights = self.weights.copy()
         weights[:, :n] *= (trust / (1 - BLIND_SHARE))[:, None]

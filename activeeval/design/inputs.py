@@ -70,7 +70,9 @@ class DesignInput:
             return self.target_variances
         blind = self.stage.model(self.beliefs.blind())
         of_blind = (self._variances_of(target, blind) for target in self.targets)
-        return tuple(own.mixed_with(other, HEDGE) for own, other in zip(self.target_variances, of_blind, strict=True))
+        return tuple(
+            by_model.mixed_with(other, HEDGE) for by_model, other in zip(self.target_variances, of_blind, strict=True)
+        )
 
     def _variances_of(self, target: Target, beliefs: GradeProbs | None) -> Variances:
         variances = self.stage.variances(target, self.places, beliefs)

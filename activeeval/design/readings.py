@@ -379,10 +379,10 @@ class RefittedJudge(Judge):
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
-        told = plain, self.labels.grades[plain]
-        beliefs = reading.beliefs.trusting(*told)
+        grades = self.labels.grades[plain]
+        beliefs = reading.beliefs.trusting(plain, grades)
         if not reading.target.terms(beliefs.max_grade + 1).is_exact:
-            beliefs = replace(reading.beliefs.after(*told, reading.stage.model), weights=beliefs.weights)
+            beliefs = replace(reading.beliefs.after(plain, grades, reading.stage.model), weights=beliefs.weights)
         depths = np.zeros(order.n_queries, dtype=np.int64)
         depths[taken.queries] = taken.counts
         places = (reading.target, beliefs, order.offsets, order.items)

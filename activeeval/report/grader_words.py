@@ -68,9 +68,8 @@ NOTES: dict[str, Words] = {
         else "{name} costs {price:g} of a person's judgment an item: people say more for that"
     ),
     "grader distrusted": (
-        "people's {n_items} known grades hardly rise with those of {name} (slope {value:.2g} ± {std_error:.2g}, 1 means "
-        "what it says): it has no say in what is drawn now, and is a regressor of estimates alone (--grader-trust model "
-        "has it otherwise)"
+        "people's {n_items} known grades hardly rise with those of {name} (slope {value:.2g} ± {std_error:.2g}, 1 "
+        "means what it says): it has no say in what is drawn now, and is a regressor of estimates alone"
     ),
     "asking": _asking,
     "asking apart": lambda numbers: (
