@@ -320,8 +320,8 @@ def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000, help=f"of nDCG a {SLOWER}th of them")
-    parser.add_argument("--peer-repetitions", type=int, default=200)
-    parser.add_argument("--bias-repetitions", type=int, default=5000, help=f"of nDCG; of others {SLOWER} times as many")
+    parser.add_argument("--peer-repetitions", type=int, default=60)
+    parser.add_argument("--bias-repetitions", type=int, default=3000, help=f"of nDCG; of others {SLOWER} times as many")
     parser.add_argument("--measure", action="append", choices=MEASURES)
     parser.add_argument("--collection", action="append", choices=("DL21", "llmjudge"))
     parser.add_argument("--only", action="append", choices=tuple(PARTS))
