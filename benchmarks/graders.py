@@ -312,7 +312,7 @@ def coverage_table(rows: Sequence[Row]) -> list[Row]:
     of_measures: dict[str, list[float]] = {}
     for row in rows:
         of_measures.setdefault(f"{row['measure']}, mean over cells", []).append(row["coverage"])
-    mean = float(np.mean(sum(of_measures.values(), [])))
+    mean = float(np.mean([row["coverage"] for row in rows]))
     note = f"± {se:.3f}; {least['collection']}, {least['measure']}, {least['runs']} runs, {least['grader']}"
     return [
         figure("coverage of 95 % intervals, mean over cells", mean, "", at_least=0.94),
