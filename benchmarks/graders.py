@@ -56,7 +56,8 @@ STAND_INS = ("Olz-gpt4o", "h2oloo-zeroshot1", "NISTRetrieval-instruct0", "TREMA-
 PAIRS = ((0, 15), (5, 22), (9, 28), (12, 3))
 USELESS = ("dice", "turned round")
 BESIDE_PEERS = {"DL21": ("binary-gpt4", "binary-llama3.2"), "llmjudge": ("willia-umbrela1", "TREMA-questions")}
-LEAST_COVERAGE = 0.9
+LEAST_COVERAGE, MOST_SPENT = 0.9, 1.1
+"""Of peers that count: those that take one query of each stratum, or two at least, spend up to five budgets of 25."""
 SLOWER = 5
 """So many times as many repetitions are made of measures whose predictions are not worked out anew in full."""
 Row = dict[str, Any]
@@ -272,7 +273,7 @@ def peers_table(rows: Sequence[Row]) -> list[Row]:
     """Return how many times ours the squared error is of the best peer whose intervals hold in nine samples of ten."""
     best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        if row.get("mse") and row["coverage"] >= LEAST_COVERAGE:
+        if row.get("mse") and row["coverage"] >= LEAST_COVERAGE and row["spent"] <= MOST_SPENT * row["budget"]:
             key = tuple(row[name] for name in ("collection", "measure", "runs", "grader", "pair"))
             best[key] = min(best.get(key, row), row, key=lambda each: float(each["mse"]))
     found: dict[tuple[Any, ...], list[Row]] = {}
