@@ -175,9 +175,8 @@ def peers_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Na
     for (each, name), rows in zip(told, answers, strict=True):
         designs = {"passive": each.passive, name: each.design(name)}
         ours = simulate(designs, each.inputs.grades, [each.budget], 2 * options.peer_repetitions, SEED)[1].row()
-        yield from (
-            each.where | {"grader": name, "rmse": ours["rmse"], "rmse_se": ours["rmse_se"]} | row for row in rows
-        )
+        where = each.where | {"grader": name, "budget": each.budget}
+        yield from (where | {key: ours[key] for key in ("rmse", "rmse_se")} | row for row in rows)
 
 
 def biases_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
