@@ -92,7 +92,7 @@ STEPS = (
     ),
     Step(
         "graders",
-        "graders that are machines over a design without a model, useless ones too; PPI++ beside them",
+        "graders that are machines over a design without a model, useless ones too; peers, and the bias that is left",
         "benchmarks.graders",
         ("results/graders.json",),
     ),

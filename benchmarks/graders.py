@@ -7,18 +7,21 @@ nDCG@10; the geometric mean of how many times passive each is, over the same wit
 grader that throws dice, and one that is turned round. "Alone" is what a grader's own grades would say, in per cent of
 the truth.
 
-PPI++ (ppi-python, where it is installed) is given the same expectations, on queries judged whole and on single items of
-the first ten ranks, drawn uniformly at the same cost.
+Peers' own code (PPI++, active and stratified inference, of benchmarks.peer_worker) is given the same expectations of a
+good grader and a weak one, on whole queries and, where the measure is a sum over them, on items; the best one of each
+question counts, as in benchmarks.peer_efficiency. The bias that predictions leave that learn from the sample is told in
+standard deviations. Each of the parts may be run on its own (``--only``); the others stay as stored.
+± is a Monte-Carlo standard error.
 Stores benchmarks/results/graders.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,12 +33,16 @@ from activeeval import Target
 from activeeval.cases.grading import model_names, read_graders, with_graders
 from activeeval.cases.inputs import Inputs, from_tables, on_scale, sampled_measure
 from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
+from activeeval.design import Design, Reading
+from activeeval.design.item_readings import ItemReading
 from activeeval.design.methods import METHODS, default_method
 from activeeval.graders import Grades
 from activeeval.io.loading import load_qrels, load_run
 from activeeval.io.text.trec import Qrels, Run
-from activeeval.simulation import simulate
+from activeeval.simulation import replicate, simulate
+from benchmarks import peer_environment
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
+from benchmarks.peer_efficiency import question_arrays, run_peers
 
 MODULE = "benchmarks.graders"
 MEASURES = ("DCG@10", "ERR@10", "nDCG@10")
@@ -48,6 +55,11 @@ GOOD, WEAK = (
 STAND_INS = ("Olz-gpt4o", "h2oloo-zeroshot1", "NISTRetrieval-instruct0", "TREMA-CoT", "prophet-setting1")
 PAIRS = ((0, 15), (5, 22), (9, 28), (12, 3))
 USELESS = ("dice", "turned round")
+BESIDE_PEERS = {"DL21": ("binary-gpt4", "binary-llama3.2"), "llmjudge": ("willia-umbrela1", "TREMA-questions")}
+LEAST_COVERAGE, MOST_SPENT = 0.9, 1.1
+"""Of peers that count: those that take one query of each stratum, or two at least, spend up to five budgets of 25."""
+SLOWER = 5
+"""So many times as many repetitions are made of measures whose predictions are not worked out anew in full."""
 Row = dict[str, Any]
 
 
@@ -104,89 +116,141 @@ def _other(grader: Grades, name: str, values: np.ndarray) -> Grades:
     return Grades(query_ids=grader.query_ids, item_ids=grader.item_ids, values=values, name=name)
 
 
-def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
-    """Yield the figures of one run and of two, of each measure and each belief."""
-    for n in (1, 2):
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of one run or of two, what is believed by each grader, and a tenth of what judging it whole costs."""
+
+    where: Row
+    target: Target
+    inputs: Inputs
+    believed: Mapping[str, GradeBeliefs]
+    passive: Design
+    budget: float
+
+    def design(self, name: str) -> Design:
+        """Return the design of what is believed by a grader."""
+        method = default_method(self.target.measure)
+        return method.design(self.target, **self.believed[name].for_method(method, TOP + 1))
+
+
+def questions(
+    collection: Collection, pair: tuple[Run, Run], measures: Sequence[str], runs: Sequence[int] = (1, 2)
+) -> Iterator[Asked]:
+    """Yield the questions of a pair of runs."""
+    for n in runs:
         loaded = from_tables(collection.people, pair[:n], evaluated=n, unjudged="irrelevant")
         inputs = loaded.in_id_order().with_costs(None, 0.0)
         believed = beliefs_of(inputs, collection)
-        for text in options.measure or MEASURES:
-            measure = on_scale(sampled_measure(text), TOP)
-            target, method = Target(measure, *inputs.rankings), default_method(measure)
-            designs = {"passive": METHODS["passive"].design(target)}
-            designs |= {
-                name: method.design(target, **each.for_method(method, TOP + 1)) for name, each in believed.items()
+        for text in measures:
+            target = Target(on_scale(sampled_measure(text), TOP), *inputs.rankings)
+            passive = METHODS["passive"].design(target)
+            where = {"collection": collection.name, "pair": pair[0].name, "runs": n, "measure": text}
+            yield Asked(where, target, inputs, believed, passive, SHARE * passive.cost)
+
+
+def cells(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the figures of one run and of two, of each measure and each belief."""
+    for asked in questions(collection, pair, options.measure or MEASURES):
+        designs = {"passive": asked.passive} | {name: asked.design(name) for name in asked.believed}
+        slow = asked.where["measure"] == MEASURES[2]
+        repetitions = max(options.repetitions // SLOWER, 2) if slow else options.repetitions
+        _, *summaries = simulate(designs, asked.inputs.grades, [asked.budget], repetitions, SEED)
+        truth = float(asked.inputs.pool.query_probs @ asked.target.values(asked.inputs.grades))
+        for name, summary in zip(asked.believed, summaries, strict=True):
+            row = summary.row()
+            kept = {key: row[key] for key in ("efficiency", "coverage", "bias", "rmse", "rmse_se", "width", "queries")}
+            yield asked.where | {"grader": name, "truth": truth, "repetitions": repetitions} | kept
+
+
+def peers_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+    """Yield our mean squared error and those of peers with the same expectations."""
+    asked = list(questions(collection, pair, options.measure or MEASURES))
+    told = [(question, name) for question in asked for name in BESIDE_PEERS[collection.name]]
+    none = {"depths": np.empty(0), "heads": np.empty((0, 0)), "head_costs": np.empty((0, 0))}
+    arrays = [
+        question_arrays(each.target, each.believed[name], TOP + 1, each.inputs.grades, each.budget) | none
+        for each, name in told
+    ]
+    answers = run_peers(arrays, options.peer_repetitions, SEED, peer_environment.FOLDER)
+    for (each, name), rows in zip(told, answers, strict=True):
+        designs = {"passive": each.passive, name: each.design(name)}
+        ours = simulate(designs, each.inputs.grades, [each.budget], 2 * options.peer_repetitions, SEED)[1].row()
+        where = each.where | {"grader": name, "budget": each.budget}
+        yield from (where | {key: ours[key] for key in ("rmse", "rmse_se")} | row for row in rows)
+
+
+def biases_of(collection: Collection, pair: tuple[Run, Run], options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the bias of estimates under the hard budget whose predictions learn from the sample.
+
+    The difference form with the same order and budget takes the model at its word, has no bias, and errs alike: its
+    mean error, times the slope of one error on the other, is taken off. Beside the estimate stand the fit alone and
+    what learns without a fit.
+    """
+    for each in questions(collection, pair, options.measure or MEASURES, (1,)):
+        truth = float(each.inputs.pool.query_probs @ each.target.values(each.inputs.grades))
+        fast = each.where["measure"] != MEASURES[2]
+        repetitions = options.bias_repetitions * (SLOWER if fast else 1)
+        fitted = each.design(collection.turned)
+        untaught = tuple(_untaught(reading) for reading in fitted.readings)
+        forms = {
+            "difference": replace(fitted, is_fitted=False, readings=untaught),
+            "fitted, learning": fitted,
+            "fitted": replace(fitted, readings=untaught),
+            "difference, learning": replace(fitted, is_fitted=False),
+        }
+        control, *others = (
+            replicate(design, each.inputs.grades, [each.budget], repetitions, SEED).values[:, 0] - truth
+            for design in forms.values()
+        )
+        for form, errors in zip(list(forms)[1:], others, strict=True):
+            left = errors - np.cov(errors, control)[0, 1] / control.var(ddof=1) * control
+            spread = float(errors.std(ddof=1))
+            yield each.where | {
+                "grader": collection.turned,
+                "form": form,
+                "repetitions": repetitions,
+                "bias": float(left.mean()) / spread,
+                "bias_se": float(left.std(ddof=1)) / math.sqrt(repetitions) / spread,
+                "without_control": float(errors.mean()) / spread,
             }
-            budget = SHARE * designs["passive"].cost
-            _, *summaries = simulate(designs, inputs.grades, [budget], options.repetitions, SEED)
-            truth = float(inputs.pool.query_probs @ target.values(inputs.grades))
-            for name, summary in zip(believed, summaries, strict=True):
-                row = summary.row()
-                kept = {key: row[key] for key in ("efficiency", "coverage", "bias", "rmse", "width", "queries")}
-                where = {"collection": collection.name, "pair": pair[0].name, "runs": n, "measure": text}
-                yield where | {"grader": name, "truth": truth} | kept
-            if n == 1 and text == MEASURES[0]:
-                yield from _peers(collection, pair, target, inputs, believed, budget, options)
 
 
-def _peers(
-    collection: Collection,
-    pair: tuple[Run, Run],
-    target: Target,
-    inputs: Inputs,
-    believed: Mapping[str, GradeBeliefs],
-    budget: float,
-    options: argparse.Namespace,
-) -> Iterator[Row]:
-    """Yield the mean squared errors of PPI++ with the same expectations, on whole queries and on single items."""
-    if find_spec("ppi_py") is None:
-        return
-    from ppi_py import ppi_mean_pointestimate
-
-    gains = target.terms(TOP + 1).values
-    matters = np.flatnonzero(target.matters)
-    share, weights = inputs.pool.query_probs[0], target.contrast
-    truth = float(inputs.pool.query_probs @ target.values(inputs.grades))
-    for name, belief in believed.items():
-        expected = belief.probs @ gains
-        of_items = (weights * gains[inputs.grades] * share, weights * expected * share)
-        owners, n_queries = inputs.pool.item_queries[matters], inputs.pool.n_queries
-        of_queries = [np.bincount(owners, values[matters], minlength=n_queries) for values in of_items]
-        for unit, (labels, predictions), n in (
-            ("items", [values[matters] for values in of_items], round(budget)),
-            ("queries", of_queries, max(round(budget * n_queries / matters.size), 2)),
-        ):
-            rng = np.random.default_rng(SEED)
-            errors = []
-            for _ in range(options.repetitions):
-                chosen = rng.choice(labels.size, n, replace=False)
-                rest = np.delete(predictions, chosen)
-                mean = float(np.squeeze(ppi_mean_pointestimate(labels[chosen], predictions[chosen], rest, lam=None)))
-                # where predictions are all alike its λ is no number: nothing is taken off then
-                mean = mean if math.isfinite(mean) else float(labels[chosen].mean())
-                errors.append(mean * labels.size - truth)
-            where = {"collection": collection.name, "pair": pair[0].name, "runs": 1, "measure": MEASURES[0]}
-            yield where | {"grader": name, "peer": f"PPI++ on {unit}", "rmse": math.sqrt(np.mean(np.square(errors)))}
+def _untaught(reading: Reading) -> Reading:
+    """Return a reading whose predictions learn nothing from the sample."""
+    if reading.beliefs is None:
+        return reading
+    untaught = replace(reading, beliefs=replace(reading.beliefs, refit=None))
+    return replace(untaught, learns=False) if isinstance(untaught, ItemReading) else untaught
 
 
 def figures_of(rows: Sequence[Row]) -> list[Row]:
     """Return the geometric means over questions of each grader over no model, with the bars."""
-    ours = {(r["collection"], r["pair"], r["runs"], r["measure"], r["grader"]): r for r in rows if "peer" not in r}
-    found: dict[tuple[str, str, int, str], list[tuple[float, float, float]]] = {}
+    ours = {(r["collection"], r["pair"], r["runs"], r["measure"], r["grader"]): r for r in rows}
+    found: dict[tuple[str, str, int, str], list[tuple[Row, Row]]] = {}
     for (collection, pair, n, measure, grader), row in ours.items():
-        free = ours[collection, pair, n, measure, "no model"]["efficiency"]
-        key = (collection, measure, n, grader)
-        found.setdefault(key, []).append((row["efficiency"], row["efficiency"] / free, row["coverage"]))
+        free = ours[collection, pair, n, measure, "no model"]
+        found.setdefault((collection, measure, n, grader), []).append((row, free))
     out = []
     for (collection, measure, n, grader), values in found.items():
-        times, over, coverage = (np.array(column) for column in zip(*values, strict=True))
+        times = np.array([row["efficiency"] for row, _ in values])
+        over = np.array([row["efficiency"] / free["efficiency"] for row, free in values])
+        coverage = np.array([row["coverage"] for row, _ in values])
         what = f"{collection}, {measure}, {'one run' if n == 1 else 'two runs'}, {grader}"
         details = {"times_passive": _mean(times), "coverage": float(coverage.mean()), "least_coverage": coverage.min()}
         if grader == "no model":
+            details |= _plus_minus(_mean(times), [row for row, _ in values])
             out.append(figure(what, _mean(times), "times passive", **details))
         else:
+            details |= _plus_minus(_mean(over), [row for both in values for row in both], len(values))
             out.append(figure(what, _mean(over), "over none", at_least=_bar(collection, measure, grader), **details))
     return out
+
+
+def _plus_minus(value: float, rows: Sequence[Row], n_questions: int = 0) -> Row:
+    """Return the standard error of a geometric mean of ratios of squared errors, taken as independent."""
+    relative = np.array([2 * row["rmse_se"] / row["rmse"] for row in rows])
+    se = value * float(np.sqrt((relative**2).sum())) / (n_questions or len(rows))
+    return {"se": se, "note": f"± {se:.3f}"}
 
 
 def _mean(values: np.ndarray) -> float:
@@ -205,60 +269,101 @@ def _bar(collection: str, measure: str, grader: str) -> float | None:
 
 
 def peers_table(rows: Sequence[Row]) -> list[Row]:
-    """Return how many times PPI++'s squared error is ours, by grader."""
-    ours = {(r["collection"], r["pair"], r["grader"]): r["rmse"] for r in rows if _is_first(r) and "peer" not in r}
-    ratios: dict[tuple[str, str, str], list[float]] = {}
+    """Return how many times ours the squared error is of the best peer whose intervals hold in nine samples of ten."""
+    best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        if "peer" in row:
-            ratio = (row["rmse"] / ours[row["collection"], row["pair"], row["grader"]]) ** 2
-            ratios.setdefault((row["collection"], row["peer"], row["grader"]), []).append(ratio)
+        if row.get("mse") and row["coverage"] >= LEAST_COVERAGE and row["spent"] <= MOST_SPENT * row["budget"]:
+            key = tuple(row[name] for name in ("collection", "measure", "runs", "grader", "pair"))
+            best[key] = min(best.get(key, row), row, key=lambda each: float(each["mse"]))
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for key, row in best.items():
+        found.setdefault(key[:-1], []).append(row)
+    out = []
+    for (collection, measure, n, grader), values in found.items():
+        ratio = _mean(np.array([row["mse"] / row["rmse"] ** 2 for row in values]))
+        relative = [math.hypot(2 * row["rmse_se"] / row["rmse"], row["mse_se"] / row["mse"]) for row in values]
+        se = ratio * math.sqrt(sum(each**2 for each in relative)) / len(values)
+        what = f"{collection}, {measure}, {'one run' if n == 1 else 'two runs'}, {grader}: best peer"
+        ways = sorted({f"{row['peer']} on {row['units']}" for row in values})
+        bar = 0.97 if measure == MEASURES[0] else 2.0
+        out.append(figure(what, ratio, "times ours", at_least=bar, se=se, note=f"± {se:.2f}, {'; '.join(ways)}"))
+    return out
+
+
+def bias_table(rows: Sequence[Row]) -> list[Row]:
+    """Return the size of each bias in standard deviations of the estimate."""
     return [
         figure(
-            f"{collection}, {MEASURES[0]}, one run, {grader}: {peer}",
-            _mean(np.array(values)),
-            "times ours",
-            at_least=0.97,
+            f"{row['collection']}, {row['measure']}, one run, {row['grader']}: bias, {row['form']}",
+            abs(row["bias"]),
+            "sd",
+            at_most=0.01,
+            se=row["bias_se"],
+            note=f"± {row['bias_se']:.4f}, {row['repetitions']:,} repetitions",
         )
-        for (collection, peer, grader), values in ratios.items()
+        for row in rows
     ]
 
 
-def _is_first(row: Row) -> bool:
-    return row["runs"] == 1 and row["measure"] == MEASURES[0]
+def coverage_table(rows: Sequence[Row]) -> list[Row]:
+    """Return the mean coverage, of each measure too, and the least of a cell."""
+    least = min(rows, key=lambda row: float(row["coverage"]))
+    se = math.sqrt(0.95 * 0.05 / least["repetitions"])
+    of_measures: dict[str, list[float]] = {}
+    for row in rows:
+        of_measures.setdefault(f"{row['measure']}, mean over cells", []).append(row["coverage"])
+    mean = float(np.mean([row["coverage"] for row in rows]))
+    note = f"± {se:.3f}; {least['collection']}, {least['measure']}, {least['runs']} runs, {least['grader']}"
+    return [
+        figure("coverage of 95 % intervals, mean over cells", mean, "", at_least=0.94),
+        figure("the least of a cell", least["coverage"], "", at_least=0.93, se=se, note=note),
+        *(figure(what, float(np.mean(values)), "") for what, values in of_measures.items()),
+    ]
 
 
 def main() -> None:
     """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=300)
+    parser.add_argument("--repetitions", type=int, default=1000, help=f"of nDCG a {SLOWER}th of them")
+    parser.add_argument("--peer-repetitions", type=int, default=150)
+    parser.add_argument("--bias-repetitions", type=int, default=6000, help=f"of others {SLOWER} times as many")
     parser.add_argument("--measure", action="append", choices=MEASURES)
     parser.add_argument("--collection", action="append", choices=("DL21", "llmjudge"))
+    parser.add_argument("--only", action="append", choices=tuple(PARTS))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "graders.json")
     options = parser.parse_args()
-    about = describe(MODULE, ("ppi-python",))
-    asked = [make for name, make in (("DL21", dl21), ("llmjudge", llmjudge)) if name in (options.collection or (name,))]
-    jobs = [(make, k) for make in asked for k in range(len(PAIRS))]
-    parts = Parallel(n_jobs=options.jobs)(delayed(_part)(make, k, options) for make, k in jobs)
-    rows = [row for part in parts for row in part]
-    figures = figures_of(rows)
-    peers = peers_table(rows)
-    show("Graders over no model", figures)
-    if peers:
-        show("PPI++ with the same expectations", peers)
-    coverages = [row["coverage"] for row in rows if "peer" not in row]
-    covered = [
-        figure("coverage of 95 % intervals, mean over cells", float(np.mean(coverages)), "", at_least=0.94),
-        figure("the least of a cell", float(np.min(coverages)), "", at_least=0.93),
-    ]
-    show("Coverage", covered)
-    store(options.out, {**about, "repetitions": options.repetitions, "figures": figures, "peers": peers,
-                        "coverage": covered, "rows": rows})  # fmt: skip
+    made = [make for name, make in (("DL21", dl21), ("llmjudge", llmjudge)) if name in (options.collection or (name,))]
+    result = json.loads(options.out.read_text()) if options.out.exists() and options.only else {}
+    for part in options.only or PARTS:
+        if part == "peers" and not peer_environment.python().exists():
+            peer_environment.make()
+        about = describe(f"{MODULE} --only {part}")
+        measured, tables, n_pairs = PARTS[part]
+        jobs = [(make, k) for make in made for k in range(n_pairs)]
+        rows = [
+            row
+            for rows in Parallel(n_jobs=options.jobs)(delayed(_part)(measured, *job, options) for job in jobs)
+            for row in rows
+        ]
+        figures = {name: table(rows) for name, table in tables.items()}
+        for name, lines in figures.items():
+            show(f"{part}: {name}", lines)
+        result[part] = about | figures | {"rows": rows}
+        store(options.out, result)
 
 
-def _part(make: Any, k: int, options: argparse.Namespace) -> list[Row]:
+def _part(measured: Any, make: Any, k: int, options: argparse.Namespace) -> list[Row]:
     collection = make()
-    return list(cells(collection, collection.pairs[k], options))
+    return list(measured(collection, collection.pairs[k], options))
+
+
+PARTS = {
+    "graders": (cells, {"over no model": figures_of, "coverage": coverage_table}, len(PAIRS)),
+    "peers": (peers_of, {"with the same expectations": peers_table}, 2),
+    "bias": (biases_of, {"under the hard budget": bias_table}, 1),
+}
+"""What is measured, the tables of its rows, and of how many pairs of runs."""
 
 
 if __name__ == "__main__":

@@ -235,6 +235,8 @@ class Campaign(Record):
         campaign = cls(design, rng=rng, key=key, rules=rules, paths=paths, by_instalments=by_instalments)
         for event in log:
             campaign._check_event(event)
+            if event.kind == "ended":
+                campaign.go_on()
             campaign._append(event)
         return campaign
 

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.columns import given_columns
-from activeeval.cases.grading import asked_about, counted_missing, model_names, read_graders, with_graders
+from activeeval.cases.grading import (
+    asked_about,
+    counted_missing,
+    distrusted,
+    model_names,
+    read_graders,
+    with_graders,
+)
 from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
 from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
@@ -247,6 +254,10 @@ def prepare(
         raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
     models, regressors = _models(choices, graders, inputs)
     max_grade = _max_grade(choices, inputs, models, known)
+    if known is not None and choices.grader_trust == "auto":
+        low, low_notes = distrusted(inputs, graders, known, max_grade)
+        models, regressors = _models(choices, graders, inputs, low)
+        notes += low_notes
     notes += _training_notes(choices, inputs, known)
     fitting: dict[str, Any] = {"known": known, "tune": choices.tune, "progress": progress}
     fitting["with_factor"] = choices.query_factor
@@ -291,10 +302,14 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
 
 
-def _models(choices: Choices, graders: Sequence[Grades], inputs: Inputs) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _models(
+    choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the grade models, and the graders that only estimates are fitted to."""
-    as_models = model_names(graders) if choices.grader_trust in ("auto", "model") else ()
-    regressors = model_names(graders) if choices.grader_trust == "regressor" else ()
+    names = model_names(graders)
+    is_regressor = [choices.grader_trust == "regressor" or name in distrusted for name in names]
+    regressors = tuple(name for name, is_one in zip(names, is_regressor, strict=True) if is_one)
+    as_models = tuple(name for name in names if name not in regressors and choices.grader_trust != "off")
     chosen = (*choices.models, *as_models)
     return chosen or ("uniform" if inputs.training is None else "forest",), regressors
 

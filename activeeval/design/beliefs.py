@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, logsumexp
 
 from activeeval.errors import InputError
 from activeeval.kernels import known as known_kernel
@@ -20,7 +21,17 @@ SHIFTS = (-4.0, -2.0, 2.0)
 SHARE = 0.3
 """Weight of all shifted nodes: with a uniform model .3 lifted the efficiency of ERR on generated pools from 0.2 to
 3.9, and cost nothing on MQ2008."""
+BLIND_SHARE = 0.5
+"""Weight of nodes that know nothing beside a machine's, before labels of other queries say how good it is.
+
+ERR@10 of one run and two, passages of 2021 and 2023, 400 repetitions: of 0, .25 and .5 the efficiency over no model is
+.87 to .96, .92 to 1.03 and .91 to 1.08 with dice for a grader, .67 to 1.18, .87 to 1.25 and .89 to 1.19 with one that
+is turned round, and 1.06 each on the mean of ten that are neither. Of nDCG@10 one run of 2021 loses some 10 % with .5
+(53 queries, 150 to 300 repetitions, ± 8 %), two runs gain as much, and the worst known case, a turned grader of 25
+queries, goes from .2 to 1.4.
+"""
 _SMALLEST = 1e-6
+_LEAST_LIKELIHOOD = 1e-12
 
 
 class Factor(Protocol):
@@ -33,7 +44,16 @@ class Factor(Protocol):
 
 
 class Refit(Protocol):
-    """How labels of a sample move a model, as `activeeval.grade_models.refit.ValueRefit` does."""
+    """How labels of a sample move a model, as `activeeval.grade_models.refit.ValueRefit` does.
+
+    Attributes
+    ----------
+    folds : ndarray of int64, shape (n_items,)
+        Of each item's query: what is expected of a query rests on labels of other folds alone.
+    """
+
+    @property
+    def folds(self) -> Ints: ...
 
     def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
         """Return probabilities once labels of some items are in, and which of their rows is each item's.
@@ -166,25 +186,73 @@ class GradeProbs:
         offsets, unknown = np.array([0, len(rows)]), np.full(len(rows), -1, dtype=np.int64)
         table = replace(
             self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=_nodes_of(probs, self.factor),
-            prior=prior, weights=np.broadcast_to(prior, (1, prior.size)), refit=None,
+            prior=prior, weights=np.broadcast_to(prior, (1, prior.size)),
         )  # fmt: skip
         believed = model(table)
         nodes = np.ascontiguousarray(believed.nodes[:, row_of_item])
         weights = _informed(self.query_offsets, nodes, believed.prior, self.known)
         return replace(self, nodes=nodes, prior=believed.prior, weights=weights, refit=None)
 
+    def blind(self) -> GradeProbs:
+        """Return what would be believed were all grades equally likely, those of a query as alike as they are here."""
+        even, nodes = self._blindly
+        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        return replace(self, grade_probs=even, nodes=nodes, prior=prior, weights=weights, refit=None)
+
+    @property
+    def _blindly(self) -> tuple[NDArray[np.float32], Floats]:
+        """Equal probabilities of all grades, and their nodes."""
+        even = np.full(self.grade_probs.shape, 1.0 / self.grade_probs.shape[-1], dtype=np.float32)
+        return even, _nodes_of(even, self.factor)
+
     def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
 
         Nodes whose logits of p(y > k) are shifted by `SHIFTS` follow the model's own. The labels of the first items
         then say whether a query is one of those, and what is expected of the rest follows: a depth design is safe with
-        a model that is wrong about the level of the grades.
+        a model that is wrong about the level of the grades. Of a machine's word a part says nothing of the items, in
+        as many nodes between these two: see `trusting`.
         """
         plain = _nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
-        nodes = np.concatenate((plain, _shifted(np.tensordot(self.prior, plain, 1))))
-        weights = np.concatenate((self.prior * (1 - SHARE), np.full(len(SHIFTS), SHARE / len(SHIFTS))))
+        shifted = _shifted(np.tensordot(self.prior, plain, 1))
+        shares = [1.0]
+        if self.refit is not None:
+            plain, shares = np.concatenate((plain, self._blindly[1])), [1 - BLIND_SHARE, BLIND_SHARE]
+        nodes = np.concatenate((plain, shifted))
+        of_plain = [self.prior * (1 - SHARE) * share for share in shares]
+        weights = np.concatenate((*of_plain, np.full(len(SHIFTS), SHARE / len(SHIFTS))))
         of_queries = _informed(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
+
+    def trusting(self, items: Ints, grades: Ints) -> GradeProbs:
+        """Return `defended` beliefs that labels of some items have taught how far a machine can be trusted.
+
+        The likelihood of the labels of a query is Σ_u ω_u Π_i p(y_i | u) over the machine's nodes, or over those that
+        know nothing; the odds of the two are those of before times the ratios of all queries of other folds. Why an
+        item was chosen has no part in them: what is known of it beforehand says so.
+        """
+        assert self.refit is not None
+        n = (self.prior.size - len(SHIFTS)) // 2
+        owners = np.searchsorted(self.query_offsets, items, side="right") - 1
+        queries, rows = np.unique(owners, return_inverse=True)
+        likelihoods = np.zeros((self.prior.size, queries.size))
+        of_items = np.log(np.maximum(self.nodes[:, items, grades], _LEAST_LIKELIHOOD))
+        for of_query, of_item in zip(likelihoods, of_items, strict=True):
+            of_query[:] = np.bincount(rows, of_item, minlength=queries.size)
+        prior = self.weights[queries].T
+        of_machine, of_blind = (
+            logsumexp(likelihoods[part], axis=0, b=prior[part]) - np.log(prior[part].sum(axis=0))
+            for part in (slice(0, n), slice(n, 2 * n))
+        )
+        folds = self.refit.folds[np.minimum(self.query_offsets[:-1], self.refit.folds.size - 1)]
+        evidence = np.bincount(folds[queries], of_machine - of_blind, minlength=int(folds.max()) + 1)
+        of_others = (1.0 - np.eye(evidence.size)) @ evidence
+        trust = expit(of_others + logit(1 - BLIND_SHARE))[folds]
+        weights = self.weights.copy()
+        weights[:, :n] *= (trust / (1 - BLIND_SHARE))[:, None]
+        weights[:, n : 2 * n] *= ((1 - trust) / BLIND_SHARE)[:, None]
+        return replace(self, weights=weights / weights.sum(axis=1, keepdims=True))
 
     @property
     def extra_models(self) -> Floats:

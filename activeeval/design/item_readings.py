@@ -15,6 +15,12 @@ from activeeval.kernels import items as item_kernel
 from activeeval.measures import LabelsLike
 from activeeval.types import Floats, sealed
 
+FEWEST_FITTED = 30
+"""Queries of a pool from which on what a machine expects is a regressor of its own.
+
+A coefficient costs 1/n. DCG@10, 2,000 repetitions: with 25 queries one run loses 4 % by it and two runs gain 3 %; with
+53 one run moves by −2 to +2 %, two runs gain 1 to 4 %, and with a grader that is turned round 13 and 20 %.
+"""
 LEAST_LIKELIHOOD = 1e-12
 """Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
 
@@ -68,8 +74,15 @@ class ItemReading(Reading):
 
     @cached_property
     def extra_means(self) -> Floats:
-        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models)."""
-        return np.ascontiguousarray((self.beliefs.extra_models[:, self.order.items] @ self.gains).T)
+        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models).
+
+        Where a grader that is a machine predicts, what it expects before the sample is one of them: `means` that learn
+        within a query say two things at once, how high the query is and how much an item is above its others.
+        """
+        of_models = (self.beliefs.extra_models[:, self.order.items] @ self.gains).T
+        if self.beliefs.refit is not None and self.order.n_queries >= FEWEST_FITTED:
+            of_models = np.column_stack((of_models, self.means))
+        return np.ascontiguousarray(of_models)
 
     @cached_property
     def word(self) -> Floats:

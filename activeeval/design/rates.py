@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,6 +83,18 @@ class Variances:
     of_open: Floats
     least_shares: Floats
     misplaced: float = 0.0
+
+    def mixed_with(self, other: Variances, share: float) -> Variances:
+        """Return the weighted mean with what others vary by; least shares stay.
+
+        Examples
+        --------
+        >>> sure, unsure = (Variances(of_query=v, of_open=v, least_shares=v) for v in (np.zeros(1), np.ones(1)))
+        >>> sure.mixed_with(unsure, 0.25).of_open
+        array([0.25])
+        """
+        of_query = (1 - share) * self.of_query + share * other.of_query
+        return replace(self, of_query=of_query, of_open=(1 - share) * self.of_open + share * other.of_open)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -332,7 +332,7 @@ class PrefixReading(Reading):
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         merged, order = self._all_labels(labels), self.order
         drift = self.lowest - self.predictions[order.place_queries]
-        if self.beliefs.refit is not None and not self.target.terms(self.beliefs.max_grade + 1).is_exact:
+        if self.beliefs.refit is not None:
             return RefittedJudge(self, merged, drift)
         f = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
         return PrefixJudge(self, f, drift)
@@ -388,7 +388,10 @@ class RefittedJudge(Judge):
         reading, order = self.reading, self.reading.order
         items = order.items[taken.places]
         plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
-        beliefs = reading.beliefs.after(plain, self.labels.grades[plain], reading.stage.model)
+        grades = self.labels.grades[plain]
+        beliefs = reading.beliefs.trusting(plain, grades)
+        if not reading.target.terms(beliefs.max_grade + 1).is_exact:
+            beliefs = replace(reading.beliefs.after(plain, grades, reading.stage.model), weights=beliefs.weights)
         depths = np.zeros(order.n_queries, dtype=np.int64)
         depths[taken.queries] = taken.counts
         places = (reading.target, beliefs, order.offsets, order.items)

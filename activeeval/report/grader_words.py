@@ -84,6 +84,10 @@ NOTES: dict[str, Words] = {
         if numbers["is_free"]
         else "{name} costs {price:g} of a person's judgment an item: people say more for that"
     ),
+    "grader distrusted": (
+        "people's {n_items} known grades hardly rise with those of {name} (slope {value:.2g} ± {std_error:.2g}, 1 "
+        "means what it says): it has no say in what is drawn now, and is a regressor of estimates alone"
+    ),
     "asking": _asking,
     "asking apart": lambda numbers: (
         f"budgets are what people judge: what asking {_plain(' and '.join(numbers['names']))} costs is not in them"

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-from activeeval import AP, METHODS, NDCG, Campaign, Recall, Target, replicate
+from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, Recall, Target, replicate
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design.beliefs import GradeProbs
+from activeeval.design.beliefs import BLIND_SHARE, SHARE, GradeProbs
+from activeeval.design.inputs import HEDGE
+from activeeval.design.item_readings import FEWEST_FITTED
 from activeeval.design.selections import Selection
 from activeeval.grade_models import QueryFactor, ValueRefit
 from activeeval.grade_models.refit import N_FOLDS
 from activeeval.grade_models.values import PRIOR_LABELS
 from activeeval.simulation import repetition_seeds
 
-MEASURES = {"nDCG": NDCG("exp", cutoff=3), "AP": AP(), "R": Recall(2)}
+MEASURES = {"nDCG": NDCG("exp", cutoff=3), "AP": AP(), "R": Recall(2), "ERR": ERR(2, cutoff=3)}
 KINDS = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
 
 
@@ -166,6 +168,120 @@ def test_the_stage_makes_the_same_of_distinct_rows_as_of_all_items():
     items = np.flatnonzero(known < 0)[::2]
     after = beliefs.after(items, labels[items], GradeProbs.defended)
     whole = learned(beliefs.refit, items, labels[items])
-    expected = GradeProbs.of(target.pool, whole, factor=factor, known=known).defended()
+    doubted = {"factor": factor, "known": known, "refit": ValueRefit.of}
+    expected = GradeProbs.of(target.pool, whole, **doubted).defended()
     assert after.nodes == pytest.approx(expected.nodes, abs=1e-12)
     assert after.weights == pytest.approx(expected.weights, abs=1e-12)
+
+
+def doubted(n_queries=12, known=None):
+    target, probs, labels = case(n_queries=n_queries)
+    beliefs = GradeProbs.of(target.pool, probs, factor=QueryFactor(sigma=1.0), known=known, refit=ValueRefit.of)
+    return target, beliefs.defended(), labels
+
+
+def test_a_machine_s_word_is_doubted_by_nodes_that_know_nothing():
+    target, beliefs, _ = doubted()
+    factor = QueryFactor(sigma=1.0)
+    n = factor.node_weights.size
+    assert beliefs.prior.size == 2 * n + 3
+    assert beliefs.prior[:n] == pytest.approx(factor.node_weights * (1 - SHARE) * (1 - BLIND_SHARE))
+    assert beliefs.prior[n : 2 * n] == pytest.approx(factor.node_weights * (1 - SHARE) * BLIND_SHARE)
+    assert beliefs.nodes[n : 2 * n] == pytest.approx(factor.node_probs(np.full((target.pool.n_items, 3), 1 / 3)))
+    assert beliefs.prior.sum() == pytest.approx(1)
+
+
+def naive_trust(beliefs, owners, folds, items, labels, query):
+    """Return how likely the machine is to say something, by the labels of queries in other folds, one by one."""
+    n = (beliefs.prior.size - 3) // 2
+    odds = (1 - BLIND_SHARE) / BLIND_SHARE
+    own = folds[np.flatnonzero(owners == query)[0]]
+    for q in np.unique(owners[items]):
+        if folds[np.flatnonzero(owners == q)[0]] == own:
+            continue
+        its = [i for i in items if owners[i] == q]
+        sides = []
+        for nodes in (range(n), range(n, 2 * n)):
+            weights = [beliefs.weights[q, u] for u in nodes]
+            each = [np.prod([beliefs.nodes[u, i, labels[i]] for i in its]) for u in nodes]
+            sides.append(np.average(each, weights=weights))
+        odds *= sides[0] / sides[1]
+    return odds / (1 + odds)
+
+
+@pytest.mark.parametrize("has_known", [False, True])
+def test_trust_is_that_of_bayes_by_hand(has_known):
+    _, plain, labels = doubted()
+    known = np.where(np.arange(labels.size) % 6 == 0, labels, -1) if has_known else None
+    target, beliefs, labels = doubted(known=known)
+    items = np.flatnonzero(beliefs.known < 0)[::2]
+    after, owners = beliefs.trusting(items, labels[items]), target.pool.item_queries
+    n = (plain.prior.size - 3) // 2
+    for q in range(target.pool.n_queries):
+        trust = naive_trust(beliefs, owners, beliefs.refit.folds, items, labels, q)
+        expected = beliefs.weights[q].copy()
+        expected[:n] *= trust / (1 - BLIND_SHARE)
+        expected[n : 2 * n] *= (1 - trust) / BLIND_SHARE
+        assert after.weights[q] == pytest.approx(expected / expected.sum(), rel=1e-9)
+
+
+def test_a_query_s_own_labels_say_nothing_of_trust_in_it():
+    target, beliefs, labels = doubted()
+    items, owners = np.arange(target.pool.n_items), target.pool.item_queries
+    before = beliefs.trusting(items, labels[items]).weights
+    for q in range(12):
+        turned = np.where(owners == q, 2 - labels, labels)
+        assert np.array_equal(beliefs.trusting(items, turned[items]).weights[q], before[q])
+
+
+def test_labels_that_follow_a_machine_raise_trust_and_labels_that_do_not_lower_it():
+    random = np.random.default_rng(3)
+    pool = pool_of([8] * 40)
+    probs = KINDS[random.integers(0, 3, pool.n_items)]
+    beliefs = GradeProbs.of(pool, probs, factor=QueryFactor(sigma=1.0), refit=ValueRefit.of).defended()
+    items, n = np.arange(pool.n_items), QueryFactor(sigma=1.0).node_weights.size
+    follows = np.array([random.choice(3, p=row) for row in probs])
+    before = beliefs.weights[:, :n].sum(axis=1)
+    assert (beliefs.trusting(items, follows).weights[:, :n].sum(axis=1) > before).all()
+    assert (beliefs.trusting(items, random.integers(0, 3, items.size)).weights[:, :n].sum(axis=1) < before).all()
+
+
+def of_items(refit, n_queries):
+    target, probs, labels = case("nDCG", n_queries=n_queries, longest=6)
+    additive = Target(DCG([0, 1, 2]), target.ranking, target.versus)
+    return METHODS["items"].design(additive, probs, factor=QueryFactor(sigma=1.0), refit=refit), labels
+
+
+def test_rates_of_items_are_hedged_by_hand_and_plans_are_not():
+    target, probs, _ = case(n_queries=12, longest=6)
+    additive = Target(DCG([0, 1, 2]), target.ranking, target.versus)
+    factor = QueryFactor(sigma=1.0)
+
+    def made(grade_probs, refit=None):
+        return METHODS["items"].design_input(additive, grade_probs, factor=factor, refit=refit)
+
+    own, blind, hedged = made(probs), made(np.full_like(probs, 1 / 3)), made(probs, ValueRefit.of)
+    rated = own.target_variances[0].of_open
+    assert hedged.target_variances[0].of_open == pytest.approx(rated)
+    order = np.argsort(blind.places.items[blind.places.matters])[
+        np.argsort(np.argsort(own.places.items[own.places.matters]))
+    ]
+    mixed = (1 - HEDGE) * rated + HEDGE * blind.target_variances[0].of_open[order]
+    assert hedged.hedged_variances[0].of_open == pytest.approx(mixed)
+    assert np.array_equal(own.hedged_variances[0].of_open, rated)
+
+
+@pytest.mark.parametrize("n_queries", [FEWEST_FITTED - 1, FEWEST_FITTED])
+def test_what_a_machine_expects_is_a_regressor_of_its_own_where_queries_are_many(n_queries):
+    design, labels = of_items(ValueRefit.of, n_queries)
+    plain, _ = of_items(None, n_queries)
+    n_more = int(n_queries >= FEWEST_FITTED)
+    assert design.reading().regressors.shape[1] == plain.reading().regressors.shape[1] + n_more
+    if n_more:
+        # its population is known: what the items of each query are expected to be worth
+        reading, order = design.reading(), design.order
+        worth = np.bincount(order.place_queries, reading.open_contrast * reading.means, minlength=n_queries)
+        assert reading.regressors[:, -1] == pytest.approx(worth)
+        everything = selection_at(order, np.inf, np.diff(order.offsets).tolist())
+        shown = reading.judge(labels).totals(everything).totals[:, -1]
+        assert shown == pytest.approx(worth[everything.queries])
