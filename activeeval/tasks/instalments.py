@@ -91,7 +91,7 @@ def follow(
         raise InputError(
             f"{path}: all of this sample was drawn at once, and stands on its sheet: judge that, and read it"
         )
-    if drawn.earlier and _lacks_last(drawn, sample_id, sheets):
+    if drawn.n_before and _lacks_last(drawn, sheets):
         again, texts = with_texts(drawn, plan.path, documents, queries, say_new)
         again.write_sheet(plan, sample_id, texts)
         campaign = drawn.campaign
@@ -106,10 +106,12 @@ def follow(
     return _followed(kept, kept.write(path, plan, texts), progress, agreement, is_new=True)
 
 
-def _lacks_last(drawn: Sample, sample_id: str, sheets: Sequence[str]) -> bool:
-    """Return whether the sheets are those of all instalments but the last."""
-    held = {read_draws(sheet).sample for sheet in sheets}
-    return bool(sheets) and sample_id not in held and held <= set(drawn.earlier) and drawn.earlier[-1] in held
+def _lacks_last(drawn: Sample, sheets: Sequence[str]) -> bool:
+    """Return whether sheets hold what all instalments but the last asked for, and nothing of that."""
+    draws = [read_draws(sheet) for sheet in sheets]
+    held = {pair for draw in draws for pair in zip(draw.query_id.tolist(), draw.doc_id.tolist(), strict=True)}
+    before = {(u.query_id, doc) for u in drawn.campaign.planned[: drawn.n_before] for doc in u.item_ids}
+    return before <= held and held.isdisjoint(drawn.pairs)
 
 
 def _followed(

@@ -183,7 +183,7 @@ def plan(
     case = prepare(choices, use_labels=False, measures=measures)
     case = case if ask_price is None else about_to_ask(case)
     share = options.get("defensive_share")
-    how = {"weights": weights, "looks": looks}
+    how: dict[str, Any] = {"weights": weights, "looks": looks}
     made = plan_sample(
         case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, **how
     )
