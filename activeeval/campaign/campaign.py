@@ -205,8 +205,13 @@ class Campaign(Record):
         return following if following.go_on() else None
 
     def _again(self, design: Design, log: Iterable[Event]) -> Self:
-        ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
-        return self.replay(design, log, key=int(self.key), rules=self.rules, **ways)
+        ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules}
+        ways |= {"paths": self.paths, "by_instalments": self.by_instalments}
+        if not self._is_kept_elsewhere:
+            return self.replay(design, log, **ways)
+        again = type(self)(design, **ways)
+        again.follow(self._log, self._state, self._n_before)
+        return again
 
     @classmethod
     def replay(
@@ -253,6 +258,10 @@ class Campaign(Record):
     def _incomplete(self) -> str:
         if self._is_strict:
             return "the lowest unit waits for grades, so there is nothing that may be read"
+        if self.paths is not None:
+            n = len(self.waiting)
+            what = f"{n} units wait for grades" if n else "what comes next follows from what is judged"
+            return f"the first block is not complete, so there is nothing that may be read: {what}"
         end, units = self.drawing.block_ends[0], self._labels.units
         n_asked = min(len(units), end)
         waiting = [unit for unit in units[:end] if self._labels.waits(unit)]

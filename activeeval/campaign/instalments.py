@@ -14,6 +14,7 @@ unit by unit and bit for bit, the one of a single place at a time with nine tent
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -111,10 +112,12 @@ class Instalments:
         place = int(places[np.argmin(self.levels[places])])
         return self.paths.asking(np.array([place]))
 
+    @cached_property
     def following(self) -> Paths | None:
-        """Return the paths once all is asked that is sure enough to be needed; None where the sample is complete.
+        """The paths once all is asked that is sure enough to be needed; None where the sample is complete.
 
-        None too where the next place follows from a label that waits, or where what was kept is used up.
+        None too where the next place follows from a label that waits, or where what was kept is used up. What waits and
+        was not sure to be needed counts as at risk: whoever asks again before it is judged is given no more of it.
         """
         assert self.planned.budget is not None
         budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
@@ -125,10 +128,11 @@ class Instalments:
         places = places[np.argsort(self.levels[places], kind="stable")]
         paid, left = np.cumsum(self.costs[places]), self.planned.budget * (1 + ROUNDING) - self.spent
         kept = left - (budget - float(self.costs[asked & (self.levels < end)].sum()))
-        n = int(np.searchsorted(self.levels[places], self._horizon(budget, end)))
-        n = max(n, int(np.searchsorted(paid, _RISKED * kept, side="right")))
-        waits = (asked & ~self.settled[self.planned.order.items]).any()
-        n = min(n if waits else max(n, 1), int(np.searchsorted(paid, left, side="right")))
+        horizon, waits = self._horizon(budget, end), asked & ~self.settled[self.planned.order.items]
+        at_risk = float(self.costs[waits & (self.levels >= horizon) & (self.levels < end)].sum())
+        n = int(np.searchsorted(self.levels[places], horizon))
+        n = max(n, int(np.searchsorted(paid, _RISKED * kept - at_risk, side="right")))
+        n = min(n if waits.any() else max(n, 1), int(np.searchsorted(paid, left, side="right")))
         return self.paths.asking(places[:n]) if n else None
 
     def _horizon(self, budget: float, end: float) -> float:
@@ -189,6 +193,14 @@ class Instalments:
         lowest = float(self.levels[is_open].min(initial=math.inf))
         complete = (self.threshold(budget) <= lowest for budget in self.planned.blocks)
         return next((k for k, is_complete in enumerate(complete) if not is_complete), len(self.planned.blocks))
+
+    @cached_property
+    def _thresholds(self) -> list[float]:
+        return [self.threshold(budget) for budget in self.planned.blocks]
+
+    def block_at(self, level: float) -> int:
+        """Return the block of what has a level, from 1; one more than there are above all thresholds."""
+        return 1 + bisect_right(self._thresholds, level)
 
     def selection(self, block: int) -> Selection:
         """Return what comes below the threshold of a block, from 0."""

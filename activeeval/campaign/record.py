@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,6 +55,7 @@ class Record:
         self.drawn_design, self.key, self.rules = design, key, rules
         self.by_instalments = by_instalments
         self._log: list[Event] = []
+        self._is_kept_elsewhere = False
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
         self._labels = Labels(design, rules)
@@ -89,7 +91,7 @@ class Record:
         """
         if self.paths is None:
             return False
-        following = self._followed.following() if self.by_instalments else self._followed.lowest()
+        following = self._followed.following if self.by_instalments else self._followed.lowest()
         if following is None:
             return False
         self.paths = following
@@ -107,6 +109,23 @@ class Record:
         return self._followed.drawn()
 
     @property
+    def goes_on(self) -> bool:
+        """Whether depths follow labels and these lead to something that is not asked so far."""
+        return self.paths is not None and self._followed.following is not None
+
+    def closed(self) -> Self:
+        """Return the campaign with all rates that its labels have made kept as they are."""
+        kept = copy(self)
+        kept.keep()
+        return kept
+
+    def keep(self) -> None:
+        """Where depths follow labels: let the rates that these have made be what they are."""
+        if self.paths is not None:
+            self.paths = self._followed.paths
+            self._forget()
+
+    @property
     def n_complete_blocks(self) -> int:
         """How many blocks are complete, with all before them."""
         if self.paths is not None:
@@ -122,6 +141,10 @@ class Record:
             if self.paths is None
             else self._followed.selection(block)
         )
+
+    def block_of(self, unit: Unit) -> int:
+        """Return the block that a unit belongs to, from 1; one more than there are of one above all thresholds."""
+        return unit.block if self.paths is None else self._followed.block_at(unit.level)
 
     @property
     def drawing(self) -> Drawn:
@@ -298,6 +321,7 @@ class Record:
             How many units of earlier rounds the log numbers before these.
         """
         self._log, self._state, self._n_before = log, state, n_before
+        self._is_kept_elsewhere = True
         for unit in self.planned[len(self._labels.units) :]:
             self._labels.add(unit)
         self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
@@ -389,3 +413,5 @@ class Record:
             self._labels.add(self.planned[len(self._labels.units)])
         elif place is not None:
             self.settle([place])
+        elif event.kind == "ended":
+            self.keep()

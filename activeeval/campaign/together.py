@@ -208,6 +208,8 @@ def check_closed(campaign: Campaign, number: int) -> None:
     if n_waiting or n_more:
         reason = f"{n_waiting} units wait and {n_more} were not asked for"
         raise StateError(f"round {number} is not judged to its end: {reason}")
+    if campaign.goes_on:
+        raise StateError(f"round {number} is not judged to its end: what comes next follows from its labels")
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:

@@ -86,7 +86,12 @@ def _from_here(path: str) -> str:
 
 
 def texts_of(
-    pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
+    pairs: Sequence[tuple[str, str]],
+    sheet: str,
+    documents: str | None = None,
+    queries: str | None = None,
+    *,
+    may_lack: bool = False,
 ) -> tuple[SheetTexts, list[Note]]:
     """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
 
@@ -98,6 +103,8 @@ def texts_of(
         Its name, for messages.
     documents, queries : str, optional
         Tables as `io.texts.read_texts` reads them.
+    may_lack : bool
+        A table may hold no text of the sheet at all: it is short, and the table was used before.
 
     Raises
     ------
@@ -108,12 +115,12 @@ def texts_of(
     notes: list[Note] = []
     if queries is not None:
         ids = [query for query, _ in pairs]
-        texts = _found(queries, QUERIES, ids, sheet, "queries")
+        texts = _found(queries, QUERIES, ids, "" if may_lack else sheet, "queries")
         columns["query"] = [next(iter(texts.by_id.get(query, {}).values()), "") for query in ids]
         notes += _missing(queries, texts, list(dict.fromkeys(ids)), "queries")
     if documents is not None:
         ids = [document for _, document in pairs]
-        texts = _found(documents, DOCUMENTS, ids, sheet, "items")
+        texts = _found(documents, DOCUMENTS, ids, "" if may_lack else sheet, "items")
         columns |= {name: [texts.by_id.get(text_id, {}).get(name, "") for text_id in ids] for name in texts.names}
         notes += _missing(documents, texts, ids, "items")
     return columns, notes
@@ -121,7 +128,7 @@ def texts_of(
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
     texts = read_texts(path, vocabulary, set(ids))
-    if ids and not any(texts.by_id.values()):
+    if sheet and ids and not any(texts.by_id.values()):
         of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
         raise InputError(f"{path}: none of its {texts.n_rows} rows has a text for the {what} of {sheet}: {of}")
     return texts

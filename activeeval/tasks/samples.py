@@ -167,6 +167,10 @@ class Sample:
             campaign.go_on()
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
+        return self.grown(campaign, sample_id)
+
+    def grown(self, campaign: Campaign, sample_id: str) -> Sample:
+        """Return the sample with a campaign that goes on with its own; ``sample_id`` is that of this one."""
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def following(self, sample_id: str) -> Sample | None:
@@ -193,9 +197,7 @@ class Sample:
             problem = f"{waiting} items of instalment {number} wait for a grade: the next follows from all its labels"
             raise StateError(problem)
         campaign = self.campaign.following()
-        if campaign is None:
-            return None
-        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
+        return None if campaign is None else self.grown(campaign, sample_id)
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
         """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""

@@ -51,7 +51,7 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
     block = np.full(pool.n_items, state.n_blocks + 1)
     for unit in campaign.units:
-        block[list(unit.items)] = unit.block
+        block[list(unit.items)] = campaign.block_of(unit)
     graded, grades = grades_of(state), np.where(known >= 0, known, -1)
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]

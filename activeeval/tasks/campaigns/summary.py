@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign import Unit
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -44,6 +45,7 @@ from activeeval.tasks.campaigns.status import (
     reached,
     spent_by_block,
     step_of,
+    units_by_block,
     waiting_by_block,
 )
 from activeeval.tasks.samples import Sample
@@ -115,6 +117,8 @@ def _head(state: CampaignState) -> Head:
         judges_per_item=state.campaign.judges_per_item,
         waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in waiting_by_block(state).items()],
         goal="" if goal is None else text_of(goal),
+        instalment=state.instalment,
+        goes_on=state.goes_on or state.progress.waiting > 0,
     )
 
 
@@ -221,31 +225,44 @@ def _known(sample: Sample) -> int:
 
 def _blocks(state: CampaignState) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
-    spent, ends, rows = spent_by_block(state), state.state.complete_at, list[BlockProgress]()
+    spent, ends, rows = spent_by_block(state), _complete_at(state), list[BlockProgress]()
+    units: dict[int, list[Unit]] = {}
+    for _, block, unit in units_by_block(state):
+        units.setdefault(block, []).append(unit)
     for k, sample in enumerate(state.rounds):
-        campaign, drawing = sample.campaign, sample.campaign.drawing
-        levels = [drawing.selection(end).level for end in drawing.block_ends]
-        for number, (budget, level) in enumerate(zip(campaign.design.blocks, levels, strict=True), 1):
-            units = [unit for unit in campaign.units if unit.block == number]
+        campaign = sample.campaign
+        for number, budget in enumerate(campaign.drawn_design.blocks):
             block = len(rows) + 1
-            items = {item for unit in units for item in unit.items}
+            of_block = units.get(block, [])
+            items = {item for unit in of_block for item in unit.items}
             complete = ends.get(block) if block <= state.block else None
             rows.append(
                 BlockProgress(
                     block=block,
                     round=k + 1,
                     budget=budget,
-                    threshold=finite(level),
-                    units=len(units),
+                    threshold=finite(campaign.block_selection(number).level),
+                    units=len(of_block),
                     items=len(items),
                     settled=len(items & campaign.settled),
-                    cost=sum(unit.cost for unit in units),
+                    cost=sum(unit.cost for unit in of_block),
                     spent=spent[block],
                     complete_as_of=complete,
                     date=None if complete is None else date_of(state.log[complete - 1].at),
                 )
             )
     return rows
+
+
+def _complete_at(state: CampaignState) -> dict[int, int]:
+    """Return as of which event each block was complete with those before it, as far as it is."""
+    if all(sample.campaign.paths is None for sample in state.rounds):
+        return state.state.complete_at
+    past, ends = state.before(), dict[int, int]()
+    for seq in sorted({*state.state.complete_at.values(), state.as_of}):
+        past.follow(state.log[past.as_of : seq])
+        ends |= {block: seq for block in range(1, past.block + 1) if block not in ends}
+    return ends
 
 
 def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from activeeval.campaign import Campaign
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store, UnitRow
-from activeeval.tasks.campaigns.making import item_probabilities, rounds_of
+from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.tasks.campaigns.versions import rounds_of
 from activeeval.tasks.samples import unpacked_sample
 
 _MOST = 5
