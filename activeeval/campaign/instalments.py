@@ -116,8 +116,9 @@ class Instalments:
     def following(self) -> Paths | None:
         """The paths once all is asked that is sure enough to be needed; None where the sample is complete.
 
-        None too where the next place follows from a label that waits, or where what was kept is used up. What waits and
-        was not sure to be needed counts as at risk: whoever asks again before it is judged is given no more of it.
+        None too where the next place follows from a label that waits, or where what was kept is used up. All that was
+        asked above the horizon counts as lost until labels say otherwise: else it is used up by those who ask again and
+        again while the same labels wait.
         """
         assert self.planned.budget is not None
         budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
@@ -127,11 +128,10 @@ class Instalments:
             return None
         places = places[np.argsort(self.levels[places], kind="stable")]
         paid, left = np.cumsum(self.costs[places]), self.planned.budget * (1 + ROUNDING) - self.spent
-        kept = left - (budget - float(self.costs[asked & (self.levels < end)].sum()))
         horizon, waits = self._horizon(budget, end), asked & ~self.settled[self.planned.order.items]
-        at_risk = float(self.costs[waits & (self.levels >= horizon) & (self.levels < end)].sum())
+        kept = left - (budget - float(self.costs[asked & (self.levels < horizon)].sum()))
         n = int(np.searchsorted(self.levels[places], horizon))
-        n = max(n, int(np.searchsorted(paid, _RISKED * kept - at_risk, side="right")))
+        n = max(n, int(np.searchsorted(paid, _RISKED * kept, side="right")))
         n = min(n if waits.any() else max(n, 1), int(np.searchsorted(paid, left, side="right")))
         return self.paths.asking(places[:n]) if n else None
 
