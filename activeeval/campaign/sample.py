@@ -150,9 +150,29 @@ def read_campaign(path: str) -> tuple[Campaign, Arrays]:
     return _named(path, read_arrays(path, FIELDS))
 
 
-def unpacked_campaign(content: bytes, name: str) -> tuple[Campaign, Arrays]:
-    """Return the campaign and the arrays of a sample that is kept as bytes; ``name`` is what messages call it."""
-    return _named(name, unpacked(content, name, FIELDS))
+def unpacked_campaign(content: bytes, name: str, base: bytes | None = None) -> tuple[Campaign, Arrays]:
+    """Return the campaign and the arrays of a sample that is kept as bytes.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    base : bytes, optional
+        A whole sample, of which it holds only what is different.
+    """
+    if base is None:
+        return _named(name, unpacked(content, name, FIELDS))
+    return _named(name, {**unpacked(base, name, FIELDS), **unpacked(content, name, ("digest",))})
+
+
+def beyond(arrays: Arrays, base: Arrays) -> Arrays:
+    """Return the arrays of a sample that are not those of another."""
+
+    def is_same(array: NDArray[Any], other: NDArray[Any]) -> bool:
+        same_form = (array.dtype, array.shape) == (other.dtype, other.shape)
+        return same_form and array.tobytes() == other.tobytes()
+
+    return {name: array for name, array in arrays.items() if name not in base or not is_same(array, base[name])}
 
 
 def _named(name: str, arrays: Arrays) -> tuple[Campaign, Arrays]:

@@ -9,7 +9,6 @@ from typing import Any, Self
 from activeeval.judgments.judging import Judging, judging_in
 from activeeval.judgments.log import OF_MACHINE, Event
 
-
 LOOKS = "looks"
 """In the configuration of a campaign whose depths follow labels: when these are looked at."""
 

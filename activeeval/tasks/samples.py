@@ -16,6 +16,7 @@ from activeeval.campaign.sample import (
     MACHINES,
     TEXTS,
     Arrays,
+    beyond,
     id_of,
     lists_of,
     read_campaign,
@@ -134,10 +135,16 @@ class Sample:
         plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
         write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
 
-    def packed(self) -> tuple[str, bytes]:
-        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
+    def packed(self, base: Arrays | None = None) -> tuple[str, bytes]:
+        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again.
+
+        Parameters
+        ----------
+        base : mapping of str to ndarray, optional
+            What a sample that it goes on with was packed of: only what is different is packed.
+        """
         arrays, content = self._arrays(), BytesIO()
-        pack(arrays, content)
+        pack(arrays if base is None else beyond(arrays, base), content)
         return id_of(arrays), content.getvalue()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -160,11 +167,19 @@ class Sample:
         ------
         InputError
             Where its draws have one planned end, or what is added pays for nothing.
+        StateError
+            Where what comes next follows from what waits.
         """
         design = self.campaign.drawn_design
         campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
         if campaign.paths is not None:
             campaign.go_on()
+        waiting = campaign.progress.waiting if campaign.paths is not None else 0
+        if waiting and len(campaign.planned) == len(self.campaign.planned):
+            problem = (
+                f"{waiting} items wait, from which follows what comes next: add to the budget once they are judged"
+            )
+            raise StateError(problem)
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return self.grown(campaign, sample_id)
@@ -419,9 +434,15 @@ def read_sample(path: str) -> tuple[Sample, str]:
     return _sample_of(*read_campaign(path))
 
 
-def unpacked_sample(content: bytes, name: str) -> tuple[Sample, str]:
-    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`."""
-    return _sample_of(*unpacked_campaign(content, name))
+def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tuple[Sample, str]:
+    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`.
+
+    Parameters
+    ----------
+    base : bytes, optional
+        Of the sample that it was packed beside.
+    """
+    return _sample_of(*unpacked_campaign(content, name, base))
 
 
 def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:

@@ -25,7 +25,7 @@ def draw_next(store: Store, name: str) -> bool:
     Where nothing follows and nothing waits the sample has ended, and the rates that the last labels made are kept.
     """
     state = state_of(store, name)
-    sample = _next_of(state)
+    sample = next_of(state)
     if sample is None:
         return False
     try:
@@ -37,7 +37,7 @@ def draw_next(store: Store, name: str) -> bool:
     return bool(sample.pairs)
 
 
-def _next_of(state: CampaignState) -> Sample | None:
+def next_of(state: CampaignState) -> Sample | None:
     """Return the sample with what comes next; None where that is nothing, or follows from what waits."""
     sample = state.as_drawn
     if sample.campaign.paths is None:

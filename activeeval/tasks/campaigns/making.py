@@ -13,11 +13,12 @@ from activeeval.campaign import Campaign, Rules
 from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import InputError, StateError
+from activeeval.io.arrays import unpacked
 from activeeval.judgments.judging import Shown
 from activeeval.measures import SampledMeasure
 from activeeval.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.campaigns.versions import REDRAWN, rounds_of
+from activeeval.tasks.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
 from activeeval.tasks.samples import Sample
 
 Texts = Mapping[str, Sequence[str]]
@@ -238,10 +239,11 @@ def grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts, *, 
     StateError
         Where somebody else was quicker.
     """
-    digest, payload = sample.packed()
+    of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
+    base = unpacked(of_round[0].payload, f"campaign {name}") if reason == INSTALMENT else None
+    digest, payload = sample.packed(base)
     row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
-    first = version if reason == REDRAWN else rounds_of(store.samples(name))[-1][0].version
-    before = [unit for unit in units if unit.version < first]
+    before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
     offsets = (before[-1].number, before[-1].block) if before else (0, 0)
     new = _with_texts(_units(sample, version, texts, *offsets), units)
     return store.grow(name, row, new, _ended(sample, new))

@@ -22,9 +22,9 @@ from activeeval.results import Caution, Note
 from activeeval.store import CampaignRow, SampleRow, Store
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
-from activeeval.tasks.campaigns.versions import n_budgets, rounds_of
+from activeeval.tasks.campaigns.versions import n_budgets, rounds_of, unpacked_version
 from activeeval.tasks.rounds import round_answers
-from activeeval.tasks.samples import Sample, unpacked_sample
+from activeeval.tasks.samples import Sample
 
 Pair = tuple[str, str]
 
@@ -107,7 +107,7 @@ class CampaignState:
 
     def _add_round(self, row: SampleRow) -> None:
         if row.version not in self._samples:
-            self._samples[row.version] = _unpacked(row, self.campaign.name)
+            self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
         drawn = sample.campaign.drawn_design
         known = known_now(drawn, self.rounds)
@@ -287,8 +287,8 @@ class CampaignState:
         return waiting
 
 
-def _unpacked(kept: SampleRow, name: str) -> Sample:
-    sample, digest = unpacked_sample(kept.payload, f"campaign {name}")
+def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> Sample:
+    sample, digest = unpacked_version(versions, kept, f"campaign {name}")
     if digest != kept.digest:
         raise StateError(
             f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "
