@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,9 +117,9 @@ class Instalments:
     def following(self) -> Paths | None:
         """The paths once all is asked that is sure enough to be needed; None where the sample is complete.
 
-        None too where the next place follows from a label that waits, or where what was kept is used up. All that was
-        asked above the horizon counts as lost until labels say otherwise: else it is used up by those who ask again and
-        again while the same labels wait.
+        None too where the next place follows from a label that waits. Whatever waits and whoever asks again meanwhile:
+        what is asked without being certain to be needed never costs more than what is kept for that, so that the sample
+        is completed. Of that a part is left for later, as all that was asked above the horizon may be lost.
         """
         assert self.planned.budget is not None
         budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
@@ -127,20 +128,28 @@ class Instalments:
         if not places.size:
             return None
         places = places[np.argsort(self.levels[places], kind="stable")]
-        paid, left = np.cumsum(self.costs[places]), self.planned.budget * (1 + ROUNDING) - self.spent
-        horizon, waits = self._horizon(budget, end), asked & ~self.settled[self.planned.order.items]
-        kept = left - (budget - float(self.costs[asked & (self.levels < horizon)].sum()))
-        n = int(np.searchsorted(self.levels[places], horizon))
-        n = max(n, int(np.searchsorted(paid, _RISKED * kept, side="right")))
-        n = min(n if waits.any() else max(n, 1), int(np.searchsorted(paid, left, side="right")))
+        levels, costs, all_kept = self.levels[places], self.costs[places], self.planned.budget - budget
+        certain, horizon = (self._horizon(budget, end, each) for each in (self._largest_behind, self._expected_behind))
+        horizon = max(horizon, certain)
+
+        def asked_above(level: float) -> float:
+            return float(self.costs[asked & (self.levels >= level)].sum())
+
+        risk = np.cumsum(np.where(levels < horizon, 0.0, costs)) - _RISKED * (all_kept - asked_above(horizon))
+        loss = np.cumsum(np.where(levels < certain, 0.0, costs)) - (all_kept - asked_above(certain))
+        is_asked = (levels < certain) | ((loss <= ROUNDING) & ((levels < horizon) | (risk <= ROUNDING)))
+        n = int(is_asked.sum())  # they are the first ones: both sums ascend
+        # nothing can come below the lowest where nothing is behind: the sample ends with it at the earliest
+        n = n if self._largest_behind(float(levels[0])) else max(n, 1)
+        n = min(n, int(np.searchsorted(np.cumsum(costs), self.planned.budget * (1 + ROUNDING) - self.spent, "right")))
         return self.paths.asking(places[:n]) if n else None
 
-    def _horizon(self, budget: float, end: float) -> float:
-        """Return the level below which all that is known, and expected behind it, fits a budget; ``end`` at most."""
+    def _horizon(self, budget: float, end: float, behind: Callable[[float], float]) -> float:
+        """Return the level below which all that is known, and comes behind it, fits a budget; ``end`` at most."""
         levels, spent = self._by_level
 
         def is_paid(level: float) -> bool:
-            return bool(spent[np.searchsorted(levels, level)] + self._expected_behind(level) <= budget * (1 + ROUNDING))
+            return bool(spent[np.searchsorted(levels, level)] + behind(level) <= budget * (1 + ROUNDING))
 
         if is_paid(end):
             return end
@@ -174,6 +183,11 @@ class Instalments:
             of_places = np.where(is_drawn[owners], drawn[places], unseen[places])
             shares.append(np.minimum(of_places / of_ends[owners], 1.0))
         return ends[owners], places, shares[0], shares[1]
+
+    def _largest_behind(self, level: float) -> float:
+        """Return what places that are not known yet cost at most that come below a level."""
+        ends, places, *_ = self._behind
+        return float(self.planned.order.costs[places[self.levels[ends] < level]].sum())
 
     def _expected_behind(self, level: float) -> float:
         """Return what places that are not known yet are expected to cost that come below a level."""

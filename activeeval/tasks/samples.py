@@ -176,10 +176,8 @@ class Sample:
             campaign.go_on()
         waiting = campaign.progress.waiting if campaign.paths is not None else 0
         if waiting and len(campaign.planned) == len(self.campaign.planned):
-            problem = (
-                f"{waiting} items wait, from which follows what comes next: add to the budget once they are judged"
-            )
-            raise StateError(problem)
+            problem = f"{waiting} items wait, from which follows what comes next"
+            raise StateError(f"{problem}: add to the budget once they are judged")
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
         return self.grown(campaign, sample_id)
