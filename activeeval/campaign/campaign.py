@@ -172,7 +172,11 @@ class Campaign(Record):
         NaN where the sample was gathered of a pool in chunks, which does not tell.
         """
         outlook = self.outlook(target, scope=scope)
-        return math.nan if outlook is None else outlook.at_selection(self.whole_selection, confidence)
+        if outlook is None:
+            return math.nan
+        if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
+            return outlook.at_budget(self.drawn_design.blocks[-1], confidence)  # where it ends is not known yet
+        return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""

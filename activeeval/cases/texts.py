@@ -86,12 +86,7 @@ def _from_here(path: str) -> str:
 
 
 def texts_of(
-    pairs: Sequence[tuple[str, str]],
-    sheet: str,
-    documents: str | None = None,
-    queries: str | None = None,
-    *,
-    may_lack: bool = False,
+    pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
 ) -> tuple[SheetTexts, list[Note]]:
     """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
 
@@ -100,11 +95,9 @@ def texts_of(
     pairs : sequence of (query id, document id)
         The rows of the sheet.
     sheet : str
-        Its name, for messages.
+        Its name, for messages; empty where a table that was used before may hold no text of these few rows.
     documents, queries : str, optional
         Tables as `io.texts.read_texts` reads them.
-    may_lack : bool
-        A table may hold no text of the sheet at all: it is short, and the table was used before.
 
     Raises
     ------
@@ -115,12 +108,12 @@ def texts_of(
     notes: list[Note] = []
     if queries is not None:
         ids = [query for query, _ in pairs]
-        texts = _found(queries, QUERIES, ids, "" if may_lack else sheet, "queries")
+        texts = _found(queries, QUERIES, ids, sheet, "queries")
         columns["query"] = [next(iter(texts.by_id.get(query, {}).values()), "") for query in ids]
         notes += _missing(queries, texts, list(dict.fromkeys(ids)), "queries")
     if documents is not None:
         ids = [document for _, document in pairs]
-        texts = _found(documents, DOCUMENTS, ids, "" if may_lack else sheet, "items")
+        texts = _found(documents, DOCUMENTS, ids, sheet, "items")
         columns |= {name: [texts.by_id.get(text_id, {}).get(name, "") for text_id in ids] for name in texts.names}
         notes += _missing(documents, texts, ids, "items")
     return columns, notes

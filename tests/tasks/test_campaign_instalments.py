@@ -350,7 +350,7 @@ def test_a_top_up_while_all_follows_from_what_waits_says_so():
     while judging.claim(case.store, "week", f"judge {case.clock.now}") is not None:
         pass
     with pytest.raises(StateError, match="items wait, from which follows what comes next"):
-        top_up(case.store, "week", Budget.parse("30"))
+        top_up(case.store, "week", Budget.parse("0.5"))
     assert verify(case.store, "week") == []
 
 
@@ -415,7 +415,7 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
     assert [block.complete_as_of for block in report.design.blocks] == sorted(
         block.complete_as_of for block in report.design.blocks
     )
-    assert len(report.readings) >= 3
+    assert len(report.readings) >= 2
     campaign = state.sample.campaign
     with open(tmp_path / "weights.csv", newline="") as handle:
         rows = list(csv.DictReader(handle))

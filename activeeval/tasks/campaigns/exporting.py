@@ -125,7 +125,7 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
         raise StateError(_NOTHING_COMPLETE)
     pool, n_later, rows, by_round = state.sample.campaign.design.pool, 0, list[_Weighted](), list[Floats]()
     for k, sample in enumerate(state.rounds):
-        campaign, units = sample.campaign, sample.campaign.units
+        campaign, units = sample.campaign, list(sample.campaign.units)
         level = None if campaign.paths is None else campaign.complete_block[1]
         by_round.append(item_probabilities(campaign, level))
         inside = units if level is None else [unit for unit in units if unit.level < level]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class CampaignState:
         """Return the sample of the last round, read by a design, with all that counts of what was judged."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
-        ways = {"paths": sample.campaign.paths, "by_instalments": sample.campaign.by_instalments}
+        ways: dict[str, Any] = {"paths": sample.campaign.paths, "by_instalments": sample.campaign.by_instalments}
         campaign = Campaign(design, key=int(sample.campaign.key), rules=rules, **ways)
         campaign.follow(self.log, self.state, self._n_before[-1])
         return replace(sample, campaign=campaign)
