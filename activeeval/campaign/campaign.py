@@ -110,6 +110,11 @@ class Campaign(Record):
         return grade_slope(self.design, self.selection, np.asarray(self.labels.grades))
 
     @property
+    def read_budget(self) -> float:
+        """The budget, in mean items, that is read once all is judged; where depths follow labels not all that there is."""
+        return self.drawn_design.blocks[-1]
+
+    @property
     def whole_selection(self) -> Selection:
         """What an estimate is read from once all of the sample is judged."""
         return self.block_selection(len(self.design.blocks) - 1)
@@ -175,7 +180,7 @@ class Campaign(Record):
         if outlook is None:
             return math.nan
         if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
-            return outlook.at_budget(self.drawn_design.blocks[-1], confidence)  # where it ends is not known yet
+            return outlook.at_budget(self.read_budget, confidence)  # where it ends is not known yet
         return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:

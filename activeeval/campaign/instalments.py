@@ -227,10 +227,8 @@ class Instalments:
     def drawn(self) -> Drawn:
         """Return what was drawn so far: places of a query that one instalment asks for at one level are a unit."""
         order, asked = self.design.order, np.flatnonzero(self.paths.instalments > 0)
-        columns = (order.place_queries[asked], self.levels[asked], self.paths.instalments[asked])
-        in_order = np.lexsort(columns)
-        places = asked[in_order]
-        queries, levels, numbers = (column[in_order] for column in columns)
+        places = asked[np.lexsort((order.place_queries[asked], self.levels[asked], self.paths.instalments[asked]))]
+        queries, levels, numbers = order.place_queries[places], self.levels[places], self.paths.instalments[places]
         firsts = np.ones(places.size, dtype=np.bool_)
         firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
         ends = np.append(np.flatnonzero(firsts), places.size)

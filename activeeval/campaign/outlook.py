@@ -73,9 +73,7 @@ class Outlook:
         # without spread a sample does not tell how queries differ, though its interval may be finite
         of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
         matters = reading.target.matters[reading.order.items]
-        order = reading.order
-        if design.unseen is not None and design.unseen.history is not None:
-            order = design.unseen.history.averaged(design.unseen.order)
+        order = reading.order if design.unseen is None else design.planned_order
         return cls(
             reading=reading,
             order=order,

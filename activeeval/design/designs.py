@@ -98,6 +98,12 @@ class Design:
         return str(getattr(self.stage, "looks", "none"))
 
     @property
+    def planned_order(self) -> Order:
+        """The order as it is planned: where depths follow labels as those that the model draws have it on average."""
+        plan = self if self.unseen is None else self.unseen
+        return plan.order if plan.history is None else plan.history.averaged(plan.order)
+
+    @property
     def cost(self) -> float:
         """What judging everything that its targets need costs, in mean items."""
         return self.order.cost
@@ -222,7 +228,8 @@ class Design:
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]
-        return replace(self, blocks=(*paid, max(ends[-1], min(dearest, self.budget or dearest))))
+        end = max(ends[-1], min(dearest, self.budget or dearest))
+        return replace(self, blocks=(*paid, end), planned=end)
 
     def topped_up(self, more: float) -> Design:
         """Return the design with a larger budget: the same sample and one more block.

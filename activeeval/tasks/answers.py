@@ -208,8 +208,7 @@ def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
     outlook = campaign.outlook(answer.target, scope=answer.estimate.scope)
     if outlook is None:
         return answer
-    budget = campaign.design.blocks[-1] if campaign.design.blocks else 0.0  # where depths follow labels not all of it
-    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, budget))
+    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, campaign.read_budget))
 
 
 def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> list[Answer]:

@@ -12,6 +12,7 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaign import Rules
+from activeeval.campaign.together import planned_weights, round_weights
 from activeeval.cases.budgets import Budget
 from activeeval.report.campaign_next import reached_sentence
 from activeeval.report.campaign_page import campaign_text
@@ -266,8 +267,8 @@ def test_of_two_that_draw_at_once_one_draws():
     assert verify(case.store, "week") == []
 
 
-def test_threads_that_judge_at_once_never_get_an_item_twice(tmp_path):
-    case = Following(f"sqlite:///{tmp_path}/week.activeeval")
+def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
+    case = Following(made_url)
     seen = []
 
     def judge(name):
@@ -366,8 +367,13 @@ def test_a_further_round_may_follow_labels_too(looks):
     case.looks = looks
     redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 60.0, known))
     live = case.state()
+    weights = round_weights([sample.campaign for sample in live.rounds])
     case.judge("bob", "cy")
     state = case.state()
+    first = state.rounds[0].campaign.drawn_design
+    planned = planned_weights(first, [case.budget, 60.0])
+    assert np.array_equal(round_weights([sample.campaign for sample in state.rounds]), planned)
+    assert np.array_equal(weights, planned)
     assert len(state.rounds) == len(state.read) == 2
     assert state.block == state.n_blocks
     assert estimate_of(state) == estimate_of(live.refresh(case.store))

@@ -102,8 +102,11 @@ class CampaignState:
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
         """Make every round anew: there is a new version of a sample."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
-        for versions in rounds_of([row for row in drawn if row.digest]):
-            self._add_round(versions[-1])
+        last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
+        for row in last:
+            self._add_round(row)
+        # there may be hundreds of instalments, each with a pool
+        self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
         if row.version not in self._samples:
