@@ -111,7 +111,7 @@ class Campaign(Record):
 
     @property
     def read_budget(self) -> float:
-        """The budget, in mean items, that is read once all is judged; where depths follow labels not all that there is."""
+        """The budget, in mean items, that is read once all is judged; less than there is where depths follow labels."""
         return self.drawn_design.blocks[-1]
 
     @property

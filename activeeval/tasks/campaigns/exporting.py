@@ -67,7 +67,8 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
     n_new = rows.size - n_known
     notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
-    notes += [Note("later blocks left out", {"n": n_later})] if n_later else []
+    left_out = "asked beyond left out" if state.block == state.n_blocks else "later blocks left out"
+    notes += [Note(left_out, {"n": n_later})] if n_later else []
     return [*notes, *([] if method == 0 else [Note("policies by number", {"policies": POLICIES[1:]})])]
 
 
@@ -152,7 +153,7 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     )
     n_known = int((state.rounds[0].campaign.design.known >= 0).sum())
     without = [Note("known grades left out", {"n": n_known})] if n_known else []
-    without += [Note("later blocks left out", {"n": n_later})] if n_later else []
+    without += [Note("asked beyond left out", {"n": n_later})] if n_later else []
     return [Note("weights written", {"n": len(rows)}), *without]
 
 
