@@ -22,6 +22,7 @@ from activeeval.report.campaign_summary import (
     KindCount,
     LateCount,
     LogSummary,
+    Moment,
     Question,
     Round,
     Summary,
@@ -81,6 +82,7 @@ def summary(
     texts = {unit.query_id: unit.query_text for unit in units}
     read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
     answers, notes = (read.answers, read.notes) if read else ([], [])
+    readings = readings_of(state, scope, confidence) if answers else []
     return Summary(
         format=FORMAT,
         headline=read.headline if read else [],
@@ -91,13 +93,13 @@ def summary(
         confidence=confidence,
         estimates=[_estimate(answer, confidence) for answer in answers],
         notes=[worded(note) for note in notes],
-        readings=readings_of(state, scope, confidence) if answers else [],
+        readings=readings,
         queries=queries_that_matter(state, texts) if answers else [],
         cost=_cost(state, events, units),
         calibration=calibrations(state),
         agreement=agreement_of(state, confidence),
         skipped=skipped_by(state, events),
-        design=_design(state),
+        design=_design(state, readings),
         log=_log(state, events),
         audit=audit_of(state, graders, scope=scope, confidence=confidence).graders if graders and answers else [],
     )
@@ -163,7 +165,7 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
     )
 
 
-def _design(state: CampaignState) -> DesignSummary:
+def _design(state: CampaignState, readings: Sequence[Moment]) -> DesignSummary:
     """Return what was drawn, and how."""
     # once something is read the estimates say what machines were taken for
     machines = [] if state.block else state.machine_cautions
@@ -193,7 +195,7 @@ def _design(state: CampaignState) -> DesignSummary:
         open_items=int((design.order.place_rates > 0).sum()),
         known=_known(state.rounds[0]),
         rounds=[_round(sample) for sample in state.rounds],
-        blocks=_blocks(state),
+        blocks=_blocks(state, readings),
         judges_per_item=state.campaign.judges_per_item,
         policy=state.policy,
         lease_s=state.campaign.lease_s,
@@ -223,9 +225,9 @@ def _known(sample: Sample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 
-def _blocks(state: CampaignState) -> list[BlockProgress]:
+def _blocks(state: CampaignState, readings: Sequence[Moment]) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
-    spent, ends, rows = spent_by_block(state), _complete_at(state), list[BlockProgress]()
+    spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}
     for _, block, unit in units_by_block(state):
         units.setdefault(block, []).append(unit)
@@ -254,14 +256,13 @@ def _blocks(state: CampaignState) -> list[BlockProgress]:
     return rows
 
 
-def _complete_at(state: CampaignState) -> dict[int, int]:
+def _complete_at(state: CampaignState, readings: Sequence[Moment]) -> dict[int, int]:
     """Return as of which event each block was complete with those before it, as far as it is."""
     if all(sample.campaign.paths is None for sample in state.rounds):
         return state.state.complete_at
-    past, ends = state.before(), dict[int, int]()
-    for seq in sorted({*state.state.complete_at.values(), state.as_of}):
-        past.follow(state.log[past.as_of : seq])
-        ends |= {block: seq for block in range(1, past.block + 1) if block not in ends}
+    ends: dict[int, int] = {}
+    for moment in readings:
+        ends |= {block: moment.as_of for block in range(1, moment.block + 1) if block not in ends}
     return ends
 
 
