@@ -427,3 +427,30 @@ def test_status_report_and_exports_read_it_at_any_time(tmp_path):
         rows = list(csv.DictReader(handle))
     inside = [unit for unit in campaign.units if unit.level < state.level]
     assert len(rows) == sum(len(unit.items) for unit in inside)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
+    """Long queries of which nothing is known: what is asked ahead may all turn out not to be needed."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(8, 31, 40).tolist()
+    pool = pool_of(lengths)
+    target = Target(NDCG("exp", cutoff=5), rankings_of(pool, random_lists(random, lengths, least=6)))
+    labels = random.choice(3, size=pool.n_items, p=(0.8, 0.15, 0.05))
+    design = METHODS["depth"].looking("each").design(target, np.full((pool.n_items, 3), 1 / 3), max_grade=2)
+    campaign = Campaign(design, 90.0, rng=seed, by_instalments=True)
+    held, share = [], random.uniform(0.1, 0.9)
+    while True:
+        while (unit := campaign.ask()) is not None:
+            held.append(unit)
+        if not held:
+            break
+        told = [unit for unit in held if random.random() < share] or held[:1]
+        for unit in told:
+            campaign.tell(unit, labels[list(unit.items)].tolist())
+        held = [unit for unit in held if unit not in told]
+    assert campaign.ended
+    assert campaign.n_complete_blocks == len(campaign.drawn_design.blocks)
+    assert campaign.spent <= 90.0
+    known = replicate_with(design, labels, np.array([81.0]), [np.random.SeedSequence(seed)])
+    assert campaign.estimate().value == known.values[0, 0]
