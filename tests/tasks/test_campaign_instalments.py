@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import threading
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaign import Rules
 from activeeval.campaign.together import planned_weights, round_weights
 from activeeval.cases.budgets import Budget
+from activeeval.cases.texts import TextFile
 from activeeval.report.campaign_next import reached_sentence
 from activeeval.report.campaign_page import campaign_text
 from activeeval.simulation.replications import replicate_with
@@ -454,3 +456,22 @@ def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
     assert campaign.spent <= 90.0
     known = replicate_with(design, labels, np.array([81.0]), [np.random.SeedSequence(seed)])
     assert campaign.estimate().value == known.values[0, 0]
+
+
+def test_what_comes_later_has_the_texts_of_the_same_table(tmp_path):
+    case, table = Following(), tmp_path / "documents.csv"
+    names = [str(doc) for doc in dict.fromkeys(case.pool.item_texts.tolist())]
+    table.write_text("id,title\n" + "".join(f"{doc},Title {doc}\n" for doc in names))
+    texts = {"title": [f"Title {doc}" for _, doc in case.sample.pairs]}
+    beside = {"texts": {"documents": asdict(TextFile.of(str(table)))}}
+    create(case.store, "read", case.sample, Rules(), texts=texts, beside=beside)
+    n_first = len(case.sample.pairs)
+    for n in range(n_first + 5):
+        item = judging.claim(case.store, "read", "ann")
+        assert item.text == {"title": f"Title {item.doc_id}"}, n
+        judging.submit(case.store, "read", item.token, case.answer(item))
+    table.rename(tmp_path / "elsewhere.csv")
+    while (item := case.store.claim("read", "ann")) is not None:
+        case.store.submit("read", item.token, case.answer(item))
+    with pytest.raises(InputError, match="the texts of the documents are no longer in "):
+        judging.claim(case.store, "read", "ann")
