@@ -22,7 +22,7 @@ from activeeval.judgments.judging import ByComparisons, Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
-from activeeval.results import Caution, Note
+from activeeval.results import Caution, Note, Told
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
@@ -67,8 +67,10 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
     n_new = rows.size - n_known
     notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
-    left_out = "asked beyond left out" if state.block == state.n_blocks else "later blocks left out"
-    notes += [Note(left_out, {"n": n_later})] if n_later else []
+    numbers: dict[str, Told] = {"n": n_later}
+    is_whole = state.block == state.n_blocks
+    left_out = Note("asked beyond left out", numbers) if is_whole else Note("later blocks left out", numbers)
+    notes += [left_out] if n_later else []
     return [*notes, *([] if method == 0 else [Note("policies by number", {"policies": POLICIES[1:]})])]
 
 
