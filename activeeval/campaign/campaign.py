@@ -47,7 +47,7 @@ class Campaign(Record):
         In place of ``rng``: the key of a sample that was drawn before.
     rules : Rules, optional
         How many judges an item takes and what their grades count as; by default the last judgment is what counts.
-    paths, by_instalments
+    paths, by_instalments, surely
         Of a design whose depths follow labels; see `activeeval.campaign.record.Record`. By default the lowest place is
         asked, one at a time.
 
@@ -78,6 +78,7 @@ class Campaign(Record):
         rules: Rules | None = None,
         paths: Paths | None = None,
         by_instalments: bool = False,
+        surely: bool = False,
     ) -> None:
         if budget is not None or blocks is not None:
             paid = design.budget if budget is None else budget
@@ -86,7 +87,7 @@ class Campaign(Record):
             design = design.with_budget(paid, blocks, expected=design.expected)
         digest = known_digest(pool_hashes(design.pool)[1], design.known)
         of_sample = key_of(rng, digest) if key is None else checked_key(key)
-        super().__init__(design, of_sample, rules or Rules(), paths, by_instalments=by_instalments)
+        super().__init__(design, of_sample, rules or Rules(), paths, by_instalments=by_instalments, surely=surely)
         self._is_strict = False
 
     def in_strict_order(self) -> Self:
@@ -108,6 +109,11 @@ class Campaign(Record):
     def grade_slope(self) -> GradeSlope | None:
         """How people's grades rise with what the grade model expected, as far as the sample may be read."""
         return grade_slope(self.design, self.selection, np.asarray(self.labels.grades))
+
+    @property
+    def read_budget(self) -> float:
+        """The budget, in mean items, that is read once all is judged; less than there is where depths follow labels."""
+        return self.drawn_design.blocks[-1]
 
     @property
     def whole_selection(self) -> Selection:
@@ -172,7 +178,11 @@ class Campaign(Record):
         NaN where the sample was gathered of a pool in chunks, which does not tell.
         """
         outlook = self.outlook(target, scope=scope)
-        return math.nan if outlook is None else outlook.at_selection(self.whole_selection, confidence)
+        if outlook is None:
+            return math.nan
+        if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
+            return outlook.at_budget(self.read_budget, confidence)  # where it ends is not known yet
+        return outlook.at_selection(self.whole_selection, confidence)
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
@@ -194,10 +204,14 @@ class Campaign(Record):
         """Return the campaign with other predictions: of a design of the same order, with all that was judged."""
         return self._again(design, self._log)
 
+    @property
+    def ways(self) -> dict[str, Any]:
+        """How it goes on where depths follow labels, as the campaign itself takes it."""
+        return {"paths": self.paths, "by_instalments": self.by_instalments, "surely": self.surely}
+
     def unjudged(self, rules: Rules | None = None) -> Campaign:
         """Return the campaign as it was before any of its units was judged, by rules of its own."""
-        ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
-        return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **ways)
+        return Campaign(self.drawn_design, key=int(self.key), rules=rules or self.rules, **self.ways)
 
     def following(self) -> tuple[Campaign, bool]:
         """Return the campaign with the instalment that its labels lead to, and whether that is anything.
@@ -208,8 +222,12 @@ class Campaign(Record):
         return following, following.go_on()
 
     def _again(self, design: Design, log: Iterable[Event]) -> Self:
-        ways: dict[str, Any] = {"paths": self.paths, "by_instalments": self.by_instalments}
-        return self.replay(design, log, key=int(self.key), rules=self.rules, **ways)
+        ways: dict[str, Any] = {"key": int(self.key), "rules": self.rules, **self.ways}
+        if not self._is_kept_elsewhere:
+            return self.replay(design, log, **ways)
+        again = type(self)(design, **ways)
+        again.follow(self._log, self._state, self._n_before)
+        return again
 
     @classmethod
     def replay(
@@ -222,6 +240,7 @@ class Campaign(Record):
         rules: Rules | None = None,
         paths: Paths | None = None,
         by_instalments: bool = False,
+        surely: bool = False,
     ) -> Self:
         """Return the campaign that a log describes, ready to go on; arguments as of the campaign.
 
@@ -232,19 +251,13 @@ class Campaign(Record):
         InputError
             Where it holds what is no event, or a grade off the scale.
         """
-        campaign = cls(design, rng=rng, key=key, rules=rules, paths=paths, by_instalments=by_instalments)
+        campaign = cls(design, rng=rng, key=key, rules=rules, paths=paths, by_instalments=by_instalments, surely=surely)
         for event in log:
             campaign._check_event(event)
             if event.kind == "ended":
                 campaign.go_on()
             campaign._append(event)
         return campaign
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether labels lead to more than was asked for: where depths follow them, and a block is not complete."""
-        n = self.n_complete_blocks
-        return self.paths is not None and n < len(self.design.blocks) and not self._followed.is_spent
 
     def _readable(self) -> tuple[Selection, float]:
         """Return what may be read, and the part of the planned budget that it is."""

@@ -14,6 +14,8 @@ unit by unit and bit for bit, the one of a single place at a time with nine tent
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -118,10 +120,17 @@ class Instalments:
         place = int(places[np.argmin(self.levels[places])])
         return self.paths.asking(np.array([place]))
 
-    def following(self) -> Paths | None:
+    def following(self, *, surely: bool = False) -> Paths | None:
         """Return the paths once all is asked that is sure enough to be needed; None where the sample is complete.
 
-        None too where the next place follows from a label that waits, or where what was kept is used up.
+        None too where the next place follows from a label that waits, or where what was kept is used up. As all that
+        was asked above the horizon may be lost, a part of what is kept is left for later.
+
+        Parameters
+        ----------
+        surely : bool
+            What is asked without being certain to be needed never costs more than what is kept for that, whatever waits
+            and whoever asks again meanwhile, so that the sample is completed. It takes more instalments.
         """
         assert self.planned.budget is not None
         budget, asked = self.planned.blocks[-1], self.paths.instalments > 0
@@ -130,19 +139,29 @@ class Instalments:
         if not places.size:
             return None
         places = places[np.argsort(self.levels[places], kind="stable")]
-        paid, left = np.cumsum(self.costs[places]), self.planned.budget * (1 + ROUNDING) - self.spent
-        kept = left - (budget - float(self.costs[asked & (self.levels < end)].sum()))
-        n = int(np.searchsorted(self.levels[places], self._horizon(budget, end)))
-        n = max(n, int(np.searchsorted(paid, _RISKED * kept, side="right")))
-        n = min(n if self.waits.any() else max(n, 1), int(np.searchsorted(paid, left, side="right")))
+        levels, costs, all_kept = self.levels[places], self.costs[places], self.planned.budget - budget
+        certain, horizon = (self._horizon(budget, end, each) for each in (self._largest_behind, self._careful_behind))
+        horizon = max(horizon, certain)
+
+        def asked_above(level: float) -> float:
+            return float(self.costs[asked & (self.levels >= level)].sum())
+
+        risk = np.cumsum(np.where(levels < horizon, 0.0, costs)) - _RISKED * (all_kept - asked_above(horizon))
+        loss = np.cumsum(np.where(levels < certain, 0.0, costs)) - (all_kept - asked_above(certain))
+        may_be_lost = (loss <= ROUNDING) | (not surely)
+        is_asked = (levels < certain) | (may_be_lost & ((levels < horizon) | (risk <= ROUNDING)))
+        n = int(is_asked.sum())  # they are the first ones: both sums ascend
+        # nothing can come below the lowest where nothing is behind: the sample ends with it at the earliest
+        n = n if self._largest_behind(float(levels[0])) else max(n, 1)
+        n = min(n, int(np.searchsorted(np.cumsum(costs), self.planned.budget * (1 + ROUNDING) - self.spent, "right")))
         return self.paths.asking(places[:n]) if n else None
 
-    def _horizon(self, budget: float, end: float) -> float:
-        """Return the level below which all that is known, and expected behind it, fits a budget; ``end`` at most."""
+    def _horizon(self, budget: float, end: float, behind: Callable[[float], float]) -> float:
+        """Return the level below which all that is known, and comes behind it, fits a budget; ``end`` at most."""
         levels, spent = self._by_level
 
         def is_paid(level: float) -> bool:
-            needed = spent[np.searchsorted(levels, level)] + _CAREFUL * self._expected_behind(level)
+            needed = spent[np.searchsorted(levels, level)] + behind(level)
             return bool(needed <= budget * (1 + ROUNDING))
 
         if is_paid(end):
@@ -178,6 +197,11 @@ class Instalments:
             shares.append(np.minimum(of_places / of_ends[owners], 1.0))
         return ends[owners], places, shares[0], shares[1]
 
+    def _largest_behind(self, level: float) -> float:
+        """Return what places that are not known yet cost at most that come below a level."""
+        ends, places, *_ = self._behind
+        return float(self.planned.order.costs[places[self.levels[ends] < level]].sum())
+
     def _expected_behind(self, level: float) -> float:
         """Return what places that are not known yet are expected to cost that come below a level."""
         ends, places, alive, shares = self._behind
@@ -188,6 +212,9 @@ class Instalments:
         with np.errstate(invalid="ignore"):  # an infinite level of a place that never comes
             chances = np.nan_to_num(np.minimum(1.0, level * rates * shares[counts])) / np.minimum(1.0, level * rates)
         return float((self.planned.order.costs[places[counts]] * alive[counts] * chances).sum())
+
+    def _careful_behind(self, level: float) -> float:
+        return _CAREFUL * self._expected_behind(level)
 
     @cached_property
     def n_complete(self) -> int:
@@ -212,6 +239,14 @@ class Instalments:
         Below the lowest level that is open everything is judged: it is read there.
         """
         return not self.waits.any() and self.n_complete < len(self.planned.blocks) and self.following() is None
+
+    @cached_property
+    def _thresholds(self) -> list[float]:
+        return [self.threshold(budget) for budget in self.planned.blocks]
+
+    def block_at(self, level: float) -> int:
+        """Return the block of what has a level, from 1; one more than there are above all thresholds."""
+        return 1 + bisect_right(self._thresholds, level)
 
     def selection(self, block: int) -> Selection:
         """Return what comes below the threshold of a block, from 0, or below what is open where it `is_spent`."""

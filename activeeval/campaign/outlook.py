@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.campaign.reading import of_target
-from activeeval.design import Design, Reading, Selection
+from activeeval.design import Design, Order, Reading, Selection
 from activeeval.estimation import evaluate, evidence_of, half_widths
 from activeeval.measures import LabelsLike, Target
 from activeeval.results import Needed
@@ -27,6 +28,8 @@ class Outlook:
     Attributes
     ----------
     reading : Reading
+    order : Order
+        What is planned: where depths follow labels as these have it on average, as the model draws them.
     now : Selection
         What has been judged of the target's queries.
     spent : float
@@ -37,6 +40,8 @@ class Outlook:
         Of the estimate now, and once everything is judged.
     pool_size : float
         1 / Σ p², the number of queries where all are equally frequent.
+    matters : array of bool
+        Of the order's items, whether one's label can change the value.
     planned : float
         The pool's variance planned for the level of now.
     can_grow : bool
@@ -44,6 +49,7 @@ class Outlook:
     """
 
     reading: Reading
+    order: Order
     now: Selection
     spent: float
     of_pool: float
@@ -51,6 +57,7 @@ class Outlook:
     degrees_of_freedom: float
     of_census: float
     pool_size: float
+    matters: NDArray[np.bool_]
     planned: float
     can_grow: bool
 
@@ -65,8 +72,11 @@ class Outlook:
         evaluated, of_pool = evaluate(sample, scope), evaluate(sample)
         # without spread a sample does not tell how queries differ, though its interval may be finite
         of_scope = evaluated.variance - of_pool.variance if math.isfinite(of_pool.observed) else math.inf
+        matters = reading.target.matters[reading.order.items]
+        order = reading.order if design.unseen is None else design.planned_order
         return cls(
             reading=reading,
+            order=order,
             now=judged,
             spent=now.cost,
             of_pool=of_pool.variance,
@@ -74,7 +84,8 @@ class Outlook:
             degrees_of_freedom=evaluated.degrees_of_freedom,
             of_census=sample.pool_size - 1.0 if scope != "pool" else math.inf,
             pool_size=sample.pool_size,
-            planned=reading.left_at(judged.level),
+            matters=matters,
+            planned=order.planned_variance(judged.level, matters),
             can_grow=design.scheme.can_be_topped_up,
         )
 
@@ -89,23 +100,26 @@ class Outlook:
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
         return self._half_width(self._falls_to(whole.level), self.degrees_of_freedom * share, confidence)
 
+    def at_budget(self, budget: float, confidence: float) -> float:
+        """Return the half-width of the t interval to expect of a sample of a budget in mean items."""
+        at = self.order.level_for(budget)
+        n = max(float(self.order.inclusion_probs(at)[0].sum()), 1.0) if math.isfinite(at) else math.inf
+        freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
+        return self._half_width(self._falls_to(at), freedom, confidence)
+
     def budget_for(self, half_width: float, confidence: float) -> float:
         """Return the budget in mean items that should bring the t interval to a half-width.
 
         Infinite where judging all of the pool would not.
         """
-        order = self.reading.foreseen
         if self._half_width(0.0, self.of_census, confidence) > half_width:
             return math.inf
         if not self.can_grow:
             return self._budget_of_draws(half_width, confidence)
-        lowest, highest = self.spent, max(self.reading.order.cost, order.cost, self.spent)
+        lowest, highest = self.spent, max(self.order.cost, self.spent)
         for _ in range(_STEPS):
             middle = (lowest + highest) / 2
-            at = order.level_for(middle)
-            n = max(float(order.inclusion_probs(at)[0].sum()), 1.0) if math.isfinite(at) else math.inf
-            freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
-            enough = self._half_width(self._falls_to(at), freedom, confidence) <= half_width
+            enough = self.at_budget(middle, confidence) <= half_width
             lowest, highest = (lowest, middle) if enough else (middle, highest)
         return highest
 
@@ -129,13 +143,13 @@ class Outlook:
             more = math.sqrt(lowest * highest)
             enough = self._half_width(1 / more, self.degrees_of_freedom * more, confidence) <= half_width
             lowest, highest = (lowest, more) if enough else (more, highest)
-        return min(self.spent * highest, max(self.reading.order.cost, self.spent))
+        return min(self.spent * highest, max(self.order.cost, self.spent))
 
     def _falls_to(self, at: float) -> float:
         """Return the share of the pool's variance that is left at a level."""
         if self.planned <= 0:
             return 1.0
-        return max(self.reading.left_at(at) / self.planned, 0.0)
+        return max(self.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
     def _half_width(self, share: float, freedom: float, confidence: float) -> float:
         variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope

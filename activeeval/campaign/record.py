@@ -41,10 +41,19 @@ class Record:
         Where depths follow labels: what is known of the paths of queries, and was asked.
     by_instalments : bool
         Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
+    surely : bool
+        Of instalments: see `activeeval.campaign.instalments.Instalments.following`.
     """
 
     def __init__(
-        self, design: Design, key: np.uint64, rules: Rules, paths: Paths | None = None, *, by_instalments: bool = False
+        self,
+        design: Design,
+        key: np.uint64,
+        rules: Rules,
+        paths: Paths | None = None,
+        *,
+        by_instalments: bool = False,
+        surely: bool = False,
     ) -> None:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
@@ -52,8 +61,9 @@ class Record:
         if by_instalments and begun is not None and not begun.is_whole(design.order):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
         self.drawn_design, self.key, self.rules = design, key, rules
-        self.by_instalments = by_instalments
+        self.by_instalments, self.surely = by_instalments, surely
         self._log: list[Event] = []
+        self._is_kept_elsewhere = False
         self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
         self._n_before = 0
         self._labels = Labels(design, rules)
@@ -89,7 +99,7 @@ class Record:
         """
         if self.paths is None:
             return False
-        following = self._followed.following() if self.by_instalments else self._followed.lowest()
+        following = self._followed.following(surely=self.surely) if self.by_instalments else self._followed.lowest()
         self.paths = following or self._followed.paths  # what labels led to stays, whatever is corrected now
         if following is None:
             return False
@@ -112,6 +122,17 @@ class Record:
         return self._followed.drawn()
 
     @property
+    def goes_on(self) -> bool:
+        """Whether depths follow labels and these lead to something that is not asked so far."""
+        return self.paths is not None and self._followed.following(surely=self.surely) is not None
+
+    def keep(self) -> None:
+        """Where depths follow labels: let the rates that these have made be what they are."""
+        if self.paths is not None:
+            self.paths = self._followed.paths
+            self._forget()
+
+    @property
     def n_complete_blocks(self) -> int:
         """How many blocks are complete, with all before them."""
         if self.paths is not None:
@@ -127,6 +148,10 @@ class Record:
             if self.paths is None
             else self._followed.selection(block)
         )
+
+    def block_of(self, unit: Unit) -> int:
+        """Return the block that a unit belongs to, from 1; one more than there are of one above all thresholds."""
+        return unit.block if self.paths is None else self._followed.block_at(unit.level)
 
     @property
     def drawing(self) -> Drawn:
@@ -303,6 +328,7 @@ class Record:
             How many units of earlier rounds the log numbers before these.
         """
         self._log, self._state, self._n_before = log, state, n_before
+        self._is_kept_elsewhere = True
         for unit in self.planned[len(self._labels.units) :]:
             self._labels.add(unit)
         self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
@@ -394,3 +420,5 @@ class Record:
             self._labels.add(self.planned[len(self._labels.units)])
         elif place is not None:
             self.settle([place])
+        elif event.kind == "ended":
+            self.keep()

@@ -89,6 +89,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
     arrays |= design.scheme.arrays() | gathered_arrays(design)
     if design.history is not None and campaign.paths is not None:
         arrays |= design.history.arrays() | campaign.paths.arrays() | {"looks": np.array([design.looks])}
+        arrays |= {"surely": np.array([campaign.surely])}
         arrays |= {"order.slopes": design.order.slopes, "order.floors": design.order.floors}  # type: ignore[dict-item]
     arrays |= beside or {}
     return arrays | {"digest": np.array([digest_of(arrays)])}
@@ -130,7 +131,13 @@ def from_arrays(arrays: Arrays) -> Campaign:
         raise InputError("the sample was changed or damaged since it was written: its digest is another")
     try:
         paths = Paths.of_arrays(arrays) if "looks" in arrays else None
-        return Campaign(_design(arrays), key=int(arrays["key"][0]), paths=paths, by_instalments=paths is not None)
+        return Campaign(
+            _design(arrays),
+            key=int(arrays["key"][0]),
+            paths=paths,
+            by_instalments=paths is not None,
+            surely="surely" in arrays and bool(arrays["surely"][0]),
+        )
     except KeyError as problem:
         raise InputError(f"the sample is damaged: it lacks {problem.args[0]}") from None
     except ActiveEvalError:
@@ -150,9 +157,29 @@ def read_campaign(path: str) -> tuple[Campaign, Arrays]:
     return _named(path, read_arrays(path, FIELDS))
 
 
-def unpacked_campaign(content: bytes, name: str) -> tuple[Campaign, Arrays]:
-    """Return the campaign and the arrays of a sample that is kept as bytes; ``name`` is what messages call it."""
-    return _named(name, unpacked(content, name, FIELDS))
+def unpacked_campaign(content: bytes, name: str, base: bytes | None = None) -> tuple[Campaign, Arrays]:
+    """Return the campaign and the arrays of a sample that is kept as bytes.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    base : bytes, optional
+        A whole sample, of which it holds only what is different.
+    """
+    if base is None:
+        return _named(name, unpacked(content, name, FIELDS))
+    return _named(name, {**unpacked(base, name, FIELDS), **unpacked(content, name, ("digest",))})
+
+
+def beyond(arrays: Arrays, base: Arrays) -> Arrays:
+    """Return the arrays of a sample that are not those of another."""
+
+    def is_same(array: NDArray[Any], other: NDArray[Any]) -> bool:
+        same_form = (array.dtype, array.shape) == (other.dtype, other.shape)
+        return same_form and array.tobytes() == other.tobytes()
+
+    return {name: array for name, array in arrays.items() if name not in base or not is_same(array, base[name])}
 
 
 def _named(name: str, arrays: Arrays) -> tuple[Campaign, Arrays]:

@@ -100,10 +100,10 @@ def round_weights(campaigns: Sequence[Campaign], target: Target | None = None) -
     pools = [campaign.design.pool for campaign in campaigns]
     if all(_costs_the_same(pool, pools[0]) for pool in pools):
         return planned_weights(first, budgets, target)
-    left = max(first.cost - budgets[0], 0.0)
+    left = max(campaigns[0].drawn_design.cost - budgets[0], 0.0)
     spent = budgets[:1]
     for campaign, budget in zip(campaigns[1:], budgets[1:], strict=True):
-        cost = campaign.design.cost
+        cost = campaign.drawn_design.cost
         spent.append(left * min(budget / cost, 1.0) if cost > 0 else 0.0)
         left -= spent[-1]
     return planned_weights(first, spent, target)
@@ -132,7 +132,7 @@ def planned_weights(design: Design, budgets: Sequence[float], target: Target | N
     """
     if not design.scheme.is_planned:
         raise InputError(f"rounds go by levels: {design.name!r} draws with replacement")
-    order = design.order
+    order = design.planned_order
     matters = design.reading(target).target.matters[order.items]
     left = [order.planned_variance(order.level_for(spent), matters) for spent in np.cumsum(budgets).tolist()]
     reached = [left[-1] / variance if variance > 0 else 1.0 for variance in left]
@@ -208,6 +208,8 @@ def check_closed(campaign: Campaign, number: int) -> None:
     if n_waiting or n_more:
         reason = f"{n_waiting} units wait and {n_more} were not asked for"
         raise StateError(f"round {number} is not judged to its end: {reason}")
+    if campaign.goes_on:
+        raise StateError(f"round {number} is not judged to its end: what comes next follows from its labels")
 
 
 def check_rounds(campaigns: Sequence[Campaign], targets: Sequence[Target | None], *, knows_all: bool = False) -> None:

@@ -95,7 +95,7 @@ def texts_of(
     pairs : sequence of (query id, document id)
         The rows of the sheet.
     sheet : str
-        Its name, for messages.
+        Its name, for messages; empty where a table that was used before may hold no text of these few rows.
     documents, queries : str, optional
         Tables as `io.texts.read_texts` reads them.
 
@@ -121,7 +121,7 @@ def texts_of(
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
     texts = read_texts(path, vocabulary, set(ids))
-    if ids and not any(texts.by_id.values()):
+    if sheet and ids and not any(texts.by_id.values()):
         of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
         raise InputError(f"{path}: none of its {texts.n_rows} rows has a text for the {what} of {sheet}: {of}")
     return texts

@@ -101,6 +101,12 @@ class Design:
         return str(getattr(self.stage, "looks", "none"))
 
     @property
+    def planned_order(self) -> Order:
+        """The order as it is planned: where depths follow labels as those that the model draws have it on average."""
+        plan = self if self.unseen is None else self.unseen
+        return plan.order if plan.history is None else plan.history.averaged(plan.order)
+
+    @property
     def cost(self) -> float:
         """What judging everything that its targets need costs, in mean items."""
         return self.order.cost
@@ -186,9 +192,8 @@ class Design:
 
     def _along(self, order: Order, living: Ints) -> Design:
         assert self.history is not None
-        averaged = self.history.averaged(self.order)
         readings = tuple(
-            FollowedReading.of(reading, order, living, plan, averaged)
+            FollowedReading.of(reading, order, living, plan)
             for reading, plan in zip(self.readings, self.history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
@@ -226,7 +231,8 @@ class Design:
         """
         dearest = float(self.order.dearest_units.max(initial=0.0))
         paid = [end for end in ends[:-1] if end >= dearest]
-        return replace(self, blocks=(*paid, max(ends[-1], min(dearest, self.budget or dearest))))
+        end = max(ends[-1], min(dearest, self.budget or dearest))
+        return replace(self, blocks=(*paid, end), planned=end)
 
     def topped_up(self, more: float) -> Design:
         """Return the design with a larger budget: the same sample and one more block.
@@ -288,7 +294,7 @@ class Design:
         reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
         assert isinstance(reading, PrefixReading)
         plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
-        self.segments[id(target)] = FollowedReading.of(reading, self.order, first.living, plan, first.averaged)
+        self.segments[id(target)] = FollowedReading.of(reading, self.order, first.living, plan)
         return self.segments[id(target)]
 
     @property

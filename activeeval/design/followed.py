@@ -31,31 +31,19 @@ class FollowedReading(PrefixReading):
         Of how many places of each query labels are asked; those behind are dead.
     tails : ndarray of int64, shape (n_queries,)
         Behind how many places only the ideal depends on labels.
-    averaged : Order
-        As labels that the model draws have it on average.
     """
 
     unseen: PrefixReading
     living: Ints
     tails: Ints
-    averaged: Order
 
     @classmethod
-    def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: Planned, averaged: Order) -> FollowedReading:
+    def of(cls, reading: PrefixReading, order: Order, living: Ints, plan: Planned) -> FollowedReading:
         """Return a reading once its order has followed labels."""
         common: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(PrefixReading)}
         tails = tails_of(reading.order, reading.target, reading.beliefs)
-        followed = {"unseen": reading, "living": living, "tails": tails, "averaged": averaged}
+        followed = {"unseen": reading, "living": living, "tails": tails}
         return cls(**common | {"order": order, "plan": plan} | followed)
-
-    @property
-    def foreseen(self) -> Order:
-        """The order as labels that the model draws have it on average; of the real ones too few are known."""
-        return self.averaged
-
-    def left_at(self, level: float) -> float:
-        """Return the variance that is planned for a level."""
-        return float(self.planned.at(np.array([level]))[0])
 
     @cached_property
     def least_rates(self) -> Floats:

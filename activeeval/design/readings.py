@@ -135,15 +135,6 @@ class Reading:
         worth = self.target.contrast[order.items] ** 2
         return np.asarray(self.query_probs**2 * np.bincount(order.place_queries, worth * left, minlength=n))
 
-    @property
-    def foreseen(self) -> Order:
-        """The order as far as it can be foreseen: what it costs by level, and how many queries come."""
-        return self.order
-
-    def left_at(self, level: float) -> float:
-        """Return what the variance at a level should be proportional to; see `Order.planned_variance`."""
-        return self.order.planned_variance(level, self.target.matters[self.order.items])
-
     @cached_property
     def known_values(self) -> Floats:
         """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""

@@ -36,6 +36,10 @@ class Reached:
         Of the lowest block that is open.
     judges : sequence of str
         Who has judged, the most busy first.
+    instalment : int
+        The number of the last one, where depths follow labels; 0 where they follow none.
+    goes_on : bool
+        Whether something waits, or labels lead to more.
     """
 
     done: int
@@ -45,6 +49,8 @@ class Reached:
     blocks: int
     missing: int
     judges: Sequence[str]
+    instalment: int = 0
+    goes_on: bool = False
 
 
 def reached_sentence(reached: Reached) -> str:
@@ -62,6 +68,8 @@ def reached_sentence(reached: Reached) -> str:
     done += f", by {_people(reached.judges)}" if reached.judges else ""
     if reached.block == reached.blocks:
         return f"{done}; {'the block is' if reached.blocks == 1 else f'all {reached.blocks} blocks are'} complete."
+    if reached.instalment:
+        return f"{done}; {_of_instalments(reached)}."
     verb = "complete" if reached.missing != 1 else "completes"
     if not reached.block:
         more = " more" if reached.done else ""
@@ -131,6 +139,13 @@ def after_command(step: Step) -> str:
 def without_command(step: Step) -> str:
     """Return what to do, where no command is known."""
     return _STEPS[step.kind][0].format(budget=amount_of(step.budget))
+
+
+def _of_instalments(reached: Reached) -> str:
+    """Return what can be read where what comes next follows from what is judged."""
+    can = f"block {reached.block} of {reached.blocks} is complete" if reached.block else "nothing can be read yet"
+    more = "what comes next follows from what is judged" if reached.goes_on else "the budget pays for nothing further"
+    return f"this is instalment {reached.instalment}, {can}, {more}"
 
 
 def _people(names: Sequence[str]) -> str:

@@ -102,6 +102,8 @@ def _far(summary: Summary) -> str:
         blocks=head.blocks,
         missing=sum(waiting.items for waiting in head.waiting_by_block if waiting.block == head.block + 1),
         judges=[work.judge for work in judges],
+        instalment=head.instalment,
+        goes_on=head.goes_on,
     )
     return reached_sentence(reached)
 

@@ -71,6 +71,10 @@ class Head(Progress):
     waiting_by_block : list of WaitingBlock
     goal : str
         Whether the half-width that was asked for is reached; empty where none was.
+    instalment : int
+        The number of the last one, where depths follow labels; 0 where they follow none.
+    goes_on : bool
+        Whether something waits, or labels lead to more.
     """
 
     date: str
@@ -82,6 +86,8 @@ class Head(Progress):
     judges_per_item: int
     waiting_by_block: list[WaitingBlock]
     goal: str
+    instalment: int = 0
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

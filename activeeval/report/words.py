@@ -342,6 +342,7 @@ _NOTES: dict[str, Words] = {
     "judgments written": "{n} judgments",
     "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
     "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
+    "asked beyond left out": "{n} judgments were asked for ahead and lie above what is read: they are left out",
     "later blocks left out": "{n} judgments of blocks that are not complete are left out",
     "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
     "policies by number": _policies,

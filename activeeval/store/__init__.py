@@ -4,6 +4,7 @@ from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.importing import Unjudged
 from activeeval.store.lending import Chosen, OnSheet, OpenPlace
 from activeeval.store.rows import (
+    LOOKS,
     Acknowledged,
     CampaignRow,
     Claimed,
@@ -15,6 +16,7 @@ from activeeval.store.rows import (
 from activeeval.store.store import Store, is_made, open_store
 
 __all__ = [
+    "LOOKS",
     "Acknowledged",
     "CampaignRow",
     "Chosen",

@@ -9,6 +9,9 @@ from typing import Any, Self
 from activeeval.judgments.judging import Judging, judging_in
 from activeeval.judgments.log import OF_MACHINE, Event
 
+LOOKS = "looks"
+"""In the configuration of a campaign whose depths follow labels: when these are looked at."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignRow:
@@ -47,6 +50,11 @@ class CampaignRow:
     def judging(self) -> Judging:
         """How it is judged: by grades, or by comparisons."""
         return judging_in(self.config)
+
+    @property
+    def follows_labels(self) -> bool:
+        """Whether what is judged decides what comes next."""
+        return bool(self.config.get(LOOKS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,8 @@ class SampleRequest:
         Of draws with replacement: the budget is met on average.
     looks : {"each", "3", "1", "none"}
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    surely : bool
+        Of such a sample: as of `activeeval.tasks.samples.draw`.
     budget : Budget or None
     half_width, difference : float or None
         What the intervals should come to, or a difference that they should leave 0 out for.
@@ -62,6 +64,7 @@ class SampleRequest:
     method: str | None = None
     expected: bool = False
     looks: str = "none"
+    surely: bool = False
     budget: Budget | None = None
     half_width: float | None = None
     difference: float | None = None
@@ -159,6 +162,7 @@ def draw_for(
         defensive_share=share,
         weights=request.weights,
         looks=request.looks,
+        surely=request.surely,
     )
     drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):

@@ -280,8 +280,7 @@ def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision
     outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
     if outlook is None:
         return decision
-    budget = float(sample.campaign.design.budget or 0.0)
-    return replace(decision, needed=outlook.needed_for(wanted, confidence, budget))
+    return replace(decision, needed=outlook.needed_for(wanted, confidence, sample.campaign.read_budget))
 
 
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:

@@ -62,12 +62,11 @@ def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") ->
 def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
     """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
     campaign = sample.campaign
-    drawing = campaign.drawing
-    n_complete, _ = campaign.complete_block
+    selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
     moments: list[Moment] = []
-    for end in sorted(set(drawing.block_ends[:n_complete])):
+    for selection in {each.level: each for each in selections}.values():
         try:
-            estimate = read(campaign.design, drawing.selection(end), campaign.labels, (), target, scope)
+            estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
         except StateError:
             continue
         low, high = estimate.interval(confidence)

@@ -16,6 +16,7 @@ from activeeval.campaign.sample import (
     MACHINES,
     TEXTS,
     Arrays,
+    beyond,
     id_of,
     lists_of,
     read_campaign,
@@ -141,10 +142,16 @@ class Sample:
         plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
         write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
 
-    def packed(self) -> tuple[str, bytes]:
-        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again."""
+    def packed(self, base: Arrays | None = None) -> tuple[str, bytes]:
+        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again.
+
+        Parameters
+        ----------
+        base : mapping of str to ndarray, optional
+            What a sample that it goes on with was packed of: only what is different is packed.
+        """
         arrays, content = self._arrays(), BytesIO()
-        pack(arrays, content)
+        pack(arrays if base is None else beyond(arrays, base), content)
         return id_of(arrays), content.getvalue()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -167,13 +174,23 @@ class Sample:
         ------
         InputError
             Where its draws have one planned end, or what is added pays for nothing.
+        StateError
+            Where what comes next follows from what waits.
         """
         design = self.campaign.drawn_design
         campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
         if campaign.paths is not None:
             campaign.go_on()
+        waiting = campaign.progress.waiting if campaign.paths is not None else 0
+        if waiting and len(campaign.planned) == len(self.campaign.planned):
+            problem = f"{waiting} items wait, from which follows what comes next"
+            raise StateError(f"{problem}: add to the budget once they are judged")
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
+        return self.grown(campaign, sample_id)
+
+    def grown(self, campaign: Campaign, sample_id: str) -> Sample:
+        """Return the sample with a campaign that goes on with its own; ``sample_id`` is that of this one."""
         return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
     def following(self, sample_id: str) -> tuple[Sample, bool]:
@@ -200,8 +217,9 @@ class Sample:
             problem = f"{waiting} items of instalment {number} wait for a grade: the next follows from all its labels"
             raise StateError(problem)
         campaign, is_new = self.campaign.following()
-        n_before = len(self.campaign.planned) if is_new else self.n_before
-        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=n_before), is_new
+        if is_new:
+            return self.grown(campaign, sample_id), True
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id)), False
 
     def estimate(self, target: Target, scope: str = "pool") -> Estimate:
         """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""
@@ -328,6 +346,7 @@ def draw(
     defensive_share: float | None = None,
     weights: str = "equal",
     looks: str = "none",
+    surely: bool = False,
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
 
@@ -343,6 +362,8 @@ def draw(
         How several targets are balanced; see `Case.design`.
     looks : {"each", "3", "1", "none"}
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    surely : bool
+        Of such a sample: more, smaller instalments, with which it is completed whatever waits.
 
     Raises
     ------
@@ -365,7 +386,7 @@ def draw(
         raise budget.refused(problem, *targets, known=case.known) from None
     called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
-        campaign=Campaign(design, rng=case.seed, by_instalments=True),
+        campaign=Campaign(design, rng=case.seed, by_instalments=True, surely=surely),
         questions=tuple(question.question for question in asked),
         systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
         depth=case.depth,
@@ -423,9 +444,15 @@ def read_sample(path: str) -> tuple[Sample, str]:
     return _sample_of(*read_campaign(path))
 
 
-def unpacked_sample(content: bytes, name: str) -> tuple[Sample, str]:
-    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`."""
-    return _sample_of(*unpacked_campaign(content, name))
+def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tuple[Sample, str]:
+    """Return a sample that `Sample.packed` made bytes of, not yet judged, and its id; else as `read_sample`.
+
+    Parameters
+    ----------
+    base : bytes, optional
+        Of the sample that it was packed beside.
+    """
+    return _sample_of(*unpacked_campaign(content, name, base))
 
 
 def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:

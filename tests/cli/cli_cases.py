@@ -27,12 +27,13 @@ def case_of(*, use_labels=False, **given):
     return prepare(Choices(**given), use_labels=use_labels)
 
 
-def campaign_of(measure, method, budget, *, seed=0, expected=False, **given):
+def campaign_of(measure, method, budget, *, seed=0, expected=False, looks="none", **given):
     """Return the campaign that the command line's options mean."""
     case = case_of(seed=seed, **given)
     target = case.target(measure)
-    design = case.design(method, target, budget=Budget.parse(str(budget)).of(target), expected=expected)
-    return Campaign(design, rng=case.seed)
+    paid = Budget.parse(str(budget)).of(target)
+    design = case.design(method, target, budget=paid, expected=expected, looks=looks)
+    return Campaign(design, rng=case.seed, by_instalments=True)
 
 
 def grade_of(query, document):

@@ -71,6 +71,35 @@ def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measu
     assert (row["waiting"], row["as_of"]) == (0, judged.rows[-1]["seq"])
 
 
+def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
+    options = ("--measure", "nDCG@5", "--method", "depth", "--looks", "each", "--budget", 120, "--seed", 3)
+    made = call("campaign", "create", "w", *RUN, *options)
+    assert made.code == 0, made.err
+    refused = call("campaign", "create", "v", *RUN, *options, "--strict-order")
+    assert "--strict-order reads below the lowest item that waits" in " ".join(refused.err.split())
+    assert refused.code != 0
+    taken = call("campaign", "claim", "w", "--judge", "ann").rows[0]
+    then = ("--token", taken["token"], "--grade", grade_of(taken["query_id"], taken["doc_id"]), "--then-claim")
+    assert len(call("campaign", "submit", "w", *then).rows) == 2
+    sheet = call("campaign", "next", "w", "--judge", "bob", "--out", "b.csv")
+    assert "items from instalment 1 on" in " ".join(sheet.err.split())
+    judge_file("b.csv")
+    assert call("campaign", "import", "w", "b.csv").code == 0
+    early = call("campaign", "status", "w")
+    assert "what comes next follows from what is judged" in " ".join(early.out.split())
+    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle).code == 0
+    status = call("campaign", "status", "w", "-o", "jsonl").rows[0]
+    assert (status["block"], status["blocks"], status["waiting"]) == (4, 4, 0)
+    assert status["spent"] <= 120
+    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    direct = campaign_of("nDCG@5", "depth", 120, runs=("a.run",), max_grade=3, seed=3, looks="each")
+    assert row["value"] == direct.run(answer).value
+    assert call("campaign", "report", "w").code == 0
+    for kind in ("qrels", "prels", "jsonl", "csv", "weights"):
+        assert call("campaign", "export", "w", "--format", kind, "--out", f"x.{kind}").code == 0
+    assert call("campaign", "verify", "w").code == 0
+
+
 def test_events_are_those_that_were_acknowledged(campaign, oracle):
     rows = campaign("judge", "--judge", "ann", "--oracle", oracle, "--limit", 7).rows
     assert len(rows) == 7

@@ -235,9 +235,11 @@ def next_(
     plan = people.planned(out, tuple(map(judge_of, judges)), force=force, **guide)
     with opened(name, db) as store:
         sheets = write_batches(store, name, plan, Lease(seconds=lease_s, most=items, ahead=ahead))
+        follows = store.campaign(name).follows_labels
     for sheet in sheets:
         whose = f"{sheet.judge}'s" if sheet.judge else "theirs who bring it back"
-        where = f"items from block {sheet.block} on" if ahead else f"items of block {sheet.block}"
+        part = f"{'instalment' if follows else 'block'} {sheet.block}"
+        where = f"items from {part} on" if ahead or follows else f"items of {part}"
         where = f"{where}, as of event {sheet.as_of}"
         say(f"wrote {sheet.sheet}: {sheet.items} {where}; {whose} for {lasting(lease_s)}")
     emit_done(list(map(asdict, sheets)), form)

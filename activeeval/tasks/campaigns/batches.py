@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from activeeval.io.writing import Together
 from activeeval.judgments.sharing import Item, shared_out
 from activeeval.pool.texts import Texts
 from activeeval.store import Chosen, OnSheet, OpenPlace, PlaceRow, Store, UnitRow
+from activeeval.tasks.campaigns.judging import draw_further
 from activeeval.tasks.campaigns.over_time import date_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.sheets import SheetPlan, write_rows
@@ -81,12 +82,16 @@ def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None 
         Where nothing waits that is free, or the campaign does not take sheets.
     """
     lease, state = lease or Lease(), state_of(store, name)
+    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # instalments need not be in order
     _check_takes_sheets(state, plan.judges)
     plan = plan.checked().guided(state.campaign.max_grade)
     judges = plan.judges or ("",)
     with Together() as files:
         choose = partial(_chosen, judges=judges, lease=lease)
-        lent, until = store.lend(name, judges, choose, lease.seconds, _on_sheets(store, name, plan.paths))
+        replaced = _on_sheets(store, name, plan.paths)
+        lent, until = store.lend(name, judges, choose, lease.seconds, replaced)
+        while not lent and state.campaign.follows_labels and draw_further(store, name):
+            lent, until = store.lend(name, judges, choose, lease.seconds)
         if not lent:
             raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
         try:

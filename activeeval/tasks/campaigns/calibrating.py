@@ -51,7 +51,7 @@ def _of_round(number: int, sample: Sample) -> Calibration | None:
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:
         return None
-    units = [unit for unit in campaign.units if unit.block <= block]
+    units = [unit for unit in campaign.units if campaign.block_of(unit) <= block]
     items = np.array([item for unit in units for item in unit.items], dtype=np.int64)
     labels = campaign.labels
     items = items[labels.grades[items] >= 0]

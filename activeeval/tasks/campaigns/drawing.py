@@ -78,7 +78,7 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
         """
-        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
+        sample = draw_for(choices, replace(request, surely=True), progress=self.progress, say=self.say).sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
         beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}
@@ -109,7 +109,7 @@ class CampaignDrawing:
                 choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
         choices = replace(choices, judged=(*choices.judged, known))
-        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
+        sample = draw_for(choices, replace(request, surely=True), progress=self.progress, say=self.say).sample
         _, texts = self._texts(sample, kept)
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)

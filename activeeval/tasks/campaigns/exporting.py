@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign import Unit
 from activeeval.errors import StateError
 from activeeval.io.comparisons import Truth, write_truth
 from activeeval.io.sampled import remove_sampled_note, write_sampled_note
@@ -21,11 +22,15 @@ from activeeval.judgments.judging import ByComparisons, Judging
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
-from activeeval.results import Caution, Note
+from activeeval.results import Caution, Note, Told
 from activeeval.store import Store
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
+from activeeval.types import Floats
 
+_NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
+_Weighted = tuple[int, Unit, int, str]
+"""A round from 0, a unit of it, an item and its id."""
 _METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
 
 
@@ -44,14 +49,14 @@ def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
 def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     """Write what lies below the threshold of the highest complete block, and what was known before."""
     if state.block == 0:
-        raise StateError("no block is complete: with which probability the items so far came is not known yet")
+        raise StateError(_NOTHING_COMPLETE)
     if len(state.rounds) > 1:
         raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
     campaign = state.sample.campaign
     known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
     block = np.full(pool.n_items, state.n_blocks + 1)
     for unit in campaign.units:
-        block[list(unit.items)] = unit.block
+        block[list(unit.items)] = campaign.block_of(unit)
     graded, grades = grades_of(state), np.where(known >= 0, known, -1)
     for unit in campaign.units:
         grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
@@ -62,7 +67,10 @@ def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
     n_new = rows.size - n_known
     notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
-    notes += [Note("later blocks left out", {"n": n_later})] if n_later else []
+    numbers: dict[str, Told] = {"n": n_later}
+    is_whole = state.block == state.n_blocks
+    left_out = Note("asked beyond left out", numbers) if is_whole else Note("later blocks left out", numbers)
+    notes += [left_out] if n_later else []
     return [*notes, *([] if method == 0 else [Note("policies by number", {"policies": POLICIES[1:]})])]
 
 
@@ -112,15 +120,20 @@ def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note
 
 
 def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
-    """Write unit, block, level, probability and importance weight of every item of the sample, with its grade."""
-    pool = state.sample.campaign.design.pool
-    rows = [
-        (k, unit, item, doc)
-        for k, sample in enumerate(state.rounds)
-        for unit in sample.campaign.units
-        for item, doc in zip(unit.items, unit.item_ids, strict=True)
-    ]
-    by_round = [item_probabilities(sample.campaign) for sample in state.rounds]
+    """Write unit, block, level, probability and importance weight of every item of the sample, with its grade.
+
+    Where depths follow labels of the complete blocks: until then it is not known with which probability an item came.
+    """
+    if state.instalment and state.block == 0:
+        raise StateError(_NOTHING_COMPLETE)
+    pool, n_later, rows, by_round = state.sample.campaign.design.pool, 0, list[_Weighted](), list[Floats]()
+    for k, sample in enumerate(state.rounds):
+        campaign, units = sample.campaign, list(sample.campaign.units)
+        level = None if campaign.paths is None else campaign.complete_block[1]
+        by_round.append(item_probabilities(campaign, level))
+        inside = units if level is None else [unit for unit in units if unit.level < level]
+        n_later += sum(len(unit.items) for unit in units) - sum(len(unit.items) for unit in inside)
+        rows += [(k, u, item, doc) for u in inside for item, doc in zip(u.items, u.item_ids, strict=True)]
     grades = [round_grades(sample.campaign) for sample in state.rounds]
     probs = np.array([by_round[k][item] for k, _, item, _ in rows])
     owners = pool.item_queries[[item for _, _, item, _ in rows]]
@@ -131,7 +144,7 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
             "doc_id": [doc for *_, doc in rows],
             "round": np.array([k + 1 for k, *_ in rows], dtype=np.int64),
             "unit": np.array([unit.number for unit in units], dtype=np.int64),
-            "block": np.array([unit.block for unit in units], dtype=np.int64),
+            "block": np.array([state.rounds[k].campaign.block_of(unit) for k, unit, *_ in rows], dtype=np.int64),
             "level": np.array([unit.level for unit in units], dtype=np.float64),
             "query_prob": pool.query_probs[owners],
             "inclusion_prob": probs,
@@ -142,6 +155,7 @@ def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     )
     n_known = int((state.rounds[0].campaign.design.known >= 0).sum())
     without = [Note("known grades left out", {"n": n_known})] if n_known else []
+    without += [Note("asked beyond left out", {"n": n_later})] if n_later else []
     return [Note("weights written", {"n": len(rows)}), *without]
 
 

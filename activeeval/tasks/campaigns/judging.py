@@ -74,6 +74,26 @@ class Grading(Desk):
 
 
 @dataclass(frozen=True, slots=True)
+class Following(Grading):
+    """Items to grade whose depths follow labels: where nothing is left for a judge, what comes next is drawn."""
+
+    def claim(self, judge: str) -> Claimed | None:
+        """Give a judge the next item, of what is drawn or of what labels lead to."""
+        # whoever claims an item that is drawn does not wait for what drawing needs
+        item = self.store.claim(self.name, judge)
+        while item is None and draw_further(self.store, self.name):
+            item = self.store.claim(self.name, judge)
+        return item
+
+    def submit_and_claim(
+        self, token: str, judgment: Said, key: str | None = None
+    ) -> tuple[Acknowledged, Claimed | None]:
+        """Do both in one transaction, as long as something is drawn."""
+        done, item = self.store.submit_and_claim(self.name, token, self._checked(judgment), key)
+        return done, item or self.claim(done.event.judge)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparisons(Desk):
     """Two documents of a query at a time, of which one is better."""
 
@@ -119,10 +139,18 @@ class Comparisons(Desk):
 
 def desk_of(store: Store, name: str) -> Desk:
     """Return where a campaign's judges claim and submit; InputError where there is no campaign of that name."""
-    match store.campaign(name).judging:
+    campaign = store.campaign(name)
+    match campaign.judging:
         case ByComparisons(k=k):
             return Comparisons(store, name, k)
-    return Grading(store, name)
+    return Following(store, name) if campaign.follows_labels else Grading(store, name)
+
+
+def draw_further(store: Store, name: str) -> bool:
+    """Draw what labels lead to, where depths follow them; return whether there is anything new to judge."""
+    from activeeval.tasks.campaigns.following import draw_next
+
+    return draw_next(store, name)
 
 
 def claim(store: Store, name: str, judge: str) -> Claimed | None:

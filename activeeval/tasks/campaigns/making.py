@@ -13,13 +13,14 @@ from activeeval.campaign import Campaign, Rules
 from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import InputError, StateError
+from activeeval.io.arrays import unpacked
 from activeeval.judgments.judging import Shown
 from activeeval.measures import SampledMeasure
-from activeeval.store import CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
-from activeeval.tasks.samples import Sample, unpacked_sample
+from activeeval.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
+from activeeval.tasks.campaigns.state import state_of
+from activeeval.tasks.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
+from activeeval.tasks.samples import Sample
 
-REDRAWN = "redrawn"
-"""Why there is a version that is a round of its own."""
 Texts = Mapping[str, Sequence[str]]
 
 
@@ -94,6 +95,7 @@ def create(
     design, judging = sample.campaign.design, sample.campaign.judging
     digest, payload = sample.packed()
     config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | judging.config | dict(beside or {})
+    config |= {LOOKS: design.looks} if sample.campaign.paths is not None else {}
     row = CampaignRow(
         name=checked_name(name),
         config=config,
@@ -104,8 +106,7 @@ def create(
         adjudicate=rules.adjudicate,
     )
     units = _units(sample, 1, texts or {})
-    ended = sample.campaign.planned_end
-    return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, ended)
+    return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, _ended(sample, units))
 
 
 def check_rules(sample: Sample, rules: Rules) -> None:
@@ -118,6 +119,14 @@ def check_rules(sample: Sample, rules: Rules) -> None:
     sample.campaign.judging.check_rules(rules.judges_per_item)
     if rules.strict_order and not design.scheme.can_be_topped_up:
         raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+    if sample.campaign.paths is None:
+        return
+    if rules.strict_order:
+        problem = "`strict_order` reads below the lowest item that waits: where depths follow labels (`looks`) a lower "
+        raise InputError(problem + "one may still come; what is complete is read block by block", field="strict_order")
+    if sample.campaign.judging.is_whole:
+        problem = "`looks` are for graded items: in top-k judging a query is judged as a whole, there is no depth"
+        raise InputError(problem, field="looks")
 
 
 def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measures: Sequence[str]) -> str:
@@ -171,12 +180,12 @@ def top_up(
     texts_of : callable, optional
         Returns what the judges read of what a sample has that is new, as `create` takes it.
     """
-    versions = store.samples(name)
-    if len(rounds_of(versions)) > 1:
+    state = state_of(store, name)
+    if len(state.rounds) > 1:
         raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
-    before, sample_id = unpacked_sample(versions[-1].payload, f"campaign {name}")
-    grown = before.topped_up(budget, sample_id)
-    return grown, _grow(store, name, grown, "topped up", {} if texts_of is None else texts_of(grown))
+    topped_up = state.as_drawn.topped_up(budget, state.sample_id)
+    texts = {} if texts_of is None else texts_of(topped_up)
+    return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
 
 
 def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
@@ -191,9 +200,12 @@ def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) 
     ------
     StateError
         Where the round before is not judged to its end.
+    InputError
+        Where its depths follow labels and those of the campaign do not.
     """
     check_judged(store, name)
-    return _grow(store, name, sample, REDRAWN, texts or {})
+    check_looks_alike(store.campaign(name), sample)
+    return grow(store, name, sample, REDRAWN, texts or {}, version=store.samples(name)[-1].version + 1)
 
 
 def check_judged(store: Store, name: str) -> None:
@@ -202,16 +214,44 @@ def check_judged(store: Store, name: str) -> None:
     n = waiting["free"] + waiting["leased"]
     if n:
         raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+    if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
+        problem = "what comes next follows from what is judged: a round is drawn once those before are judged to their"
+        raise StateError(f"campaign {name}: {problem} end")
 
 
-def _grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts) -> int:
-    digest, payload = sample.packed()
-    version, units = store.samples(name)[-1].version + 1, store.units(name)
-    last = units[-1] if reason == REDRAWN and units else None
-    offsets = (0, 0) if last is None else (last.number, last.block)
-    row = SampleRow(version=version, digest=digest, payload=payload, reason=reason)
+def check_looks_alike(campaign: CampaignRow, sample: Sample) -> None:
+    """Raise InputError where depths of a further round follow labels, and nobody who claims would look for more."""
+    if sample.campaign.paths is not None and not campaign.follows_labels:
+        problem = "was made without `looks`: depths of its further rounds follow no labels either; create one with them"
+        raise InputError(f"campaign {campaign.name}: {problem}", field="looks")
+
+
+def grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts, *, version: int) -> int:
+    """Store the next version of a campaign's sample; return the number of the last event.
+
+    Parameters
+    ----------
+    version : int
+        That it is to be: one more than that of the sample that it was made of.
+
+    Raises
+    ------
+    StateError
+        Where somebody else was quicker.
+    """
+    of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
+    base = unpacked(of_round[0].payload, f"campaign {name}") if reason == INSTALMENT else None
+    digest, payload = sample.packed(base)
+    row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
+    before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
+    offsets = (before[-1].number, before[-1].block) if before else (0, 0)
     new = _with_texts(_units(sample, version, texts, *offsets), units)
-    return store.grow(name, row, new, sample.campaign.planned_end)
+    return store.grow(name, row, new, _ended(sample, new))
+
+
+def _ended(sample: Sample, new: Sequence[UnitRow]) -> str:
+    """Return why there is nothing after what is new; nothing where labels may lead to more."""
+    return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
 
 def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
@@ -228,20 +268,11 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
     ]
 
 
-def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
-    """Return the versions of each round: drawn afresh, and topped up."""
-    rounds: list[list[SampleRow]] = []
-    for row in versions:
-        if row.reason == REDRAWN or not rounds:
-            rounds.append([])
-        rounds[-1].append(row)
-    return rounds
-
-
 def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, units, at = sample.campaign, [], 0
-    probabilities = item_probabilities(campaign)
+    # of instalments as far as a threshold is known before any label: what the version alone says, to be verified by it
+    probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
     for unit in campaign.planned[sample.n_before :]:
         items, query_text = [], ""
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
@@ -267,10 +298,12 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
 def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
     """Return the probability with which each item of the pool is in the sample, shape (n_items,); 1 where it is known.
 
+    Where depths follow labels it is that at the rates that are known, and 0 of what is not.
+
     Parameters
     ----------
     level : float, optional
-        The threshold; by default that of the whole sample.
+        The threshold; by default that of the whole sample, where depths follow labels as far as it is known.
     """
     design = campaign.design
     probabilities = np.zeros(design.pool.n_items)

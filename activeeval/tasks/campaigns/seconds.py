@@ -13,7 +13,7 @@ from activeeval.io.loading import Costs
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.judgments.log import Event
 from activeeval.store import Store, UnitRow
-from activeeval.tasks.samples import unpacked_sample
+from activeeval.tasks.campaigns.versions import unpacked_version
 from activeeval.types import Floats
 
 PRIOR_ITEMS = 30.0
@@ -133,7 +133,8 @@ def clocked(store: Store, name: str, documents: str | None = None) -> Clocked:
     InputError
         Where no judgment's time was taken.
     """
-    sample, _ = unpacked_sample(store.samples(name)[-1].payload, f"campaign {name}")
+    versions = store.samples(name)
+    sample, _ = unpacked_version(versions, versions[-1], f"campaign {name}")
     design, units = sample.campaign.design, store.units(name)
     model, pool = fitted(units, store.events(name)), design.pool
     queries, items = pool.query_texts[pool.item_queries], pool.item_texts

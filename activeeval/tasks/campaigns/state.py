@@ -12,6 +12,7 @@ import numpy as np
 from activeeval.campaign import Campaign, Rules, Unit
 from activeeval.campaign.labels import Progress
 from activeeval.campaign.together import check_rounds
+from activeeval.design import Design
 from activeeval.errors import InputError, StateError
 from activeeval.judgments.log import Event
 from activeeval.judgments.policies import Agreement
@@ -21,9 +22,9 @@ from activeeval.results import Caution, Note
 from activeeval.store import CampaignRow, SampleRow, Store
 from activeeval.tasks.answers import Answer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
-from activeeval.tasks.campaigns.making import rounds_of
+from activeeval.tasks.campaigns.versions import n_budgets, rounds_of, unpacked_version
 from activeeval.tasks.rounds import round_answers
-from activeeval.tasks.samples import Sample, unpacked_sample
+from activeeval.tasks.samples import Sample
 
 Pair = tuple[str, str]
 
@@ -81,7 +82,7 @@ class CampaignState:
         """
         name = self.campaign.name
         events = store.events(name, as_of, since=self.log[-1] if self.log else None)
-        if any(event.kind == "drawn" for event in events) and self.log:
+        if any(event.kind in ("drawn", "ended") for event in events) and self.log:
             self.versions = store.samples(name)
         return self.follow(events)
 
@@ -101,22 +102,29 @@ class CampaignState:
     def _draw(self, drawn: Sequence[SampleRow]) -> None:
         """Make every round anew: there is a new version of a sample."""
         self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
-        for versions in rounds_of([row for row in drawn if row.digest]):
-            self._add_round(versions[-1])
+        last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
+        for row in last:
+            self._add_round(row)
+        # there may be hundreds of instalments, each with a pool
+        self._samples = {row.version: self._samples[row.version] for row in last}
 
     def _add_round(self, row: SampleRow) -> None:
         if row.version not in self._samples:
-            self._samples[row.version] = _unpacked(row, self.campaign.name)
+            self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
         sample = self._samples[row.version]
-        known = known_now(sample.campaign.design, self.rounds)
-        is_as_drawn = known is sample.campaign.design.known
-        design = sample.campaign.design if is_as_drawn else sample.campaign.design.corrected(known)
+        drawn = sample.campaign.drawn_design
+        known = known_now(drawn, self.rounds)
+        self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
+        self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
+
+    def _judged(self, sample: Sample, design: Design) -> Sample:
+        """Return the sample of the last round, read by a design, with all that counts of what was judged."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
-        campaign = Campaign(design, key=int(sample.campaign.key), rules=rules)
-        self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
+        ways = sample.campaign.ways
+        campaign = Campaign(design, key=int(sample.campaign.key), rules=rules, **ways)
         campaign.follow(self.log, self.state, self._n_before[-1])
-        self.rounds.append(replace(sample, campaign=campaign))
+        return replace(sample, campaign=campaign)
 
     def _settle(self, places: set[Place]) -> None:
         """Take in other judgments of places; rounds after one that changes are drawn with what it says now."""
@@ -154,7 +162,8 @@ class CampaignState:
         """How many grades that a later round took for known are others now."""
         taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
         pairs = zip(taken, self.rounds, strict=True)
-        return sum(int((then.campaign.design.known != now.campaign.design.known).sum()) for then, now in pairs)
+        known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
+        return sum(int((then != now).sum()) for then, now in known)
 
     @property
     def _drawn_versions(self) -> list[SampleRow]:
@@ -174,9 +183,38 @@ class CampaignState:
         return self.rounds[-1]
 
     @property
+    def sample_id(self) -> str:
+        """The id of that sample."""
+        return self._drawn_versions[-1].digest
+
+    @property
+    def as_drawn(self) -> Sample:
+        """The same as it was drawn: what it took for known is not corrected, what judges said of it is as it is now."""
+        sample = self._samples[self.version]
+        if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
+            return self.sample
+        return self._judged(sample, sample.campaign.drawn_design)
+
+    @property
+    def n_budgets(self) -> int:
+        """How often a budget was given: to the first sample, to further rounds and top-ups."""
+        return n_budgets(self._drawn_versions)
+
+    @property
+    def instalment(self) -> int:
+        """The number of the last instalment of the last round; 0 where depths follow no labels."""
+        paths = self.sample.campaign.paths
+        return 0 if paths is None else paths.n_instalments
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether depths follow labels and these lead to something that is not drawn yet."""
+        return self.sample.campaign.goes_on
+
+    @property
     def closed(self) -> list[Sample]:
         """The rounds that are judged to their end, up to the first that is not."""
-        is_open = (sample.campaign.is_open for sample in self.rounds)
+        is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
         return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
 
     @property
@@ -194,14 +232,14 @@ class CampaignState:
     @property
     def block(self) -> int:
         """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
-        done = sum(len(sample.campaign.design.blocks) for sample in self.closed)
+        done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
         later = self.rounds[len(self.closed) :]
         return done + (later[0].campaign.complete_block[0] if later else 0)
 
     @property
     def n_blocks(self) -> int:
         """How many blocks there are, of all rounds."""
-        return sum(len(sample.campaign.design.blocks) for sample in self.rounds)
+        return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
 
     @property
     def level(self) -> float:
@@ -252,8 +290,8 @@ class CampaignState:
         return waiting
 
 
-def _unpacked(kept: SampleRow, name: str) -> Sample:
-    sample, digest = unpacked_sample(kept.payload, f"campaign {name}")
+def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> Sample:
+    sample, digest = unpacked_version(versions, kept, f"campaign {name}")
     if digest != kept.digest:
         raise StateError(
             f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+from activeeval.campaign import Campaign, Unit
 from activeeval.cases.systems import direction
 from activeeval.report.campaign_next import Reached
 from activeeval.report.campaign_summary import Progress
@@ -83,6 +84,8 @@ def reached_of(state: CampaignState) -> Reached:
         block=state.block,
         blocks=state.n_blocks,
         missing=waiting_by_block(state).get(state.block + 1, 0),
+        instalment=state.instalment,
+        goes_on=state.goes_on or state.progress.waiting > 0,
         judges=[name for name, _ in sorted(judges.items(), key=lambda each: (-each[1], each[0]))],
     )
 
@@ -114,23 +117,31 @@ def progress_of(state: CampaignState) -> Progress:
 
 def spent_by_block(state: CampaignState) -> dict[int, float]:
     """Return what is spent in each block, of all rounds one after another, in the pool's mean items."""
-    spent, before = dict.fromkeys(range(1, state.n_blocks + 1), 0.0), 0
-    for sample in state.rounds:
-        for unit in sample.campaign.units:
-            n_settled = len(unit.items) - sample.campaign.n_open(unit)
-            spent[before + unit.block] += unit.cost * (n_settled / len(unit.items))
-        before += len(sample.campaign.design.blocks)
+    spent = dict.fromkeys(range(1, state.n_blocks + 1), 0.0)
+    for campaign, block, unit in units_by_block(state):
+        spent[block] += unit.cost * (1 - campaign.n_open(unit) / len(unit.items))
     return spent
+
+
+def units_by_block(state: CampaignState) -> Iterator[tuple[Campaign, int, Unit]]:
+    """Yield each unit with its round and its block, of all rounds one after another.
+
+    Where depths follow labels what was asked and lies above all thresholds is of the last block: it is paid with it.
+    """
+    before = 0
+    for sample in state.rounds:
+        campaign, n_blocks = sample.campaign, len(sample.campaign.drawn_design.blocks)
+        for unit in campaign.units:
+            yield campaign, before + min(campaign.block_of(unit), n_blocks), unit
+        before += n_blocks
 
 
 def waiting_by_block(state: CampaignState) -> dict[int, int]:
     """Return how many items of each block wait, of all rounds one after another; of those that have none nothing."""
-    waiting, before = Counter[int](), 0
-    for sample in state.rounds:
-        for unit in sample.campaign.waiting:
-            waiting[before + unit.block] += len(set(unit.items) - sample.campaign.settled)
-        before += len(sample.campaign.design.blocks)
-    return dict(sorted(waiting.items()))
+    waiting = Counter[int]()
+    for campaign, block, unit in units_by_block(state):
+        waiting[block] += campaign.n_open(unit)
+    return {block: n for block, n in sorted(waiting.items()) if n}
 
 
 def look(state: CampaignState) -> tuple[float, float] | None:
@@ -139,7 +150,7 @@ def look(state: CampaignState) -> tuple[float, float] | None:
     Whoever stops as soon as it is reached has looked at the end of every block: it is the group-sequential one.
     """
     wanted = state.campaign.config.get("half_width")
-    if wanted is None or state.block == 0 or state.version > 1:  # looks are planned for the first budget
+    if wanted is None or state.block == 0 or state.n_budgets > 1:  # looks are planned for the first budget
         return None
     answers, _ = answered(state, kind="group-sequential")
     return wanted, max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
@@ -169,8 +180,8 @@ def step_of(state: CampaignState, answers: Sequence[Answer], free: int | None = 
     seen = look(state)
     if seen is not None and seen[1] <= seen[0]:
         return Step(kind="stop")
-    if state.progress.waiting:
-        return Step(kind="wait" if free == 0 else "judge")
+    if state.progress.waiting or state.goes_on:
+        return Step(kind="judge" if state.goes_on or free != 0 else "wait")
     needed = [answer.needed for answer in answers if answer.needed is not None and answer.needed.budget]
     if not needed:
         return Step(kind="done")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.campaign import Unit
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_summary import (
     BlockProgress,
@@ -21,6 +22,7 @@ from activeeval.report.campaign_summary import (
     KindCount,
     LateCount,
     LogSummary,
+    Moment,
     Question,
     Round,
     Summary,
@@ -44,6 +46,7 @@ from activeeval.tasks.campaigns.status import (
     reached,
     spent_by_block,
     step_of,
+    units_by_block,
     waiting_by_block,
 )
 from activeeval.tasks.samples import Sample
@@ -79,6 +82,7 @@ def summary(
     texts = {unit.query_id: unit.query_text for unit in units}
     read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
     answers, notes = (read.answers, read.notes) if read else ([], [])
+    readings = readings_of(state, scope, confidence) if answers else []
     return Summary(
         format=FORMAT,
         headline=read.headline if read else [],
@@ -89,13 +93,13 @@ def summary(
         confidence=confidence,
         estimates=[_estimate(answer, confidence) for answer in answers],
         notes=[worded(note) for note in notes],
-        readings=readings_of(state, scope, confidence) if answers else [],
+        readings=readings,
         queries=queries_that_matter(state, texts) if answers else [],
         cost=_cost(state, events, units),
         calibration=calibrations(state),
         agreement=agreement_of(state, confidence),
         skipped=skipped_by(state, events),
-        design=_design(state),
+        design=_design(state, readings),
         log=_log(state, events),
         audit=audit_of(state, graders, scope=scope, confidence=confidence).graders if graders and answers else [],
     )
@@ -115,6 +119,8 @@ def _head(state: CampaignState) -> Head:
         judges_per_item=state.campaign.judges_per_item,
         waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in waiting_by_block(state).items()],
         goal="" if goal is None else text_of(goal),
+        instalment=state.instalment,
+        goes_on=state.goes_on or state.progress.waiting > 0,
     )
 
 
@@ -159,7 +165,7 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
     )
 
 
-def _design(state: CampaignState) -> DesignSummary:
+def _design(state: CampaignState, readings: Sequence[Moment]) -> DesignSummary:
     """Return what was drawn, and how."""
     # once something is read the estimates say what machines were taken for
     machines = [] if state.block else state.machine_cautions
@@ -189,7 +195,7 @@ def _design(state: CampaignState) -> DesignSummary:
         open_items=int((design.order.place_rates > 0).sum()),
         known=_known(state.rounds[0]),
         rounds=[_round(sample) for sample in state.rounds],
-        blocks=_blocks(state),
+        blocks=_blocks(state, readings),
         judges_per_item=state.campaign.judges_per_item,
         policy=state.policy,
         lease_s=state.campaign.lease_s,
@@ -219,33 +225,45 @@ def _known(sample: Sample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 
-def _blocks(state: CampaignState) -> list[BlockProgress]:
+def _blocks(state: CampaignState, readings: Sequence[Moment]) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
-    spent, ends, rows = spent_by_block(state), state.state.complete_at, list[BlockProgress]()
+    spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
+    units: dict[int, list[Unit]] = {}
+    for _, block, unit in units_by_block(state):
+        units.setdefault(block, []).append(unit)
     for k, sample in enumerate(state.rounds):
-        campaign, drawing = sample.campaign, sample.campaign.drawing
-        levels = [drawing.selection(end).level for end in drawing.block_ends]
-        for number, (budget, level) in enumerate(zip(campaign.design.blocks, levels, strict=True), 1):
-            units = [unit for unit in campaign.units if unit.block == number]
+        campaign = sample.campaign
+        for number, budget in enumerate(campaign.drawn_design.blocks):
             block = len(rows) + 1
-            items = {item for unit in units for item in unit.items}
+            of_block = units.get(block, [])
+            items = {item for unit in of_block for item in unit.items}
             complete = ends.get(block) if block <= state.block else None
             rows.append(
                 BlockProgress(
                     block=block,
                     round=k + 1,
                     budget=budget,
-                    threshold=finite(level),
-                    units=len(units),
+                    threshold=finite(campaign.block_selection(number).level),
+                    units=len(of_block),
                     items=len(items),
                     settled=len(items & campaign.settled),
-                    cost=sum(unit.cost for unit in units),
+                    cost=sum(unit.cost for unit in of_block),
                     spent=spent[block],
                     complete_as_of=complete,
                     date=None if complete is None else date_of(state.log[complete - 1].at),
                 )
             )
     return rows
+
+
+def _complete_at(state: CampaignState, readings: Sequence[Moment]) -> dict[int, int]:
+    """Return as of which event each block was complete with those before it, as far as it is."""
+    if all(sample.campaign.paths is None for sample in state.rounds):
+        return state.state.complete_at
+    ends: dict[int, int] = {}
+    for moment in readings:
+        ends |= {block: moment.as_of for block in range(1, moment.block + 1) if block not in ends}
+    return ends
 
 
 def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:

@@ -20,6 +20,8 @@ from activeeval.results import Caution
 from activeeval.store import Acknowledged, Said, Store, UnitRow, Unjudged
 
 Answer = tuple[str, str, Said, str | None, int | None]
+_FEW = 4
+"""Samples that a message names: there is one more of each top-up, round and instalment."""
 WHY = "as the file says"
 
 
@@ -159,7 +161,7 @@ class _Drawn:
             Where it is the sheet of another sample, or holds an item that its block does not.
         """
         if judgments.sample and judgments.sample not in self.samples:
-            known = ", ".join(self.samples)
+            known = ", ".join(self.samples if len(self.samples) <= _FEW else (*self.samples[:_FEW], "…"))
             raise InputError(
                 f"{judgments.source}: the sheet is of sample {judgments.sample!r}, expected one of {known}"
             )

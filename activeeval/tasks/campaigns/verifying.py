@@ -5,8 +5,8 @@ from __future__ import annotations
 from activeeval.campaign import Campaign
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store, UnitRow
-from activeeval.tasks.campaigns.making import item_probabilities, rounds_of
-from activeeval.tasks.samples import unpacked_sample
+from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.tasks.campaigns.versions import rounds_of, unpacked_version
 
 _MOST = 5
 
@@ -38,7 +38,7 @@ def verify(store: Store, name: str, head: str | None = None) -> list[str]:
         for row in of_round:
             stored = [unit for unit in units if of_round[0].version <= unit.version <= row.version]
             try:
-                sample, digest = unpacked_sample(row.payload, f"version {row.version}")
+                sample, digest = unpacked_version(of_round, row, f"version {row.version}")
             except ActiveEvalError as problem:
                 problems.append(str(problem))
                 continue

@@ -1,0 +1,477 @@
+"""Campaigns whose depths follow labels: what comes next is drawn when a judge finds nothing left."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from campaign_cases import Clock
+from naive import pool_of, random_lists, random_probs, rankings_of
+
+from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
+from activeeval.campaign import Rules
+from activeeval.campaign.together import planned_weights, round_weights
+from activeeval.cases.budgets import Budget
+from activeeval.cases.texts import TextFile
+from activeeval.report.campaign_next import reached_sentence
+from activeeval.report.campaign_page import campaign_text
+from activeeval.simulation.replications import replicate_with
+from activeeval.store import Said, open_store
+from activeeval.tasks.campaigns import following, judging
+from activeeval.tasks.campaigns.batches import Lease, write_batches
+from activeeval.tasks.campaigns.exporting import FORMATS, export
+from activeeval.tasks.campaigns.making import create, grow, redraw, top_up
+from activeeval.tasks.campaigns.state import answered, labels_of, state_of
+from activeeval.tasks.campaigns.status import progress_of, spent_by_block, status, step_of
+from activeeval.tasks.campaigns.summary import summary
+from activeeval.tasks.campaigns.taking import take_files
+from activeeval.tasks.campaigns.verifying import verify
+from activeeval.tasks.samples import Sample
+from activeeval.tasks.sheets import SheetPlan
+
+N = 30
+
+
+class Following:
+    """A campaign of nDCG@3 in a store, whose labels a model expects roughly."""
+
+    def __init__(self, url="sqlite://", budget=90.0, seed=0, looks="each", **rules):
+        random = np.random.default_rng(11)
+        lengths = random.integers(4, 12, N).tolist()
+        self.pool = pool_of(lengths, query_costs=random.choice([0.0, 1.0], N))
+        lists = [rankings_of(self.pool, random_lists(random, lengths, least=2)) for _ in range(2)]
+        self.probs = random_probs(random, self.pool.n_items, 3)
+        self.labels = np.array([random.choice(3, p=row) for row in self.probs])
+        self.target, self.budget, self.looks = Target(NDCG("exp", cutoff=3), *lists), budget, looks
+        ids = self.pool.query_texts[self.pool.item_queries].tolist()
+        self.grades = dict(zip(zip(ids, self.pool.item_texts.tolist(), strict=True), self.labels.tolist(), strict=True))
+        self.seed = np.random.SeedSequence(seed)
+        self.sample = self.drawn(self.seed)
+        self.clock = Clock()
+        self.store = open_store(url, create=True, clock=self.clock)
+        create(self.store, "week", self.sample, Rules(**rules))
+
+    def design(self, known=None):
+        return METHODS["depth"].looking(self.looks).design(self.target, self.probs, judged=known, max_grade=2)
+
+    def drawn(self, seed, budget=None, known=None):
+        campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_instalments=True, surely=True)
+        return Sample(campaign=campaign, questions=("difference",), seed=1)
+
+    def answer(self, item):
+        return Said(kind="judged", grade=self.grades[item.query_id, item.doc_id])
+
+    def judge(self, *judges, upto=10**9, seen=None):
+        """Have judges take turns until nothing is left for any; return how many answers they gave."""
+        n, idle = 0, 0
+        while n < upto and idle < len(judges):
+            judge = judges[(n + idle) % len(judges)]
+            item = judging.claim(self.store, "week", judge)
+            idle = idle + 1 if item is None else 0
+            if item is not None:
+                assert seen is None or (judge, item.query_id, item.doc_id) not in seen
+                if seen is not None:
+                    seen.add((judge, item.query_id, item.doc_id))
+                judging.submit(self.store, "week", item.token, self.answer(item))
+                n += 1
+        return n
+
+    def in_memory(self):
+        campaign = Campaign(self.design(), self.budget, rng=self.seed, by_instalments=True, surely=True)
+        campaign.run(lambda query, docs: [self.grades[query, doc] for doc in docs])
+        return campaign
+
+    def state(self, as_of=None):
+        return state_of(self.store, "week", as_of)
+
+
+def estimate_of(state):
+    ((answer,), _) = answered(state)
+    return answer.estimate
+
+
+def said_by(state):
+    try:
+        return estimate_of(state)
+    except StateError as problem:
+        return str(problem)
+
+
+def test_one_judge_comes_to_the_campaign_in_memory():
+    case = Following()
+    n = case.judge("ann")
+    state, memory = case.state(), case.in_memory()
+    assert n == sum(len(unit.items) for unit in memory.units)
+    assert [u.items for u in state.sample.campaign.units] == [u.items for u in memory.units]
+    assert estimate_of(state) == memory.estimate()
+    assert state.state.ended
+    assert state.block == state.n_blocks == memory.n_complete_blocks
+    assert state.instalment > 3
+    assert not state.goes_on
+    assert verify(case.store, "week") == []
+
+
+@pytest.mark.parametrize("looks", ["each", "3", "1"])
+def test_the_end_is_the_repetition_of_the_same_key_at_nine_tenths(looks):
+    case = Following(looks=looks, seed=4)
+    case.judge("ann", "bob")
+    state = case.state()
+    assert state.block == state.n_blocks
+    repeated = replicate_with(case.design(), case.labels, np.array([0.9 * case.budget]), [case.seed])
+    assert estimate_of(state).value == repeated.values[0, 0]
+
+
+def test_two_judges_come_to_the_same_value_in_any_order():
+    one, two = Following(), Following()
+    one.judge("ann")
+    two.judge("ann", "bob", seen=set())
+    assert estimate_of(two.state()).value == estimate_of(one.state()).value
+    assert verify(two.store, "week") == []
+
+
+def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
+    case = Following()
+    held = judging.claim(case.store, "week", "slow")
+    seen = set()
+    n = case.judge("ann", "bob", seen=seen)
+    state = case.state()
+    assert n > 20
+    assert state.progress.waiting == 1
+    assert not state.state.ended
+    assert judging.claim(case.store, "week", "ann") is None
+    judging.submit(case.store, "week", held.token, case.answer(held))
+    case.judge("ann", "bob", seen=seen)
+    one = Following()
+    one.judge("ann")
+    assert estimate_of(case.state()).value == estimate_of(one.state()).value
+
+
+@pytest.mark.parametrize("adjudicate", [False, True])
+def test_with_two_judges_an_item_the_next_follows_once_both_have_judged(adjudicate):
+    case = Following(judges_per_item=2, policy="median", adjudicate=adjudicate)
+    seen = set()
+    first = case.judge("ann", seen=seen)
+    state = case.state()
+    assert state.progress.judged == 0
+    assert not state.state.ended
+    assert sum(u.cost for u in state.units) <= case.budget * 0.5
+    case.judge("bob", "ann", seen=seen)
+    one = Following()
+    one.judge("ann")
+    state = case.state()
+    assert first > 10
+    assert state.state.ended
+    assert state.block == state.n_blocks
+    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert verify(case.store, "week") == []
+
+
+def test_an_earlier_event_says_what_it_said_then():
+    case = Following()
+    said = {}
+    while case.judge("ann", upto=7):
+        state = case.state()
+        said[state.as_of] = (said_by(state), state.block)
+    assert len({block for _, block in said.values()}) > 2
+    live = case.state().before()
+    for seq, (estimate, block) in said.items():
+        state = case.state(seq)
+        live.follow(case.store.events("week", seq, since=live.log[-1] if live.log else None))
+        for each in (state, live):
+            assert each.block == block
+            assert said_by(each) == estimate
+
+
+def test_a_live_state_takes_instalments_in():
+    case = Following()
+    live = case.state()
+    while case.judge("ann", upto=5):
+        live.refresh(case.store)
+        whole = case.state()
+        assert (live.as_of, live.version, live.block, live.progress) == (
+            whole.as_of,
+            whole.version,
+            whole.block,
+            whole.progress,
+        )
+    live.refresh(case.store)
+    assert live.state.ended
+    assert estimate_of(live) == estimate_of(case.state())
+
+
+def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
+    case = Following()
+    case.judge("ann", upto=60)
+    state = case.state()
+    before, version = state.sample.campaign.paths, state.version
+    judged = [event for event in state.state.standing if event.kind == "judged"]
+    for event in judged[:5]:
+        higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+        case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
+    event = judged[7]
+    case.store.retract("week", event.seq, "ann", "wrong tab")
+    state = case.state()
+    assert state.version == version
+    assert np.array_equal(state.sample.campaign.paths.rates, before.rates)
+    assert state.progress.waiting >= 1
+    grades = {item: grade for item, grade in enumerate(state.sample.campaign.grades.tolist()) if grade >= 0}
+    assert sum(grade != case.labels[item] for item, grade in grades.items()) == 5
+    case.judge("ann", "bob")
+    after = case.state()
+    kept = before.rates > 0
+    assert np.array_equal(after.sample.campaign.paths.rates[kept], before.rates[kept])
+    asked = before.instalments > 0
+    assert np.array_equal(after.sample.campaign.paths.instalments[asked], before.instalments[asked])
+    assert after.state.ended
+    assert verify(case.store, "week") == []
+
+
+def test_a_correction_after_the_end_makes_no_rate_anew():
+    case = Following()
+    case.judge("ann")
+    state = case.state()
+    rates = state.sample.campaign.design.order.place_rates
+    highest = Said(kind="judged", grade=2)
+    for event in state.state.standing:
+        case.store.record("week", "ann", [(event.query_id, event.doc_id, highest, None, event.unit)])
+    corrected = case.state()
+    assert np.array_equal(corrected.sample.campaign.design.order.place_rates, rates)
+    assert corrected.block == corrected.n_blocks or corrected.goes_on  # a stop that is none is gone on with
+
+
+def test_what_was_submitted_and_not_followed_is_drawn_by_the_next_claim():
+    case, plain = Following(), Following()
+    while (item := case.store.claim("week", "ann")) is not None:  # nobody draws: the process ended there
+        case.store.submit("week", item.token, case.answer(item))
+    state = case.state()
+    assert state.progress.waiting == 0
+    assert not state.state.ended
+    assert state.goes_on
+    case.judge("bob")
+    plain.judge("ann")
+    assert estimate_of(case.state()) == estimate_of(plain.state())
+
+
+def test_of_two_that_draw_at_once_one_draws():
+    case = Following()
+    while (item := case.store.claim("week", "ann")) is not None:
+        case.store.submit("week", item.token, case.answer(item))
+    first, second = case.state(), case.state()
+    samples = [following.next_of(state) for state in (first, second)]
+    grow(case.store, "week", samples[0], "instalment", {}, version=first.version + 1)
+    with pytest.raises(StateError, match="the next version of this sample is 3"):
+        grow(case.store, "week", samples[1], "instalment", {}, version=second.version + 1)
+    assert judging.claim(case.store, "week", "bob") is not None
+    case.judge("ann", "bob", "cy")
+    assert verify(case.store, "week") == []
+
+
+def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
+    case = Following(made_url)
+    seen = []
+
+    def judge(name):
+        while (item := judging.claim(case.store, "week", name)) is not None:
+            seen.append((item.query_id, item.doc_id))
+            judging.submit(case.store, "week", item.token, case.answer(item))
+
+    for _ in range(3):  # who finds nothing while the other has something in hand comes again
+        threads = [threading.Thread(target=judge, args=(name,)) for name in ("ann", "bob")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    state, one = case.state(), Following()
+    one.judge("ann")
+    assert len(set(seen)) == len(seen)
+    assert state.state.ended
+    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert verify(case.store, "week") == []
+    case.store.close()
+
+
+def test_sheets_go_out_instalment_by_instalment(tmp_path):
+    case, one = Following(), Following()
+    one.judge("ann")
+    for n in range(one.state().instalment):
+        path = str(tmp_path / f"batch{n}.csv")
+        (sheet,) = write_batches(case.store, "week", SheetPlan(path=path))
+        assert sheet.block == n + 1
+        fill(path, case.grades)
+        (taken,) = take_files(case.store, "week", [path], "ann")
+        assert taken.stored == sheet.items
+    assert estimate_of(case.state()) == estimate_of(one.state())
+    with pytest.raises(InputError, match="nothing waits, all is judged"):
+        write_batches(case.store, "week", SheetPlan(path=str(tmp_path / "more.csv")))
+
+
+def fill(path, grades):
+    with open(path, newline="") as handle:
+        header, *rows = list(csv.reader(handle))
+    at = [header.index(name) for name in ("query_id", "doc_id", "grade")]
+    for row in rows:
+        row[at[2]] = grades[row[at[0]], row[at[1]]]
+    with open(path, "w", newline="") as handle:
+        csv.writer(handle).writerows([header, *rows])
+
+
+def test_a_sheet_that_is_out_holds_back_its_queries_alone(tmp_path):
+    case = Following()
+    write_batches(case.store, "week", SheetPlan(path=str(tmp_path / "a.csv")), Lease(most=5))
+    n = case.judge("bob")
+    state = case.state()
+    assert n > 20
+    assert state.progress.waiting == 5
+    assert not state.state.ended
+    fill(str(tmp_path / "a.csv"), case.grades)
+    take_files(case.store, "week", [str(tmp_path / "a.csv")], "ann")
+    case.judge("bob")
+    assert case.state().block == 4
+
+
+def test_a_top_up_goes_on_with_the_same_paths():
+    case = Following()
+    case.judge("ann")
+    before = case.state()
+    topped_up, _ = top_up(case.store, "week", Budget.parse("30"))
+    assert topped_up.campaign.drawn_design.budget == 120
+    case.judge("ann")
+    state, one = case.state(), Following(budget=120.0)
+    one.judge("ann")
+    assert (state.block, state.n_blocks, before.n_blocks) == (5, 5, 4)
+    assert estimate_of(state).value == estimate_of(one.state()).value
+    assert verify(case.store, "week") == []
+    assert progress_of(state).budget == 120
+
+
+def test_a_top_up_while_all_follows_from_what_waits_says_so():
+    case = Following(budget=40.0)
+    case.judge("ann", upto=3)
+    while judging.claim(case.store, "week", f"judge {case.clock.now}") is not None:
+        pass
+    with pytest.raises(StateError, match="items wait, from which follows what comes next"):
+        top_up(case.store, "week", Budget.parse("0.5"))
+    assert verify(case.store, "week") == []
+
+
+@pytest.mark.parametrize("looks", ["each", "none"])
+def test_a_further_round_may_follow_labels_too(looks):
+    case = Following()
+    case.judge("ann", upto=50)
+    with pytest.raises(StateError, match="a round is drawn once those before are judged"):
+        redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 60.0))
+    case.judge("ann")
+    labels, ids = labels_of(case.state()), case.pool.query_texts[case.pool.item_queries]
+    known = np.array([labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)])
+    case.looks = looks
+    redraw(case.store, "week", case.drawn(np.random.SeedSequence(9), 60.0, known))
+    live = case.state()
+    weights = round_weights([sample.campaign for sample in live.rounds])
+    case.judge("bob", "cy")
+    state = case.state()
+    first = state.rounds[0].campaign.drawn_design
+    planned = planned_weights(first, [case.budget, 60.0])
+    assert np.array_equal(round_weights([sample.campaign for sample in state.rounds]), planned)
+    assert np.array_equal(weights, planned)
+    assert len(state.rounds) == len(state.read) == 2
+    assert state.block == state.n_blocks
+    assert estimate_of(state) == estimate_of(live.refresh(case.store))
+    assert verify(case.store, "week") == []
+    event = next(event for event in state.log if event.kind == "judged")
+    higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+    case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
+    assert case.state().n_corrected == 1
+    assert estimate_of(live.refresh(case.store)) == estimate_of(case.state())
+
+
+def test_what_cannot_hold_is_refused_in_a_line():
+    with pytest.raises(InputError, match="`strict_order` reads below the lowest item that waits"):
+        Following(strict_order=True)
+    plain = Following(looks="none")
+    plain.judge("ann")
+    plain.looks = "each"
+    with pytest.raises(InputError, match="was made without `looks`"):
+        redraw(plain.store, "week", plain.drawn(np.random.SeedSequence(9), 60.0))
+
+
+def test_status_report_and_exports_read_it_at_any_time(tmp_path):
+    case = Following()
+    for upto in (10, 30, 10**9):
+        case.judge("ann", upto=upto)
+        state = case.state()
+        far = status(state, case.store)
+        assert sum(spent_by_block(state).values()) == pytest.approx(far.progress.spent)
+        said = reached_sentence(far.reached)
+        assert f"this is instalment {state.instalment}, " in said or state.block == state.n_blocks
+        report = summary(case.store, "week")
+        assert len(report.design.blocks) == state.n_blocks
+        assert sum(block.items for block in report.design.blocks) == sum(state.progress)
+        for suffix in (".html", ".md", ".json"):
+            assert campaign_text(report, suffix)
+        for form in FORMATS:
+            if state.block or form not in ("prels", "weights"):
+                export(case.store, "week", form, tmp_path / f"{form}.csv")
+                continue
+            with pytest.raises(StateError, match="no block is complete"):
+                export(case.store, "week", form, tmp_path / f"{form}.csv")
+    assert far.progress.waiting == 0
+    assert "all 4 blocks are complete" in said
+    assert step_of(state, []).kind == "done"
+    assert [block.complete_as_of for block in report.design.blocks] == sorted(
+        block.complete_as_of for block in report.design.blocks
+    )
+    assert len(report.readings) >= 2
+    campaign = state.sample.campaign
+    with open(tmp_path / "weights.csv", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    inside = [unit for unit in campaign.units if unit.level < state.level]
+    assert len(rows) == sum(len(unit.items) for unit in inside)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_waits_the_sample_is_completed_within_its_budget(seed):
+    """Long queries of which nothing is known: what is asked ahead may all turn out not to be needed."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(8, 31, 40).tolist()
+    pool = pool_of(lengths)
+    target = Target(NDCG("exp", cutoff=5), rankings_of(pool, random_lists(random, lengths, least=6)))
+    labels = random.choice(3, size=pool.n_items, p=(0.8, 0.15, 0.05))
+    design = METHODS["depth"].looking("each").design(target, np.full((pool.n_items, 3), 1 / 3), max_grade=2)
+    campaign = Campaign(design, 90.0, rng=seed, by_instalments=True, surely=True)
+    held, share = [], random.uniform(0.1, 0.9)
+    while True:
+        while (unit := campaign.ask()) is not None:
+            held.append(unit)
+        if not held:
+            break
+        told = [unit for unit in held if random.random() < share] or held[:1]
+        for unit in told:
+            campaign.tell(unit, labels[list(unit.items)].tolist())
+        held = [unit for unit in held if unit not in told]
+    assert campaign.ended
+    assert campaign.n_complete_blocks == len(campaign.drawn_design.blocks)
+    assert campaign.spent <= 90.0
+    known = replicate_with(design, labels, np.array([81.0]), [np.random.SeedSequence(seed)])
+    assert campaign.estimate().value == known.values[0, 0]
+
+
+def test_what_comes_later_has_the_texts_of_the_same_table(tmp_path):
+    case, table = Following(), tmp_path / "documents.csv"
+    names = [str(doc) for doc in dict.fromkeys(case.pool.item_texts.tolist())]
+    table.write_text("id,title\n" + "".join(f"{doc},Title {doc}\n" for doc in names))
+    texts = {"title": [f"Title {doc}" for _, doc in case.sample.pairs]}
+    beside = {"texts": {"documents": asdict(TextFile.of(str(table)))}}
+    create(case.store, "read", case.sample, Rules(), texts=texts, beside=beside)
+    n_first = len(case.sample.pairs)
+    for n in range(n_first + 5):
+        item = judging.claim(case.store, "read", "ann")
+        assert item.text == {"title": f"Title {item.doc_id}"}, n
+        judging.submit(case.store, "read", item.token, case.answer(item))
+    table.rename(tmp_path / "elsewhere.csv")
+    while (item := case.store.claim("read", "ann")) is not None:
+        case.store.submit("read", item.token, case.answer(item))
+    with pytest.raises(InputError, match="the texts of the documents are no longer in "):
+        judging.claim(case.store, "read", "ann")
