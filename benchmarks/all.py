@@ -116,6 +116,12 @@ STEPS = (
         ("results/history-measures.json",),
     ),
     Step(
+        "instalments",
+        "samples whose depths follow labels, sheet by sheet; biases under a hard budget; nDCG@10 by looks",
+        "benchmarks.instalments",
+        ("results/instalments.json",),
+    ),
+    Step(
         "several-models",
         "several grade models in one sample against the best of them",
         "benchmarks.several_models",
