@@ -37,6 +37,8 @@ MACHINE_SHARES = (1 - BLIND_SHARE - TURNED_SHARE, BLIND_SHARE, TURNED_SHARE)
 """Of the nodes of a machine, of what knows nothing, and of it turned round."""
 _SMALLEST = 1e-6
 _LEAST_LIKELIHOOD = 1e-12
+_LEAST_TURNED = 1e-3
+"""Probability that any grade has where a machine is turned round: what is sure of itself says nothing of the rest."""
 
 
 class Factor(Protocol):
@@ -249,7 +251,8 @@ class GradeProbs:
         folds = self.refit.folds[np.minimum(self.query_offsets[:-1], self.refit.folds.size - 1)]
         evidence = np.zeros((len(parts), int(folds.max()) + 1))
         for part, of_folds in zip(parts, evidence, strict=True):
-            of_part = logsumexp(likelihoods[part], axis=0, b=prior[part]) - np.log(prior[part].sum(axis=0))
+            inside = np.where(prior[part].any(axis=0), prior[part], 1.0)  # what known grades rule out is told by labels
+            of_part = logsumexp(likelihoods[part], axis=0, b=inside) - np.log(inside.sum(axis=0))
             of_folds[:] = np.bincount(folds[queries], of_part, minlength=of_folds.size)
         of_others = evidence @ (1.0 - np.eye(evidence.shape[1]))
         moved = (softmax(of_others + np.log(shares), axis=0) / shares)[:, folds]
@@ -369,4 +372,4 @@ def _turned(grade_probs: NDArray[np.float32]) -> NDArray[np.float32]:
     # an exactly rounded sum does not depend on the order of the items
     means = np.array([math.fsum(tail.tolist()) for tail in tails.T]) / len(tails)
     other = np.minimum.accumulate(expit(2 * logit(means) - logit(tails)), axis=1)
-    return -np.diff(other, axis=1, prepend=1.0, append=0.0).astype(np.float32)
+    return np.maximum(-np.diff(other, axis=1, prepend=1.0, append=0.0), _LEAST_TURNED).astype(np.float32)

@@ -262,6 +262,19 @@ def test_a_query_s_own_labels_say_nothing_of_trust_in_it():
         assert np.array_equal(beliefs.trusting(items, turned[items]).weights[q], before[q])
 
 
+def test_grades_that_a_machine_rules_out_leave_weights_as_they_can_be():
+    """Known grades that its probabilities make impossible: labels of other queries say something all the same."""
+    target, _, labels = case(n_queries=12)
+    sure = np.eye(3)[(labels + 1) % 3]
+    known = np.where(np.arange(labels.size) % 2 == 0, labels, -1)
+    hedged = GradeProbs.of(target.pool, sure, known=known, refit=ValueRefit.of).defended()
+    items = np.flatnonzero(known < 0)
+    assert (hedged.weights[:, 0] == 0).any()
+    assert hedged.nodes[2, items].min() > 0
+    after = hedged.trusting(items, labels[items])
+    assert after.weights.sum(axis=1) == pytest.approx(1)
+
+
 def test_labels_that_follow_a_machine_raise_trust_and_labels_that_do_not_lower_it():
     random = np.random.default_rng(3)
     pool = pool_of([8] * 40)
