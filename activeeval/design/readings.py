@@ -382,7 +382,8 @@ class RefittedJudge(Judge):
         grades = self.labels.grades[plain]
         beliefs = reading.beliefs.trusting(plain, grades)
         if not reading.target.terms(beliefs.max_grade + 1).is_exact:
-            beliefs = replace(reading.beliefs.after(plain, grades, reading.stage.model), weights=beliefs.weights)
+            learnt = reading.beliefs.after(plain, grades, lambda table: reading.stage.model(table).unturned())
+            beliefs = replace(learnt, weights=beliefs.unturned().weights)
         depths = np.zeros(order.n_queries, dtype=np.int64)
         depths[taken.queries] = taken.counts
         places = (reading.target, beliefs, order.offsets, order.items)

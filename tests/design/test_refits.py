@@ -10,7 +10,7 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, Recall, Target, replicate
 from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design.beliefs import BLIND_SHARE, SHARE, GradeProbs
+from activeeval.design.beliefs import MACHINE_SHARES, SHARE, GradeProbs
 from activeeval.design.inputs import HEDGE
 from activeeval.design.item_readings import FEWEST_FITTED
 from activeeval.design.selections import Selection
@@ -166,12 +166,15 @@ def test_the_stage_makes_the_same_of_distinct_rows_as_of_all_items():
     factor = QueryFactor(sigma=1.0)
     beliefs = GradeProbs.of(target.pool, probs, factor=factor, known=known, refit=ValueRefit.of)
     items = np.flatnonzero(known < 0)[::2]
-    after = beliefs.after(items, labels[items], GradeProbs.defended)
+    after = beliefs.after(items, labels[items], lambda table: table.defended().unturned())
     whole = learned(beliefs.refit, items, labels[items])
     doubted = {"factor": factor, "known": known, "refit": ValueRefit.of}
     expected = GradeProbs.of(target.pool, whole, **doubted).defended()
-    assert after.nodes == pytest.approx(expected.nodes, abs=1e-12)
-    assert after.weights == pytest.approx(expected.weights, abs=1e-12)
+    n, (own, _, turned) = factor.node_weights.size, MACHINE_SHARES
+    left = np.delete(expected.weights, np.arange(2 * n, 3 * n), axis=1)
+    left[:, :n] *= (own + turned) / own
+    assert after.nodes == pytest.approx(expected.unturned().nodes, abs=1e-12)
+    assert after.weights == pytest.approx(left / left.sum(axis=1, keepdims=True), abs=1e-12)
 
 
 def doubted(n_queries=12, known=None):
@@ -183,30 +186,55 @@ def doubted(n_queries=12, known=None):
 def test_a_machine_s_word_is_doubted_by_nodes_that_know_nothing():
     target, beliefs, _ = doubted()
     factor = QueryFactor(sigma=1.0)
-    n = factor.node_weights.size
-    assert beliefs.prior.size == 2 * n + 3
-    assert beliefs.prior[:n] == pytest.approx(factor.node_weights * (1 - SHARE) * (1 - BLIND_SHARE))
-    assert beliefs.prior[n : 2 * n] == pytest.approx(factor.node_weights * (1 - SHARE) * BLIND_SHARE)
+    n, whole = factor.node_weights.size, 1 - SHARE
+    assert beliefs.prior.size == 3 * n + 3
+    for k, share in enumerate(MACHINE_SHARES):
+        assert beliefs.prior[k * n : (k + 1) * n] == pytest.approx(factor.node_weights * whole * share)
     assert beliefs.nodes[n : 2 * n] == pytest.approx(factor.node_probs(np.full((target.pool.n_items, 3), 1 / 3)))
     assert beliefs.prior.sum() == pytest.approx(1)
 
 
+def test_a_machine_turned_round_is_as_far_beyond_the_mean_by_the_formula():
+    """One item and one grade at a time: logit of p(y > k) less that of the mean changes its sign."""
+    target, beliefs, _ = doubted()
+    factor = QueryFactor(sigma=1.0)
+    n, probs = factor.node_weights.size, beliefs.grade_probs.astype(np.float64)
+    middle = [np.mean([sum(row[k + 1 :]) for row in probs]) for k in range(2)]
+    for z in range(target.pool.n_items):
+        odds = [sum(probs[z, k + 1 :]) / sum(probs[z, : k + 1]) for k in range(2)]
+        turned = [(m / (1 - m)) ** 2 / odd for m, odd in zip(middle, odds, strict=True)]
+        above = [1.0, *(each / (1 + each) for each in turned), 0.0]
+        own = [[above[k] - above[k + 1] for k in range(3)]]
+        assert beliefs.nodes[2 * n : 3 * n, z] == pytest.approx(factor.node_probs(own)[:, 0], abs=1e-6)
+
+
+def test_once_values_are_learnt_anew_a_machine_turned_round_is_the_machine():
+    _, beliefs, labels = doubted()
+    n, items = QueryFactor(sigma=1.0).node_weights.size, np.arange(labels.size)
+    trusted = beliefs.trusting(items, labels)
+    after = trusted.unturned()
+    assert np.array_equal(after.nodes, np.concatenate((trusted.nodes[: 2 * n], trusted.nodes[3 * n :])))
+    assert after.weights[:, :n] == pytest.approx(trusted.weights[:, :n] + trusted.weights[:, 2 * n : 3 * n])
+    assert np.array_equal(after.weights[:, n:], trusted.weights[:, [*range(n, 2 * n), *range(3 * n, 3 * n + 3)]])
+    assert after.weights.sum(axis=1) == pytest.approx(1)
+    assert after.prior.sum() == pytest.approx(1)
+
+
 def naive_trust(beliefs, owners, folds, items, labels, query):
-    """Return how likely the machine is to say something, by the labels of queries in other folds, one by one."""
-    n = (beliefs.prior.size - 3) // 2
-    odds = (1 - BLIND_SHARE) / BLIND_SHARE
+    """Return how likely each part of a machine's nodes is, by the labels of queries in other folds, one by one."""
+    n = (beliefs.prior.size - 3) // 3
+    trust = np.array(MACHINE_SHARES)
     own = folds[np.flatnonzero(owners == query)[0]]
     for q in np.unique(owners[items]):
         if folds[np.flatnonzero(owners == q)[0]] == own:
             continue
         its = [i for i in items if owners[i] == q]
-        sides = []
-        for nodes in (range(n), range(n, 2 * n)):
+        for part in range(3):
+            nodes = range(part * n, (part + 1) * n)
             weights = [beliefs.weights[q, u] for u in nodes]
             each = [np.prod([beliefs.nodes[u, i, labels[i]] for i in its]) for u in nodes]
-            sides.append(np.average(each, weights=weights))
-        odds *= sides[0] / sides[1]
-    return odds / (1 + odds)
+            trust[part] *= np.average(each, weights=weights)
+    return trust / trust.sum()
 
 
 @pytest.mark.parametrize("has_known", [False, True])
@@ -216,12 +244,12 @@ def test_trust_is_that_of_bayes_by_hand(has_known):
     target, beliefs, labels = doubted(known=known)
     items = np.flatnonzero(beliefs.known < 0)[::2]
     after, owners = beliefs.trusting(items, labels[items]), target.pool.item_queries
-    n = (plain.prior.size - 3) // 2
+    n = (plain.prior.size - 3) // 3
     for q in range(target.pool.n_queries):
         trust = naive_trust(beliefs, owners, beliefs.refit.folds, items, labels, q)
         expected = beliefs.weights[q].copy()
-        expected[:n] *= trust / (1 - BLIND_SHARE)
-        expected[n : 2 * n] *= (1 - trust) / BLIND_SHARE
+        for part, share in enumerate(MACHINE_SHARES):
+            expected[part * n : (part + 1) * n] *= trust[part] / share
         assert after.weights[q] == pytest.approx(expected / expected.sum(), rel=1e-9)
 
 
@@ -234,6 +262,19 @@ def test_a_query_s_own_labels_say_nothing_of_trust_in_it():
         assert np.array_equal(beliefs.trusting(items, turned[items]).weights[q], before[q])
 
 
+def test_grades_that_a_machine_rules_out_leave_weights_as_they_can_be():
+    """Known grades that its probabilities make impossible: labels of other queries say something all the same."""
+    target, _, labels = case(n_queries=12)
+    sure = np.eye(3)[(labels + 1) % 3]
+    known = np.where(np.arange(labels.size) % 2 == 0, labels, -1)
+    hedged = GradeProbs.of(target.pool, sure, known=known, refit=ValueRefit.of).defended()
+    items = np.flatnonzero(known < 0)
+    assert (hedged.weights[:, 0] == 0).any()
+    assert hedged.nodes[2, items].min() > 0
+    after = hedged.trusting(items, labels[items])
+    assert after.weights.sum(axis=1) == pytest.approx(1)
+
+
 def test_labels_that_follow_a_machine_raise_trust_and_labels_that_do_not_lower_it():
     random = np.random.default_rng(3)
     pool = pool_of([8] * 40)
@@ -241,9 +282,16 @@ def test_labels_that_follow_a_machine_raise_trust_and_labels_that_do_not_lower_i
     beliefs = GradeProbs.of(pool, probs, factor=QueryFactor(sigma=1.0), refit=ValueRefit.of).defended()
     items, n = np.arange(pool.n_items), QueryFactor(sigma=1.0).node_weights.size
     follows = np.array([random.choice(3, p=row) for row in probs])
-    before = beliefs.weights[:, :n].sum(axis=1)
-    assert (beliefs.trusting(items, follows).weights[:, :n].sum(axis=1) > before).all()
-    assert (beliefs.trusting(items, random.integers(0, 3, items.size)).weights[:, :n].sum(axis=1) < before).all()
+
+    def parts(weights):
+        return weights[:, : 3 * n].reshape(-1, 3, n).sum(axis=2).T
+
+    before = parts(beliefs.weights)
+    of_none = random.integers(0, 3, items.size)
+    for most, labels in enumerate((follows, of_none, 2 - follows)):
+        after = parts(beliefs.trusting(items, labels).weights)
+        assert (after[most] > before[most]).all()
+        assert (np.delete(after, most, axis=0) < np.delete(before, most, axis=0)).all()
 
 
 def of_items(refit, n_queries):
