@@ -266,11 +266,11 @@ class GradeProbs:
 
         The nodes of the machine turned round are left out, their weight is that of its own.
         """
-        own, _, turned = self._parts
+        machine, _, turned = self._parts
         kept = np.delete(np.arange(self.prior.size), turned)
         weights, prior = self.weights.copy(), self.prior.copy()
-        weights[:, own] += weights[:, turned]
-        prior[own] += prior[turned]
+        weights[:, machine] += weights[:, turned]
+        prior[machine] += prior[turned]
         return replace(self, nodes=self.nodes[kept], prior=prior[kept], weights=weights[:, kept])
 
     @property
