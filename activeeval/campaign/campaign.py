@@ -116,6 +116,20 @@ class Campaign(Record):
         return self.drawn_design.blocks[-1]
 
     @property
+    def reached_budget(self) -> float:
+        """What more judgments would come beyond: the budget, or what was read of it where nothing more can be asked."""
+        is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
+        return min(self.selection.cost, self.read_budget) if is_done else self.read_budget
+
+    @property
+    def n_unread(self) -> int:
+        """How many items are judged and not read where nothing more can be asked: they came above the threshold."""
+        if self.paths is None or self.progress.waiting or self.goes_on:
+            return 0
+        read = set(self.design.order.items[self.selection.places].tolist())
+        return sum(item not in read for unit in self.units for item in unit.items)
+
+    @property
     def whole_selection(self) -> Selection:
         """What an estimate is read from once all of the sample is judged."""
         return self.block_selection(len(self.design.blocks) - 1)
@@ -180,6 +194,8 @@ class Campaign(Record):
         outlook = self.outlook(target, scope=scope)
         if outlook is None:
             return math.nan
+        if self.paths is not None and self._followed.is_spent:
+            return outlook.at_selection(self.selection, confidence)
         if self.paths is not None and self.n_complete_blocks < len(self.drawn_design.blocks):
             return outlook.at_budget(self.read_budget, confidence)  # where it ends is not known yet
         return outlook.at_selection(self.whole_selection, confidence)
@@ -295,6 +311,6 @@ class Campaign(Record):
         """Return why nothing may be read where depths follow labels."""
         nothing = "the first block is not complete, so there is nothing that may be read"
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
-            return f"{nothing}: what comes next follows from what was judged, and was not asked for"
+            return f"{nothing}: what comes next follows from what was judged, and is to be drawn first"
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
         return f"{nothing}: {n} items wait, the first of instalment {waiting.block}, query {waiting.query_id!r}"

@@ -202,19 +202,26 @@ class Instalments:
         ends, places, *_ = self._behind
         return float(self.planned.order.costs[places[self.levels[ends] < level]].sum())
 
-    def _expected_behind(self, level: float) -> float:
-        """Return what places that are not known yet are expected to cost that come below a level."""
+    def _careful_behind(self, level: float) -> float:
+        """Return what places that are not known yet may well cost that come below a level: no model is to be trusted.
+
+        `_CAREFUL` times what is expected by labels that the model draws, or all that were planned to be judged without
+        any label, whichever is more: a model that takes values to be settled early is wrong about just that.
+        """
         ends, places, alive, shares = self._behind
         counts = self.levels[ends] < level
         if not counts.any():
             return 0.0
-        rates = self.paths.rates[ends[counts]]
-        with np.errstate(invalid="ignore"):  # an infinite level of a place that never comes
-            chances = np.nan_to_num(np.minimum(1.0, level * rates * shares[counts])) / np.minimum(1.0, level * rates)
-        return float((self.planned.order.costs[places[counts]] * alive[counts] * chances).sum())
+        ends, places, unseen = ends[counts], places[counts], self.planned.order.place_rates
+        rates, costs = self.paths.rates[ends], self.planned.order.costs[places]
 
-    def _careful_behind(self, level: float) -> float:
-        return _CAREFUL * self._expected_behind(level)
+        def cost_of(of_ends: Floats, alive: Floats) -> float:
+            with np.errstate(invalid="ignore"):  # an infinite level of a place that never comes
+                below = np.nan_to_num(np.minimum(1.0, level * rates * of_ends)) / np.minimum(1.0, level * rates)
+            return float((costs * alive * below).sum())
+
+        without = np.minimum(np.divide(unseen[places], unseen[ends]), 1.0)
+        return max(_CAREFUL * cost_of(shares[counts], alive[counts]), cost_of(without, np.ones_like(without)))
 
     @cached_property
     def n_complete(self) -> int:

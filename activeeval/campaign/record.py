@@ -58,7 +58,8 @@ class Record:
         if design.budget is None:
             raise InputError(f"the design of {design.name!r} has no budget: give one")
         begun = None if design.history is None or paths is not None else Paths.begun(design.history, design.order)
-        if by_instalments and begun is not None and not begun.is_whole(design.order):
+        pays_for_all = design.budget >= design.order.cost
+        if by_instalments and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
             design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
         self.drawn_design, self.key, self.rules = design, key, rules
         self.by_instalments, self.surely = by_instalments, surely

@@ -14,7 +14,10 @@ from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from activeeval.tasks.instalments import Followed
+    from activeeval.tasks.sheets import SheetPlan
 
 
 @command("The next sheet, where the first one's labels decide it", "next")
@@ -54,31 +57,45 @@ def next_(
     texts: dict[str, Any] = {"documents": documents, "queries": queries, "say": drawing.say}
     with inputs.worded():
         followed = follow(path, sheets, plan, policy=policy, machine_is_truth=machine_is_truth, **texts)
-    _say(followed, path, sheets, plan.paths)
+    _say(followed, path, sheets, plan, policy)
 
 
-def _say(followed: Followed, path: str, sheets: tuple[str, ...], written: list[str]) -> None:
+def _say(followed: Followed, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
     """Say what was written, and what to do next."""
     if not followed.n_items:
-        asked = f"{followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked"
-        output.say(f"nothing more: {asked}, a tenth is kept for what labels might have led to")
-        output.say(f"`{_command('estimate', path, *sheets)}` reads it")
+        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        if followed.n_unread:
+            unread = f"{followed.n_unread:,} judged items are beyond what could be judged to its end"
+            output.say(f"{unread}: they are not read now, and are not asked again after a top-up")
+        output.say(f"`{_command('estimate', path, *sheets, *_policy(policy))}` reads it")
         return
+    written = plan.paths
     again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"
     output.say(f"wrote {', '.join(written)}: {followed.n_items:,} items, instalment {followed.number}{again}")
     all_sheets = (*sheets, *written)
-    output.say(f"next: `{next_command(path, all_sheets)}`, once it is judged")
+    output.say(f"next: `{next_command(path, all_sheets, plan, policy, followed.number + 1)}`, once it is judged")
 
 
-def next_command(path: str, sheets: tuple[str, ...]) -> str:
-    """Return the command that draws the instalment after those on some sheets, onto one that is not there yet."""
-    place = Path(sheets[0])
-    stem = place.name.removesuffix("".join(place.suffixes[-2:] if place.suffix == ".gz" else place.suffixes[-1:]))
-    ending = place.name[len(stem) :]
-    number = len(sheets) + 1
-    while os.path.exists(place.with_name(f"{stem}-{number}{ending}")):
+def next_command(
+    path: str, sheets: Sequence[str], plan: SheetPlan | None = None, policy: str = "refuse", number: int = 2
+) -> str:
+    """Return the command that draws the instalment of a number, onto a sheet that is not there yet.
+
+    Parameters
+    ----------
+    plan : SheetPlan, optional
+        Whose sheets those so far are.
+    """
+    place, ending = Path(path), "".join(Path(sheets[0]).suffixes[-1:]) or ".csv"
+    while os.path.exists(name := str(place.with_name(f"{place.stem}-{number}{ending}"))):
         number += 1
-    return _command("next", path, *sheets, "--sheet", str(place.with_name(f"{stem}-{number}{ending}")))
+    people = [word for judge in (plan.judges if plan else ()) for word in ("--judge", judge)]
+    people += ["--overlap", str(plan.overlap)] if plan and plan.overlap else []
+    return _command("next", path, *sheets, "--sheet", name, *people, *_policy(policy))
+
+
+def _policy(policy: str) -> list[str]:
+    return [] if policy == "refuse" else ["--policy", policy]
 
 
 def _command(*words: str) -> str:

@@ -158,7 +158,8 @@ def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
             asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
             return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
     if sample.campaign.paths is not None:
-        return f"once judged, `{next_command(out, tuple(plan.paths))}` draws what comes next"
+        policy = _policy(sample, plan).removeprefix(" --policy ") or "refuse"
+        return f"once judged, `{next_command(out, plan.paths, plan, policy)}` draws what comes next"
     reads = "reads both" if len(plan.paths) == 1 else "reads them all"
     return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
 
@@ -268,7 +269,13 @@ def estimate(
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
     estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
-    show_estimates(estimates, form, places, grow=_growing(path), onward=next_command(path, sheets) if sheets else "")
+    show_estimates(
+        estimates,
+        form,
+        places,
+        grow=_growing(path),
+        onward=next_command(path, sheets, None, asked["policy"]) if sheets else "",
+    )
 
 
 def _growing(path: str) -> str:

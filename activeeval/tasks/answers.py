@@ -208,7 +208,7 @@ def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
     outlook = campaign.outlook(answer.target, scope=answer.estimate.scope)
     if outlook is None:
         return answer
-    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, campaign.read_budget))
+    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, campaign.reached_budget))
 
 
 def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> list[Answer]:

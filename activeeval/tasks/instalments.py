@@ -34,6 +34,8 @@ class Followed:
         Of the instalment.
     spent, budget : float
         What all that was asked costs, and what it may, in mean items.
+    n_unread : int
+        How many judged items an estimate does not read, where nothing comes next.
     is_again : bool
         Whether the instalment had been drawn before, and its sheet was written once more.
     """
@@ -46,6 +48,7 @@ class Followed:
     budget: float
     progress: Progress
     agreement: Agreement
+    n_unread: int = 0
     is_again: bool = False
 
 
@@ -128,5 +131,6 @@ def _followed(
         budget=campaign.design.budget or 0.0,
         progress=progress,
         agreement=agreement,
+        n_unread=0 if is_new else campaign.n_unread,
         is_again=is_again,
     )

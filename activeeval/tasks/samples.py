@@ -399,9 +399,7 @@ def draw(
 def _looks(method: str, looks: str) -> str:
     """Return when labels are looked at, once the method is known to judge to depths where they are."""
     if looks != "none" and not find_method(method).has_depths:
-        problem = (
-            f"`looks` are for depths that follow labels: {method!r} has none; name the method `depth`, or no looks"
-        )
+        problem = f"`looks` are for depths that follow labels: {method!r} has none; expected method depth, or no looks"
         raise InputError(problem, field="looks")
     return looks
 

@@ -10,6 +10,7 @@ from typing import Any
 from activeeval.cases.budgets import Budget
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
+from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
 from activeeval.io.tables.sheets import frame_sheet
 from activeeval.io.text.trec import Qrels
@@ -150,3 +151,8 @@ def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
     """Warn of what results say carefully or forbid, each once; called by the function that the user calls."""
     for line in caution_lines(named, in_python):
         warnings.warn(line, CautionWarning, stacklevel=3)
+
+
+def looks_of(looks: str | int | None) -> str:
+    """Return when labels are looked at, once it is known to be a way there is; a number is as good as its text."""
+    return check_looks("none" if looks is None else str(looks))

@@ -19,7 +19,7 @@ from activeeval.report.words import text_of
 from activeeval.results import rounded_up
 from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
-from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, texts_of
+from activeeval.verbs.arguments import budget_of, check_scope, in_python, looks_of, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 
 
@@ -121,7 +121,7 @@ def plan(
     measure: Any = "DCG",
     questions: Any = (),
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | int | None = "none",
     half_width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
@@ -183,7 +183,7 @@ def plan(
     case = prepare(choices, use_labels=False, measures=measures)
     case = case if ask_price is None else about_to_ask(case)
     share = options.get("defensive_share")
-    how: dict[str, Any] = {"weights": weights, "looks": looks}
+    how: dict[str, Any] = {"weights": weights, "looks": looks_of(looks)}
     made = plan_sample(
         case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, **how
     )

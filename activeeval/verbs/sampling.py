@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from activeeval.results import Caution, Note
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, fresh_seed
 from activeeval.tasks.samples import read_sample
-from activeeval.verbs.arguments import budget_of, measures_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, looks_of, measures_of, texts_of, warn_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 from activeeval.verbs.samples import Sample, sentences_of
 
@@ -30,7 +30,7 @@ def sample(
     method: str | None = None,
     judging: str = "grades",
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | int | None = "none",
     seed: int | None = None,
     **options: Unpack[PoolOptions],
 ) -> Sample:
@@ -100,7 +100,7 @@ def sample(
         questions=texts_of(questions),
         judging=judging,
         weights=weights,
-        looks=looks,
+        looks=looks_of(looks),
         method=method,
         budget=budget_of(budget, share),
         half_width=half_width,

@@ -214,7 +214,7 @@ def test_what_waits_is_named():
     for unit in campaign.planned:
         campaign.ask()
         campaign.tell(unit, [int(labels[item]) for item in unit.items])
-    with pytest.raises(StateError, match="what comes next follows from what was judged, and was not asked for"):
+    with pytest.raises(StateError, match="what comes next follows from what was judged, and is to be drawn first"):
         campaign.estimate()
     assert campaign.goes_on
 
