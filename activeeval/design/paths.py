@@ -71,10 +71,6 @@ class Paths:
         """Whether no label has a say in any further rate."""
         return bool((self.n_known(order) == wanted_of(order)).all())
 
-    def n_asked(self, order: Order) -> Ints:
-        """Return how many places of each query were asked, its first ones, shape (n_queries,)."""
-        return np.bincount(order.place_queries, self.instalments > 0, minlength=order.n_queries).astype(np.int64)
-
     def depths(self, order: Order, settled: Bools) -> Ints:
         """Return how many places of each query, its first ones, were asked and judged, shape (n_queries,).
 
