@@ -102,20 +102,18 @@ def _list_value(numerator, values, d, ranked, n, discounts):
 
 
 @_jit
-def _numerator(measure, lists, lengths, draws, d):
-    if measure.numerator == ADDITIVE:
-        return draws.numerators[d]
-    first = _list_value(measure.numerator, draws.values, d, lists.ranked1, lengths[0], measure.discounts)
-    return first - _list_value(measure.numerator, draws.values, d, lists.ranked2, lengths[1], measure.discounts)
+def _lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
+    """Return the numerator of both lists; arrays by name, as to hand tuples on takes many times as long."""
+    first = _list_value(kind, values, d, ranked1, lengths[0], discounts)
+    return first - _list_value(kind, values, d, ranked2, lengths[1], discounts)
 
 
 @_jit
-def _ideal(measure, counts, more):
-    """Return the ideal of counts, and of ``more`` items that reach every level."""
-    total, last = 0.0, measure.cumulative.size - 1
-    for level in range(measure.steps.size):
-        n = min(counts[level] + more, last)
-        total += measure.steps[level] * measure.cumulative[n]
+def _ideal(steps, cumulative, counts, d, more):
+    """Return the ideal of the counts of a draw, and of ``more`` items that reach every level."""
+    total, last = 0.0, cumulative.size - 1
+    for level in range(steps.size):
+        total += steps[level] * cumulative[min(counts[d, level] + more, last)]
     return total
 
 
@@ -159,14 +157,19 @@ def _begin(measure, reaches, model, lists, draws, start_places, hashes, per_node
 def _variance(measure, lists, lengths, draws, omega, per_node):
     """Return C of the draws as they are."""
     centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
+    kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts
+    numerators, values, levels = draws.numerators, draws.values, draws.levels
+    ranked1, ranked2 = lists.ranked1, lists.ranked2
     for u in range(omega.size):
         if omega[u] <= _NO_WEIGHT:
             continue
         weight = omega[u] / per_node
         for d in range(u * per_node, (u + 1) * per_node):
-            value = _numerator(measure, lists, lengths, draws, d)
-            if measure.steps.size:
-                ideal = _ideal(measure, draws.levels[d], 0)
+            value = numerators[d]
+            if kind != ADDITIVE:
+                value = _lists_value(kind, values, d, ranked1, ranked2, lengths, discounts)
+            if steps.size:
+                ideal = _ideal(steps, cumulative, levels, d, 0)
                 value = value / ideal if ideal > 0.0 else 0.0
             if not is_centred:
                 centre, is_centred = value, True
@@ -243,10 +246,16 @@ def _stops(measure, lists, lengths, draws, is_known):
             return False
         if not _nobody_comes(lists.ranked2, lengths[1], values, is_known):
             return False
-    if measure.steps.size == 0 or abs(_numerator(measure, lists, lengths, draws, lowest)) <= _NOTHING:
+    if measure.steps.size == 0:
         return True
-    counts = draws.levels[lowest]
-    return _ideal(measure, counts, 0) == _ideal(measure, counts, n_unknown)
+    numerator = draws.numerators[lowest]
+    if measure.numerator != ADDITIVE:
+        asked = (draws.values, lowest, lists.ranked1, lists.ranked2, lengths, measure.discounts)
+        numerator = _lists_value(measure.numerator, *asked)
+    if abs(numerator) <= _NOTHING:
+        return True
+    counts = (measure.steps, measure.cumulative, draws.levels, lowest)
+    return _ideal(*counts, 0) == _ideal(*counts, n_unknown)
 
 
 @_jit
