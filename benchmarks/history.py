@@ -31,7 +31,7 @@ from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
 from benchmarks.pools import JudgedPool, generated, mq2008, ohsumed, ranked_by_model
 
 MODULE = "benchmarks.history"
-MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP")
+MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP", "R@20")
 CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
 FEW, LONGEST = 200, 50

@@ -46,7 +46,7 @@ class Instalments:
     planned : Design
         As it was before any label, with a budget and blocks.
     design : Design
-        As labels have it now: `Design.along` of the paths.
+        As labels have it now, as `Design.looked` returns it.
     paths : Paths
     settled : ndarray of bool, shape (n_items,)
         Items that are judged, or cannot be.
@@ -98,8 +98,7 @@ class Instalments:
         As they were drawn: a correction that has places asked which were dead, or spares some, moves no threshold.
         """
         order = self.planned.order
-        numbers = np.arange(order.items.size) - order.offsets[order.place_queries]
-        places = np.flatnonzero(self._is_known & (numbers < self.paths.living[order.place_queries]))
+        places = np.flatnonzero(self._is_known & (order.numbers < self.paths.living[order.place_queries]))
         places = places[np.argsort(self.levels[places], kind="stable")]
         return self.levels[places], np.concatenate(([0.0], np.cumsum(self.costs[places])))
 
@@ -226,8 +225,8 @@ class Instalments:
     @cached_property
     def n_complete(self) -> int:
         """How many blocks are complete: of which nothing that is below their threshold waits, or is yet to be asked."""
-        complete = (self.threshold(budget) <= self.lowest_open for budget in self.planned.blocks)
-        return next((k for k, is_complete in enumerate(complete) if not is_complete), len(self.planned.blocks))
+        is_open = (threshold > self.lowest_open for threshold in self._thresholds)
+        return next((k for k, opened in enumerate(is_open) if opened), len(self._thresholds))
 
     @cached_property
     def waits(self) -> Bools:
@@ -258,7 +257,7 @@ class Instalments:
     def selection(self, block: int) -> Selection:
         """Return what comes below the threshold of a block, from 0, or below what is open where it `is_spent`."""
         is_cut = block >= self.n_complete and self.is_spent
-        order, level = self.design.order, self.lowest_open if is_cut else self.threshold(self.planned.blocks[block])
+        order, level = self.design.order, self.lowest_open if is_cut else self._thresholds[block]
         places = np.flatnonzero(self.levels < level)
         queries, counts = np.unique(order.place_queries[places], return_counts=True)
         cost = order.cost_of(queries, counts, places)

@@ -90,8 +90,8 @@ class Record:
         planned, labels = self.drawn_design, self._labels.soft
         settled = np.zeros(planned.pool.n_items, dtype=np.bool_)
         settled[list(self._labels.settled)] = True
-        paths = planned.looked(self.paths, labels, settled)
-        return Instalments(planned, planned.along(paths, labels, settled), paths, settled, self.key)
+        paths, design = planned.looked(self.paths, labels, settled)
+        return Instalments(planned, design, paths, settled, self.key)
 
     def go_on(self) -> bool:
         """Where depths follow labels: draw what these lead to; return whether that is anything.

@@ -189,7 +189,7 @@ class GradeProbs:
         assert self.refit is not None
         rows, row_of_item = self.refit.after(items, grades)
         probs = rows.astype(np.float32)
-        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        prior = self.model_prior
         offsets, unknown = np.array([0, len(rows)]), np.full(len(rows), -1, dtype=np.int64)
         table = replace(
             self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=_nodes_of(probs, self.factor),
@@ -203,9 +203,14 @@ class GradeProbs:
     def blind(self) -> GradeProbs:
         """Return what would be believed were all grades equally likely, those of a query as alike as they are here."""
         even, nodes = self._blindly
-        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        prior = self.model_prior
         weights = _informed(self.query_offsets, nodes, prior, self.known)
         return replace(self, grade_probs=even, nodes=nodes, prior=prior, weights=weights, refit=None)
+
+    @property
+    def model_prior(self) -> Floats:
+        """ω of the model's own nodes before any label, shape (n_nodes,)."""
+        return self.node_weights if self.factor is None else self.factor.node_weights
 
     @property
     def _blindly(self) -> tuple[NDArray[np.float32], Floats]:
@@ -276,7 +281,7 @@ class GradeProbs:
     @property
     def _parts(self) -> list[slice]:
         """Where the nodes of a machine are in `defended` beliefs, of what knows nothing, and of it turned round."""
-        n = (self.node_weights if self.factor is None else self.factor.node_weights).size
+        n = self.model_prior.size
         return [slice(k * n, (k + 1) * n) for k in range(len(MACHINE_SHARES))]
 
     @property
@@ -297,7 +302,7 @@ class GradeProbs:
         tuple of two ndarrays, shape (n_items,)
         """
         nodes = _nodes_of(self.grade_probs, self.factor)
-        prior = self.node_weights if self.factor is None else self.factor.node_weights
+        prior = self.model_prior
         weights = _informed(self.query_offsets, nodes, prior, self.known)
         grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
         mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))

@@ -10,7 +10,7 @@ import numpy as np
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.followed import FollowedReading
 from activeeval.design.histories import History, along
-from activeeval.design.left_open import wanted_of
+from activeeval.design.left_open import LabelsSoFar, wanted_of
 from activeeval.design.orders import Order
 from activeeval.design.paths import Paths
 from activeeval.design.readings import PrefixReading, Reading
@@ -155,15 +155,15 @@ class Design:
         """
         if self.history is None:
             return self
-        assert self.beliefs is not None
         wanted = wanted_of(self.order)
-        depths = wanted if depths is None else np.minimum(depths, wanted)
-        merged = self._with_known(labels)
-        order, living = self.history.followed(self.order, self.targets, self.beliefs, merged, depths)
-        return self._along(order, living)
+        seen = self._so_far(labels, wanted if depths is None else np.minimum(depths, wanted))
+        place_rates, living = self.history.path(seen)
+        return self._along(self.history, place_rates, living)
 
-    def looked(self, paths: Paths, labels: LabelsLike, settled: Bools) -> Paths:
-        """Return how far paths are known once labels have been looked at.
+    def looked(self, paths: Paths, labels: LabelsLike, settled: Bools) -> tuple[Paths, Design]:
+        """Return how far paths are known once labels have been looked at, and the design as these have it.
+
+        Rates that are made already stay what they were; read with labels as they are now.
 
         Parameters
         ----------
@@ -172,29 +172,26 @@ class Design:
             Items that are judged, or cannot be.
         """
         assert self.history is not None
+        seen = self._so_far(labels, paths.depths(self.order, settled))
+        extended = paths.extended(self.history, seen)
+        return extended, self._along(self.history, extended.rates, extended.standing(self.history, seen))
+
+    def _so_far(self, labels: LabelsLike, depths: Ints) -> LabelsSoFar:
         assert self.beliefs is not None
-        depths, merged = paths.depths(self.order, settled), self._with_known(labels)
-        return paths.extended(self.history, self.order, self.targets, self.beliefs, merged, depths)
+        return LabelsSoFar(
+            order=self.order,
+            targets=self.targets,
+            beliefs=self.beliefs,
+            labels=SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0]),
+            depths=depths,
+            wanted=wanted_of(self.order),
+        )
 
-    def along(self, paths: Paths, labels: LabelsLike, settled: Bools) -> Design:
-        """Return the design as paths have it, whose rates stay what they were; read with labels as they are now.
-
-        Parameters as of `looked`.
-        """
-        assert self.history is not None
-        assert self.beliefs is not None
-        depths, merged = paths.depths(self.order, settled), self._with_known(labels)
-        living = paths.standing(self.history, self.order, self.targets, self.beliefs, merged, depths)
-        return self._along(along(self.order, paths.rates, living), living)
-
-    def _with_known(self, labels: LabelsLike) -> SoftLabels:
-        return SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0])
-
-    def _along(self, order: Order, living: Ints) -> Design:
-        assert self.history is not None
+    def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
+        order = along(self.order, place_rates, living)
         readings = tuple(
             FollowedReading.of(reading, order, living, plan)
-            for reading, plan in zip(self.readings, self.history.curves, strict=True)
+            for reading, plan in zip(self.readings, history.curves, strict=True)
             if isinstance(reading, PrefixReading)
         )
         return replace(self, order=order, readings=readings, history=None, unseen=self)

@@ -72,9 +72,8 @@ class FollowedReading(PrefixReading):
         seen = _with(merged, order.items[is_dead], -1)
         drift = self.lowest - self.predictions[order.place_queries]
         if not terms.is_exact:
-            numbers = np.arange(order.items.size) - order.offsets[order.place_queries]
-            is_tail = (numbers >= self.tails[order.place_queries]) & (self.unseen.order.place_rates > 0)
-            drift = self._drift(_with(merged, order.items[is_tail], lowest), numbers)
+            is_tail = (order.numbers >= self.tails[order.place_queries]) & (self.unseen.order.place_rates > 0)
+            drift = self._drift(_with(merged, order.items[is_tail], lowest))
         if self.beliefs.refit is not None and not terms.is_exact:
             return FollowedJudge(self, RefittedJudge(self, seen, drift))
         f = expectations_of(self.target, self.beliefs, order.offsets, order.items, seen)[1]
@@ -86,7 +85,7 @@ class FollowedReading(PrefixReading):
         judge = PrefixJudge(self, f, drift)
         return judge if terms.is_exact else FollowedJudge(self, judge)
 
-    def _drift(self, labels: SoftLabels, numbers: Ints) -> Floats:
+    def _drift(self, labels: SoftLabels) -> Floats:
         """Return how far the steps of h have come at each place.
 
         h = Σ_{k > H} e_k / G_k − 1[H judged] / G_H Σ_{k > H} e_k, e the steps of f were all after the last place H that
@@ -98,7 +97,7 @@ class FollowedReading(PrefixReading):
         is_any = np.diff(order.offsets) > 0
         ends[is_any] = f[order.offsets[1:][is_any] - 1]
         tails = self.tails[order.place_queries]
-        return np.where((tails > 0) & (numbers >= tails - 1), f - ends[order.place_queries], 0.0)
+        return np.where((tails > 0) & (order.numbers >= tails - 1), f - ends[order.place_queries], 0.0)
 
 
 @dataclass(frozen=True, eq=False)

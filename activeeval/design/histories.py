@@ -7,7 +7,7 @@ open of a value and C_k what they do leave open,
 
 sqrt(b) the planned slope and, of a cascade, s_k the share of users who are expected to come so far. Given the labels of
 its items a query's rates are constants, whatever the model says, so that all that holds of a design whose rates are
-planned holds of this one: with labels at hand it *is* such a design (`History.followed`).
+planned holds of this one: with labels at hand it *is* such a design (`Design.followed`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design.beliefs import GradeProbs
-from activeeval.design.left_open import left_of, made_of, planned_of, wanted_of
+from activeeval.design.left_open import LabelsSoFar, left_of, made_of, planned_of, wanted_of
 from activeeval.design.orders import Order, rounded
 from activeeval.design.planned import Planned
 from activeeval.errors import InputError
 from activeeval.kernels import rates
-from activeeval.measures import SoftLabels, Target
+from activeeval.measures import Target
 from activeeval.measures.checks import mean_over_nodes
 from activeeval.measures.terms import ADDITIVE
 from activeeval.types import Bools, Floats, Ints
@@ -114,93 +114,46 @@ class History:
         """Return the variance planned for a target that asks of some queries what one of the design's asks of all."""
         return planned_of(order, (target,), _weights_of(target, 1.0)[None], beliefs, known, self.looks)[1][0]
 
-    def followed(
-        self,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-    ) -> tuple[Order, Ints]:
-        """Return the order as labels have it, and of how many places of each query labels are asked.
-
-        Parameters
-        ----------
-        labels : SoftLabels
-            With those that are known.
-        depths : ndarray of int64, shape (n_queries,)
-            How many places of each query have theirs.
-        """
-        nothing, wanted = np.zeros(order.items.size), wanted_of(order)
-        place_rates, living = self.path(order, targets, beliefs, labels, depths, nothing, wanted)
-        return along(order, place_rates, living), living
-
-    def path(
-        self,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-        kept: Floats,
-        wanted: Ints,
-    ) -> tuple[Floats, Ints]:
+    def path(self, seen: LabelsSoFar, kept: Floats | None = None) -> tuple[Floats, Ints]:
         """Return the rates of places as far as labels have them known, else 0, and of how many labels are asked.
 
         Parameters
         ----------
-        labels, depths
-            As in `followed`.
-        kept : ndarray, shape (n_places,)
+        kept : ndarray, shape (n_places,), optional
             Rates that places have already, whatever their labels are by now; 0 where there is none.
-        wanted : ndarray of int64, shape (n_queries,)
-            As `wanted_of` has them; 0 of queries that are passed over.
         """
-        left, shares, stops = self._left(order, targets, beliefs, labels, depths, wanted)
+        order = seen.order
+        left, shares, stops = self._left(seen)
         ratios = np.divide(left, self.planned, out=np.ones_like(left), where=self.planned > 0)
+        kept = np.zeros(order.items.size) if kept is None else kept
         place_rates, living = np.empty(order.items.size), np.empty(order.n_queries, dtype=np.int64)
         arrays = (order.query_rates, *made_of(order), ratios, shares, self.looks, stops, kept)
-        rates.go_on(order.offsets, wanted, depths, *arrays, place_rates, living)
+        rates.go_on(order.offsets, seen.wanted, seen.depths, *arrays, place_rates, living)
         return rounded(place_rates), living
 
-    def stops(
-        self,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-        wanted: Ints,
-    ) -> Ints:
-        """Return after how many labels no other can change any value, shape (n_queries,); else as `path`.
+    def stops(self, seen: LabelsSoFar) -> Ints:
+        """Return after how many labels no other can change any value, shape (n_queries,).
 
         More than there are where that is not seen.
         """
-        return self._left(order, targets, beliefs, labels, depths, wanted)[2]
+        return self._left(seen)[2]
 
-    def _left(
-        self,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-        wanted: Ints,
-    ) -> tuple[Floats, Floats, Ints]:
+    def _left(self, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
         """Return C by place of all targets, once it has its label, which share of users goes on, and where all stop."""
-        left, shares = np.zeros((2, order.items.size))
-        stops = np.zeros(order.n_queries, dtype=np.int64)
-        for target, weights in zip(targets, self.weights, strict=True):
-            of_target, of_shares, of_stops = left_of(target, beliefs, order, labels, depths, wanted)
-            left += weights[order.place_queries] * of_target
-            shares = np.maximum(shares, np.where(weights[order.place_queries] > 0, of_shares, 0.0))
+        owners = seen.order.place_queries
+        left, shares = np.zeros((2, owners.size))
+        stops = np.zeros(seen.order.n_queries, dtype=np.int64)
+        for target, weights in zip(seen.targets, self.weights, strict=True):
+            of_target, of_shares, of_stops = left_of(target, seen)
+            left += weights[owners] * of_target
+            shares = np.maximum(shares, np.where(weights[owners] > 0, of_shares, 0.0))
             stops = np.maximum(stops, np.where(weights > 0, of_stops, 0))
         return left, shares, stops
 
 
 def along(order: Order, place_rates: Floats, living: Ints) -> Order:
     """Return an order whose places have rates that follow labels; those behind the ``living`` (n_queries,) are dead."""
-    is_dead = (np.arange(order.items.size) - order.offsets[order.place_queries]) >= living[order.place_queries]
+    is_dead = order.numbers >= living[order.place_queries]
     costs = np.where(is_dead & (order.place_rates > 0), 0.0, order.costs)
     return replace(order, place_rates=place_rates, costs=costs, dead=is_dead)
 
@@ -215,9 +168,7 @@ def tails_of(order: Order, target: Target, beliefs: GradeProbs) -> Ints:
         return wanted
     moves = moves_numerator(target, beliefs)[order.items] & (order.place_rates > 0)
     tails = np.zeros(order.n_queries, dtype=np.int64)
-    np.maximum.at(
-        tails, order.place_queries[moves], (np.flatnonzero(moves) + 1 - order.offsets[order.place_queries[moves]])
-    )
+    np.maximum.at(tails, order.place_queries[moves], order.numbers[moves] + 1)
     return tails
 
 
@@ -251,7 +202,7 @@ def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: Grade
     """Return after which places labels are looked at, shape (n_places,)."""
     if looks in ("each", "none"):
         return np.full(order.items.size, looks == "each")
-    n_labels = np.arange(order.items.size) - order.offsets[order.place_queries] + 1
+    n_labels = order.numbers + 1
     tails = np.max([tails_of(order, target, beliefs) for target in targets], axis=0)
     at = n_labels == tails[order.place_queries]
     return np.asarray(at | np.isin(n_labels, _EARLY) if looks == "3" else at)

@@ -30,13 +30,42 @@ def wanted_of(order: Order) -> Ints:
     return np.bincount(order.place_queries, order.place_rates > 0, minlength=order.n_queries).astype(np.int64)
 
 
-def left_of(
-    target: Target, beliefs: GradeProbs, order: Order, labels: SoftLabels, depths: Ints, wanted: Ints
-) -> tuple[Floats, Floats, Ints]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelsSoFar:
+    """The labels of an order that are there, query by query from its first place on.
+
+    Attributes
+    ----------
+    order : Order
+        As it was planned.
+    targets : tuple of Target
+        That it was planned for.
+    beliefs : GradeProbs
+    labels : SoftLabels
+        With those that are known beforehand.
+    depths : ndarray of int64, shape (n_queries,)
+        How many places of each query have theirs.
+    wanted : ndarray of int64, shape (n_queries,)
+        As `wanted_of` has them; 0 of queries that are passed over.
+    """
+
+    order: Order
+    targets: tuple[Target, ...]
+    beliefs: GradeProbs
+    labels: SoftLabels
+    depths: Ints
+    wanted: Ints
+
+    def of(self, queries: Bools) -> LabelsSoFar:
+        """Return those of some queries alone."""
+        return replace(self, wanted=np.where(queries, self.wanted, 0))
+
+
+def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
     """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        asked = (target, beliefs, order, labels, depths, wanted, _NO_PATHS)
-        work = [threads.submit(_walk, *asked, _Part.of(order, block), 1) for block in _blocks(order.offsets)]
+        blocks = _blocks(seen.order.offsets)
+        work = [threads.submit(_walk, target, seen, _NO_PATHS, _Part.of(seen.order, block), 1) for block in blocks]
         parts = [part.result() for part in work]
     _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     return left, shares, stops
@@ -46,25 +75,17 @@ _NO_PATHS = sealed(np.empty(0), np.int64)
 
 
 def _walk(
-    target: Target,
-    beliefs: GradeProbs,
-    order: Order,
-    labels: SoftLabels,
-    depths: Ints,
-    wanted: Ints,
-    n_paths: Ints,
-    part: _Part,
-    n_sets: int,
+    target: Target, seen: LabelsSoFar, n_paths: Ints, part: _Part, n_sets: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
     """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
-    terms = target.terms(beliefs.max_grade + 1)
-    codes, values = labels.coded(terms.values)
-    arrays = walked(target, replace(terms, values=values), beliefs, order.offsets, order.items)
+    order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
+    codes, values = seen.labels.coded(terms.values)
+    arrays = walked(target, replace(terms, values=values), seen.beliefs, order.offsets, order.items)
     left, shares = np.zeros((n_sets, part.n_places + part.n_queries)), np.ones((n_sets, part.n_places + part.n_queries))
     stops = np.zeros((n_sets, part.n_queries), dtype=np.int64)
     block = (part.queries.start, part.queries.stop)
     leftover.leftover(
-        *(*arrays, block, wanted, depths, codes, order.hashes, sealed(n_paths, np.int64)),
+        *(*arrays, block, seen.wanted, seen.depths, codes, order.hashes, sealed(n_paths, np.int64)),
         *(left, shares, stops),
     )
     at = np.arange(part.n_places) + part.owners
@@ -101,12 +122,14 @@ def _planned_of_block(
     n_paths = np.zeros(order.n_queries, dtype=np.int64)
     n_paths[part.queries] = np.clip(2 ** np.maximum(powers, 0), _FEWEST_PATHS, _MOST_PATHS)
     most = int(n_paths.max(initial=1))
-    wanted = wanted_of(order)
+    wanted, labels = wanted_of(order), SoftLabels.of(known)
+    seen = LabelsSoFar(
+        order=order, targets=tuple(targets), beliefs=beliefs, labels=labels, depths=wanted, wanted=wanted
+    )
     before, after, shares = [], [], np.zeros((most, part.n_places))
     stops = np.zeros((most, part.n_queries), dtype=np.int64)
     for target, weights in zip(targets, omega, strict=True):
-        asked = (target, beliefs, order, SoftLabels.of(known), wanted, wanted, n_paths)
-        of_before, of_after, of_shares, of_stops = _walk(*asked, part, most)
+        of_before, of_after, of_shares, of_stops = _walk(target, seen, n_paths, part, most)
         before.append(of_before)
         after.append(of_after)
         shares = np.maximum(shares, np.where(weights[part.queries][part.owners] > 0, of_shares, 0.0))

@@ -107,6 +107,11 @@ class Order:
         """The query of every place."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
+    @cached_property
+    def numbers(self) -> Ints:
+        """The number of every place within its query, from 0."""
+        return np.arange(self.items.size) - self.offsets[self.place_queries]
+
     @property
     def kernel_arrays(self) -> OrderArrays:
         """What kernels find levels on."""

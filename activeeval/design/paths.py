@@ -6,18 +6,16 @@ what is expected of a query, and not with which probability its places came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design.beliefs import GradeProbs
 from activeeval.design.histories import History
-from activeeval.design.left_open import wanted_of
+from activeeval.design.left_open import LabelsSoFar, wanted_of
 from activeeval.design.orders import Order
-from activeeval.measures import SoftLabels, Target
 from activeeval.types import Bools, Floats, Ints
 
 
@@ -84,55 +82,27 @@ class Paths:
         leading = (n_open[1:] - n_open[order.offsets[order.place_queries]]) == 0
         return np.bincount(order.place_queries, leading, minlength=order.n_queries).astype(np.int64)
 
-    def extended(
-        self,
-        history: History,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-    ) -> Self:
-        """Return what is known once labels have been looked at.
-
-        Parameters
-        ----------
-        order : Order
-            As it was planned.
-        labels : SoftLabels
-            With those that are known beforehand.
-        depths : ndarray of int64, shape (n_queries,)
-            How many places of each query have theirs, as `depths`.
-        """
-        wanted, known = wanted_of(order), self.n_known(order)
-        goes_on = (known < wanted) & (depths >= known)
+    def extended(self, history: History, seen: LabelsSoFar) -> Self:
+        """Return what is known once labels have been looked at, as deep as `depths` has it."""
+        order, known = seen.order, self.n_known(seen.order)
+        goes_on = (known < seen.wanted) & (seen.depths >= known)
         if not goes_on.any():
             return self
-        asked = (order, targets, beliefs, labels, depths, self.rates, np.where(goes_on, wanted, 0))
-        rates, living = history.path(*asked)
+        rates, living = history.path(seen.of(goes_on), self.rates)
         of_places = goes_on[order.place_queries]
-        living = np.where(goes_on, np.maximum(living, depths), self.living)  # what was asked counts as it did
+        living = np.where(goes_on, np.maximum(living, seen.depths), self.living)  # what was asked counts as it did
         return replace(self, rates=np.where(of_places, rates, self.rates), living=living)
 
-    def standing(
-        self,
-        history: History,
-        order: Order,
-        targets: Sequence[Target],
-        beliefs: GradeProbs,
-        labels: SoftLabels,
-        depths: Ints,
-    ) -> Ints:
-        """Return of how many places of each query labels are asked as labels stand now; else as `extended`.
+    def standing(self, history: History, seen: LabelsSoFar) -> Ints:
+        """Return of how many places of each query labels are asked as labels stand now, shape (n_queries,).
 
         A correction may undo a stop: what was dead behind it is to be asked then, as far down as it came.
         """
-        wanted = wanted_of(order)
-        is_stopped = self.living < wanted
+        is_stopped = self.living < seen.wanted
         if not is_stopped.any():
             return self.living
-        stops = history.stops(order, targets, beliefs, labels, depths, np.where(is_stopped, wanted, 0))
-        still = np.where(stops <= self.living, self.living, np.where(stops <= depths, stops, wanted))
+        stops = history.stops(seen.of(is_stopped))
+        still = np.where(stops <= self.living, self.living, np.where(stops <= seen.depths, stops, seen.wanted))
         return np.where(is_stopped, still, self.living)
 
     def asking(self, places: Ints) -> Self:
