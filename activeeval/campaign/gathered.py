@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,23 +38,17 @@ def with_gathered(design: Design, arrays: Arrays) -> Design:
     if "gathered" not in arrays:
         return design
     horizon, cost = arrays["gathered"].tolist()
-    order = replace(design.order, larger_pool=LargerPool(key=int(arrays["key"][0]), horizon=horizon, cost=cost))
-    rows = zip(
-        design.readings, arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True
-    )
-    readings = []
-    for k, (reading, (n_queries, n_open), sums, population) in enumerate(rows):
+    larger_pool = LargerPool(key=int(arrays["key"][0]), horizon=horizon, cost=cost)
+    rows = zip(arrays["gathered.counts"], arrays["gathered.sums"], arrays["gathered.population"], strict=True)
+    totals = []
+    for k, ((n_queries, n_open), sums, population) in enumerate(rows):
         known: dict[str, Any] = dict(zip(_SUMS, sums.tolist(), strict=True))
-        totals = PoolSums(
-            n_queries=int(n_queries),
-            n_open=int(n_open),
-            population=population,
-            planned=_curve(arrays, f"gathered.planned{k}"),
-            planned_blindly=_curve(arrays, f"gathered.blind{k}"),
-            **known,
-        )
-        readings.append(replace(reading, order=order, larger_pool_sums=totals))
-    return replace(design, order=order, readings=tuple(readings))
+        known |= {
+            "planned": _curve(arrays, f"gathered.planned{k}"),
+            "planned_blindly": _curve(arrays, f"gathered.blind{k}"),
+        }
+        totals.append(PoolSums(n_queries=int(n_queries), n_open=int(n_open), population=population, **known))
+    return design.gathered(larger_pool, totals)
 
 
 def _curve(arrays: Arrays, name: str) -> Planned | None:

@@ -25,6 +25,7 @@ from activeeval.design import Design, Drawn, Levels, Selection
 from activeeval.design.left_open import wanted_of
 from activeeval.design.paths import Paths
 from activeeval.design.schemes import ROUNDING
+from activeeval.errors import StateError
 from activeeval.types import Bools, Floats, Ints
 
 KEPT = 0.1
@@ -109,7 +110,11 @@ class Instalments:
         """
         levels, spent = self._by_level
         first = int(np.searchsorted(spent[1:], budget * (1 + ROUNDING), side="right"))
-        return float(levels[first]) if first < levels.size else math.inf
+        level = float(levels[first]) if first < levels.size else math.inf
+        larger_pool = self.planned.order.larger_pool
+        if larger_pool is not None and level > larger_pool.horizon:
+            raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
+        return level
 
     def lowest(self) -> Paths | None:
         """Return the paths once the lowest place of all is asked too; None where the sample ends with it."""

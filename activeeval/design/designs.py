@@ -11,11 +11,12 @@ from activeeval.design.beliefs import GradeProbs
 from activeeval.design.followed import FollowedReading
 from activeeval.design.histories import History, along
 from activeeval.design.left_open import LabelsSoFar, wanted_of
-from activeeval.design.orders import Order
+from activeeval.design.orders import LargerPool, Order
 from activeeval.design.paths import Paths
 from activeeval.design.readings import PrefixReading, Reading
 from activeeval.design.schemes import Scheme, check_budget
 from activeeval.design.stages import Stage
+from activeeval.design.sums import PoolSums
 from activeeval.errors import InputError
 from activeeval.measures import LabelsLike, SoftLabels, Target
 from activeeval.measures.checks import check_pool
@@ -105,6 +106,30 @@ class Design:
         """The order as it is planned: where depths follow labels as those that the model draws have it on average."""
         plan = self if self.unseen is None else self.unseen
         return plan.order if plan.history is None else plan.history.averaged(plan.order)
+
+    @property
+    def known_order(self) -> Order:
+        """The order as far as it is known before any label: without the places whose rates are to follow some."""
+        if self.history is None:
+            return self.order
+        return replace(self.order, place_rates=Paths.begun(self.history, self.order).rates)
+
+    @property
+    def part_sums(self) -> tuple[PoolSums, ...]:
+        """What an estimate of each target needs of this part of a larger pool, with what is planned of it."""
+        curves = [reading.plan for reading in self.readings] if self.history is None else self.history.curves
+        pairs = zip(self.readings, curves, strict=True)
+        return tuple(replace(reading, plan=curve).part_sums for reading, curve in pairs)
+
+    def gathered(self, larger_pool: LargerPool, sums: Sequence[PoolSums]) -> Design:
+        """Return the design of queries that were gathered of a larger pool, which knows ``sums`` of that."""
+        order, history = replace(self.order, larger_pool=larger_pool), self.history
+        readings = zip(self.readings, sums, strict=True)
+        known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
+        if history is not None:
+            curves = tuple(of_pool.planned for of_pool in sums if of_pool.planned is not None)
+            history = replace(history, curves=curves)
+        return replace(self, order=order, readings=known, history=history)
 
     @property
     def cost(self) -> float:

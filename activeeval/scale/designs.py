@@ -21,6 +21,7 @@ from activeeval.design import (
     DesignInput,
     LargerPool,
     Levels,
+    Order,
     PoolSums,
     RateSums,
     Replacement,
@@ -167,6 +168,7 @@ class ChunkedDesign:
         blocks: Sequence[float] | None = None,
         expected: bool = False,
         up_to: float | None = None,
+        by_instalments: bool = False,
     ) -> Campaign:
         """Return the campaign whose sample is that of the whole pool with this seed, unit by unit.
 
@@ -183,6 +185,8 @@ class ChunkedDesign:
             As for `Campaign`.
         up_to : float, optional
             The largest budget that a top-up may lead to; by default there will be none.
+        by_instalments : bool
+            Where depths follow labels: as for `Campaign`.
 
         Raises
         ------
@@ -198,7 +202,8 @@ class ChunkedDesign:
             design = self._levelled(chunks, key, largest)
         else:
             design = self._drawn(chunks, key, largest, self.drawable, expected=expected)
-        return Campaign(design.with_budget(budget, blocks, expected=expected), key=int(key))
+        design = design.with_budget(budget, blocks, expected=expected)
+        return Campaign(design, key=int(key), by_instalments=by_instalments)
 
     def _levelled(self, chunks: Chunks, key: np.uint64, budget: float) -> Design:
         gathering, method, offsets = Gathering(budget=budget), self.recipe.method, self.survey.chunk_offsets
@@ -209,8 +214,8 @@ class ChunkedDesign:
             design_input = self.recipe.design_input(chunk)
             rates, p = method.rates(design_input, self.recipe.weights), chunk.weights / sums.weight
             order = method.order(design_input, rates, p, sums, self.recipe.share)
-            pool_sums = tuple(reading.part_sums for reading in design_input.readings(order))
-            return partition_result(chunk, int(offsets[k]), order, pool_sums, key, gathering.horizon)
+            design = self._part(design_input, order, Levels())
+            return partition_result(chunk, int(offsets[k]), design, key, gathering.horizon)
 
         n_chunks = 0
         for new in mapped(work, chunks, self.n_jobs):
@@ -247,12 +252,13 @@ class ChunkedDesign:
         design_input = recipe.design_input(chosen)
         rates = recipe.method.rates(design_input, recipe.weights)
         order = recipe.method.order(design_input, rates, chosen.weights / sums.weight, sums, recipe.share)
-        order = replace(order, larger_pool=LargerPool(key=int(key), horizon=horizon, cost=self.cost))
-        design = recipe.method.design_of(design_input, order, scheme, recipe.max_grade)
-        readings = zip(design.readings, pool_sums, strict=True)
-        return replace(
-            design, readings=tuple(replace(reading, larger_pool_sums=of_pool) for reading, of_pool in readings)
-        )
+        larger_pool = LargerPool(key=int(key), horizon=horizon, cost=self.cost)
+        return self._part(design_input, order, scheme).gathered(larger_pool, pool_sums)
+
+    def _part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
+        """Return the design of a part of the pool."""
+        method = self.recipe.method
+        return method.looked(method.design_of(design_input, order, scheme, self.recipe.max_grade), self.recipe.weights)
 
 
 def chunked_design(
@@ -265,6 +271,7 @@ def chunked_design(
     weights: Sequence[float] | None = None,
     defensive_share: float | None = None,
     bias: float = 0.0,
+    looks: str = "none",
     n_jobs: int = 1,
 ) -> ChunkedDesign:
     """Return the design of a pool that comes in chunks, going through them once.
@@ -282,6 +289,8 @@ def chunked_design(
         ω of each target. By default all lose alike: of several targets the chunks are then gone through twice.
     factor, max_grade, defensive_share, bias
         As in `Method.design`.
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged; see `Method.looking`.
     n_jobs : int
         Threads that go through chunks; −1 takes all processors.
 
@@ -309,6 +318,7 @@ def chunked_design(
     if isinstance(weights, str):
         raise InputError(f"weights of a pool in chunks are a number for each target, got {weights!r}")
     chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
+    chosen = chosen if looks == "none" else chosen.looking(looks)
     recipe = Recipe(
         method=chosen,
         questions=asked_of(measure),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from activeeval.design import Levels, Order, PoolSums
+from activeeval.design import Design, Levels, PoolSums
 from activeeval.design.schemes import ROUNDING
 from activeeval.scale.chunks import Chunk, joined
 from activeeval.types import Floats, Ints
@@ -67,14 +67,16 @@ class PartitionResult:
     pool_sums: tuple[PoolSums, ...]
 
 
-def partition_result(
-    chunk: Chunk, first: int, order: Order, pool_sums: tuple[PoolSums, ...], key: np.uint64, limit: float
-) -> PartitionResult:
-    """Return what there is below a level in a chunk whose first query has the number ``first``."""
-    queue = Levels().below(order, key, limit)
-    lowest = np.full(order.n_queries, np.inf)
+def partition_result(chunk: Chunk, first: int, design: Design, key: np.uint64, limit: float) -> PartitionResult:
+    """Return what there is below a level in a chunk whose first query has the number ``first``.
+
+    Where depths follow labels these are the places that are known before any label: as whatever comes behind them costs
+    as well, the budget does not reach beyond the level at which they alone use it up.
+    """
+    queue = Levels().below(design.known_order, key, limit)
+    lowest = np.full(design.order.n_queries, np.inf)
     np.minimum.at(lowest, queue.unit_queries, queue.unit_levels)
-    dearest = order.dearest_units
+    dearest = design.order.dearest_units
     is_kept = lowest < np.inf
     is_kept[np.argsort(-dearest, kind="stable")[:_N_DEAREST]] = True
     kept = np.flatnonzero(is_kept)
@@ -82,7 +84,10 @@ def partition_result(
         chunk=chunk.restricted_to(kept), numbers=first + kept, lowest=lowest[kept], dearest=dearest[kept]
     )
     return PartitionResult(
-        candidates=candidates, unit_levels=queue.unit_levels, unit_costs=queue.unit_costs, pool_sums=pool_sums
+        candidates=candidates,
+        unit_levels=queue.unit_levels,
+        unit_costs=queue.unit_costs,
+        pool_sums=design.part_sums,
     )
 
 

@@ -173,6 +173,53 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead,
         assert_same_sample(found, Campaign(design, budget, rng=seed), labels)
 
 
+@pytest.mark.parametrize("by_instalments", [False, True])
+@pytest.mark.parametrize("looks", ["each", "3"])
+@pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(4, cutoff=4)], ids=str)
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_instalments, share, monkeypatch):
+    monkeypatch.setattr(gathering, "_LEAST_PRUNED", 0)
+    target, probs, labels = whole(measure=measure)
+    chunks, method = cut(target, probs), METHODS["depth"].looking(looks)
+    of_chunks = chunked_design(chunks, measure, "depth", max_grade=4, looks=looks)
+    of_whole = method.design(target, probs, max_grade=4)
+    budget = max(float(of_whole.order.dearest_units.max()) * 1.2, share * of_whole.cost)
+    found = of_chunks.campaign(budget, chunks, rng=3, by_instalments=by_instalments)
+    wanted = Campaign(of_whole.with_budget(budget), rng=3, by_instalments=by_instalments)
+    assert found.design.pool.n_queries < wanted.design.pool.n_queries
+    again = [from_arrays(to_arrays(found))] if by_instalments else []  # what is on file goes by instalments
+    for campaign in (found, wanted, *again):
+        judged_by_ids(campaign, target.pool, labels)
+    for campaign in (found, *again):
+        for name in ("query_id", "item_ids"):
+            assert [getattr(u, name) for u in campaign.units] == [getattr(u, name) for u in wanted.units], name
+        assert campaign.n_complete_blocks == wanted.n_complete_blocks
+        assert campaign.ended == wanted.ended
+        for scope in SCOPES:
+            ours, theirs = campaign.estimate(scope=scope), wanted.estimate(scope=scope)
+            assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+            assert ours.std_error == pytest.approx(theirs.std_error, rel=1e-9)
+            assert ours.planned_error == pytest.approx(theirs.planned_error, rel=1e-9)
+            assert (ours.n_items, ours.n_queries) == (theirs.n_items, theirs.n_queries)
+
+
+def test_a_top_up_of_depths_that_follow_labels_stays_within_what_was_gathered():
+    target, probs, labels = whole(measure=NDCG("exp", cutoff=3))
+    chunks = cut(target, probs)
+    design = chunked_design(chunks, target.measure, "depth", max_grade=4, looks="each")
+    of_whole = METHODS["depth"].looking("each").design(target, probs, max_grade=4)
+    budget = 0.3 * design.cost
+    found = judged_by_ids(design.campaign(budget, chunks, rng=1, up_to=2 * budget), target.pool, labels)
+    wanted = judged_by_ids(Campaign(of_whole.with_budget(budget), rng=1), target.pool, labels)
+    assert found.estimate().value == pytest.approx(wanted.estimate().value, rel=1e-12)
+    more, other = (judged_by_ids(each.topped_up(budget), target.pool, labels) for each in (found, wanted))
+    assert more.estimate().value == pytest.approx(other.estimate().value, rel=1e-12)
+    assert more.progress.judged == other.progress.judged > found.progress.judged
+    narrow = design.campaign(budget, chunks, rng=1).topped_up(0.6 * design.cost)
+    with pytest.raises(StateError, match="smaller budget"):
+        judged_by_ids(narrow, target.pool, labels)
+
+
 @pytest.mark.parametrize("measure", [DCG(cutoff=3), RBP(0.7), NDCG(cutoff=5), ERR(4), Recall(4), Success(3)], ids=str)
 @pytest.mark.parametrize("size", [1, 7, 29, N_QUERIES])
 def test_the_sample_does_not_depend_on_the_size_of_chunks(size, measure):
