@@ -2,8 +2,9 @@
 
 The default method of each measure × {one ranking, two rankers, index update} × overheads of 0, 1 and 5 items a query ×
 a forest that was trained on other queries, and the uniform model with its query factor × five judged pools, at a tenth
-of what judging a pool whole costs; other methods, models, overheads and budgets by options. The generated pool has
-2,000 queries of 120 items on average. Passive is Algorithm 1 with q = p and full lists, simulated too.
+of what judging a pool whole costs; other methods, models, overheads and budgets by options. Depths that usually follow
+labels look at each, as in campaigns. The generated pool has 2,000 queries of 120 items on average. Passive is
+Algorithm 1 with q = p and full lists, simulated too.
 Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md, beside the
 limit (`activeeval.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before) and the
 rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they were
@@ -26,6 +27,7 @@ from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.design.methods import METHODS, default_method
 from activeeval.errors import BudgetError
 from activeeval.simulation import Summary, simulate
+from activeeval.tasks.looks import OF_CAMPAIGNS, looks_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
@@ -65,8 +67,11 @@ def rows_of(
     designs = {"passive": METHODS["passive"].design(target)}
     origins = []
     for (model, belief), method in product(beliefs.items(), methods):
-        designs[f"{method.name}, {model}"] = method.design(target, **belief.for_method(method, pool.max_grade + 1))
-        origins.append({"model": model, "method": method.name})
+        looks = looks_of(method, [target.measure], None, OF_CAMPAIGNS)
+        asked = belief.for_method(method, pool.max_grade + 1)
+        followed = method if looks == "none" else method.looking(looks)
+        designs[f"{method.name}, {model}"] = followed.design(target, **asked)
+        origins.append({"model": model, "method": method.name, "looks": looks})
     where = {"pool": pool.name, **dict(zip(("measure", "case", "overhead"), question, strict=True))}
     rows = []
     for share in options.share:

@@ -34,9 +34,8 @@ method_option = click.option(
 looks_option = click.option(
     "--looks",
     type=click.Choice(LOOKS),
-    default="none",
     help="Judge a query further as far as its own labels make it worth it: look at them after each, after the "
-    "first, third and last ranked item (3), after the last alone (1).",
+    "first, third and last ranked item (3), after the last alone (1). Default for nDCG: 3, of campaigns each.",
 )
 documents_option = click.option(
     "--documents",

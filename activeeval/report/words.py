@@ -133,6 +133,11 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
     return f"{few if numbers['n_known'] is not None else ''}no training data: the uniform grade model is used ({ways})"
 
 
+def _instalment(numbers: Mapping[str, Any]) -> str:
+    said = "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
+    return said if numbers["number"] > 1 else f"{said}; {{option[looks]}} none asks for all at once"
+
+
 def _mixture(numbers: Mapping[str, Any]) -> str:
     shares = (f"{{models[{k}]}} {weight:.2f}" for k, weight in enumerate(numbers["weights"]))
     return f"a mixture of grade models, by training queries: {', '.join(shares)}"
@@ -307,7 +312,7 @@ _NOTES: dict[str, Words] = {
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
     "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
-    "instalment": "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all",
+    "instalment": _instalment,
     "few queries": "{n_queries} judged queries make a rough interval; with {enough} or more it can be relied on",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",

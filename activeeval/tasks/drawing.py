@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from activeeval.planning import Goal
 from activeeval.results import Caution, Note, Told
 from activeeval.tasks.asking_price import priced_names
 from activeeval.tasks.expected import expected_notes
+from activeeval.tasks.looks import OF_SHEETS
 from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
 
@@ -46,8 +48,10 @@ class SampleRequest:
         By default the best for the measures that a bad model cannot spoil.
     expected : bool
         Of draws with replacement: the budget is met on average.
-    looks : {"each", "3", "1", "none"}
-        When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    looks : {"each", "3", "1", "none"} or None
+        When the labels of a query decide how deep it is judged, of methods that judge to depths. None: as ``usual`` of
+        measures whose depths usually follow labels, else not at all.
+    usual : {"each", "3", "1", "none"}
     surely : bool
         Of such a sample: as of `activeeval.tasks.samples.draw`.
     budget : Budget or None
@@ -63,7 +67,8 @@ class SampleRequest:
     weights: str = "equal"
     method: str | None = None
     expected: bool = False
-    looks: str = "none"
+    looks: str | None = None
+    usual: str = OF_SHEETS
     surely: bool = False
     budget: Budget | None = None
     half_width: float | None = None
@@ -150,7 +155,7 @@ def draw_for(
     method, share = request.method, choices.defensive_share
     if isinstance(price, Goal):
         measures, asked = list(dict.fromkeys(request.measures)), request.questions
-        how = {"weights": request.weights, "looks": request.looks}
+        how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
         budget = budget_for(case, measures, price, method, share, questions=asked, **how)
         say(GoalBudget(price, budget))
     else:
@@ -162,6 +167,7 @@ def draw_for(
         defensive_share=share,
         weights=request.weights,
         looks=request.looks,
+        usual=request.usual,
         surely=request.surely,
     )
     drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from activeeval.cases.budgets import Budget, whole_cost
 from activeeval.cases.case import Case, target_weights
 from activeeval.cases.systems import Asked, check_differ
-from activeeval.design.methods import Method, default_method, find_method, robust_methods
+from activeeval.design.methods import default_method, find_method, robust_methods
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.planning import (
@@ -23,6 +24,7 @@ from activeeval.planning import (
     planned_rows,
 )
 from activeeval.results import rounded_up
+from activeeval.tasks.looks import OF_SHEETS, looks_of
 from activeeval.tasks.samples import Sample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -67,7 +69,8 @@ def plan_sample(
     pilots: Mapping[str, Sample] | None = None,
     defensive_share: float | None = None,
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | None = None,
+    usual: str = OF_SHEETS,
 ) -> SamplePlan:
     """Return what methods should reach for every measure and question by one sample; no label is looked at.
 
@@ -89,8 +92,9 @@ def plan_sample(
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
     weights : {"equal", "sum", "minimax"}
         How the questions are balanced; see `Case.design`.
-    looks : {"each", "3", "1", "none"}
-        When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    looks, usual
+        When the labels of a query decide how deep it is judged, of methods that judge to depths; as in
+        `activeeval.tasks.samples.draw`.
 
     Raises
     ------
@@ -109,7 +113,9 @@ def plan_sample(
     default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
-    rehearsed = [planner.rehearsed(looking(name, looks)) for name in names]
+    planned = [find_method(name) for name in names]
+    depths = {each.name: each.looking(looks_of(each, measured, looks, usual)) for each in planned if each.has_depths}
+    rehearsed = [planner.rehearsed(depths.get(each.name, each)) for each in planned]
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
@@ -143,12 +149,6 @@ def plan_sample(
     return SamplePlan(questions=tuple(plans))
 
 
-def looking(name: str, looks: str) -> Method:
-    """Return the method of a name, its depths following labels where it has any."""
-    method = find_method(name)
-    return method.looking(looks) if method.has_depths else method
-
-
 def name_of(case: Case, asked: Asked) -> str:
     """Return what messages call a question: its measure, and the rankings that it is of."""
     return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
@@ -171,7 +171,8 @@ def budget_for(
     *,
     questions: Sequence[str] = (),
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | None = None,
+    usual: str = OF_SHEETS,
 ) -> Budget:
     """Return the budget with which one sample should reach a goal for every question, by the default method or another.
 
@@ -181,9 +182,8 @@ def budget_for(
         Where no budget in the pool does.
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
-    plan = plan_sample(
-        case, measures, questions, [name], goals=[goal], defensive_share=defensive_share, weights=weights, looks=looks
-    )
+    how: dict[str, Any] = {"defensive_share": defensive_share, "weights": weights, "looks": looks, "usual": usual}
+    plan = plan_sample(case, measures, questions, [name], goals=[goal], **how)
     first = plan.questions[0]
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]
     if not enough:

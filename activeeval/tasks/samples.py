@@ -39,6 +39,7 @@ from activeeval.judgments.table import truth_of_machines
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Estimate, Note, Told
+from activeeval.tasks.looks import OF_SHEETS, looks_of
 from activeeval.tasks.sheets import SheetPlan, write_sheets
 
 _FEW = 30
@@ -345,7 +346,8 @@ def draw(
     expected: bool = False,
     defensive_share: float | None = None,
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | None = None,
+    usual: str = OF_SHEETS,
     surely: bool = False,
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
@@ -360,8 +362,10 @@ def draw(
         Of draws with replacement: the budget is met on average.
     weights : {"equal", "sum", "minimax"}
         How several targets are balanced; see `Case.design`.
-    looks : {"each", "3", "1", "none"}
+    looks : {"each", "3", "1", "none"}, optional
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    usual : {"each", "3", "1", "none"}
+        What ``looks`` are where they are not said, of measures whose depths usually follow labels.
     surely : bool
         Of such a sample: more, smaller instalments, with which it is completed whatever waits.
 
@@ -380,7 +384,8 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
-        paid, how = case.for_people(budget, *targets), {"weights": weights, "looks": _looks(chosen, looks)}
+        paid, measured = case.for_people(budget, *targets), [target.measure for target in targets]
+        how = {"weights": weights, "looks": looks_of(find_method(chosen), measured, looks, usual)}
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None
@@ -394,14 +399,6 @@ def draw(
         model=case.model,
         truth_of_machines=_truth_of_machines(case),
     )
-
-
-def _looks(method: str, looks: str) -> str:
-    """Return when labels are looked at, once the method is known to judge to depths where they are."""
-    if looks != "none" and not find_method(method).has_depths:
-        problem = f"`looks` are for depths that follow labels: {method!r} has none; expected method depth, or no looks"
-        raise InputError(problem, field="looks")
-    return looks
 
 
 def with_machines(samples: Sequence[Sample], estimate: Estimate) -> Estimate:

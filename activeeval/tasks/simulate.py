@@ -16,6 +16,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.report.rendering import Cell
 from activeeval.simulation import AtOnce, Summary, simulate
+from activeeval.tasks.looks import looks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,20 +156,23 @@ def trial_of(
     expected: bool = False,
     defensive_share: float | None = None,
     weights: str = "equal",
-    looks: str = "none",
+    looks: str | None = None,
 ) -> Trial:
     """Return the methods of a measure with the budgets that pay for every one of them.
 
     Parameters
     ----------
-    looks : {"each", "3", "1", "none"}
-        When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    looks : {"each", "3", "1", "none"}, optional
+        When the labels of a query decide how deep it is judged, of methods that judge to depths; as sheets have it
+        where they are not said.
 
     Raises
     ------
     InputError
         Where no label can change a target.
     """
+    measured = case.target(measure).measure
+    looks = looks_of(METHODS["depth"], [measured], looks)
     contest = (
         Contest.of(case, measure, methods, defensive_share, weights=weights, looks=looks) if case.is_contest else None
     )

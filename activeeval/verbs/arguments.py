@@ -153,6 +153,6 @@ def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
         warnings.warn(line, CautionWarning, stacklevel=3)
 
 
-def looks_of(looks: str | int | None) -> str:
-    """Return when labels are looked at, once it is known to be a way there is; a number is as good as its text."""
-    return check_looks("none" if looks is None else str(looks))
+def looks_of(looks: str | int | None) -> str | None:
+    """Return when labels are looked at, once it is known to be a way there is; None where nobody says it."""
+    return None if looks is None else check_looks(str(looks))

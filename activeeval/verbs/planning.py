@@ -121,7 +121,7 @@ def plan(
     measure: Any = "DCG",
     questions: Any = (),
     weights: str = "equal",
-    looks: str | int | None = "none",
+    looks: str | int | None = None,
     half_width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,

@@ -30,7 +30,7 @@ def sample(
     method: str | None = None,
     judging: str = "grades",
     weights: str = "equal",
-    looks: str | int | None = "none",
+    looks: str | int | None = None,
     seed: int | None = None,
     **options: Unpack[PoolOptions],
 ) -> Sample:
@@ -62,10 +62,10 @@ def sample(
     judging : {"grades", "top-k"}
     weights : {"equal", "sum", "minimax"}
         How several questions share the sample.
-    looks : {"each", "3", "1", "none"}
+    looks : {"each", "3", "1", "none"}, optional
         Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
         looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
-        then the first instalment, and `Sample.next` draws what follows.
+        then the first instalment, and `Sample.next` draws what follows. By default 3 for nDCG, none else.
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options

@@ -13,10 +13,12 @@ from activeeval.cases.known import KnownGrades
 from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
 from activeeval.results import Caution, Note
 from activeeval.store import Store
+from activeeval.store.rows import LOOKS
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
+from activeeval.tasks.looks import OF_CAMPAIGNS
 from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -78,7 +80,8 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
         """
-        sample = draw_for(choices, replace(request, surely=True), progress=self.progress, say=self.say).sample
+        request = replace(request, surely=True, usual="none" if rules.strict_order else OF_CAMPAIGNS)
+        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
         beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}
@@ -102,14 +105,16 @@ class CampaignDrawing:
         """
         with self.opened() as store:
             check_judged(store, self.name)
-            kept = {**self.kept, **kept_texts(store.campaign(self.name).config)}
+            config = store.campaign(self.name).config
+            kept = {**self.kept, **kept_texts(config)}
             if by_clock and is_timed(store.events(self.name)):
                 taken = clocked(store, self.name, self.documents)
                 self.say(taken)
                 choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
         choices = replace(choices, judged=(*choices.judged, known))
-        sample = draw_for(choices, replace(request, surely=True), progress=self.progress, say=self.say).sample
+        request = replace(request, surely=True, looks=request.looks or config.get(LOOKS, "none"))
+        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         _, texts = self._texts(sample, kept)
         with self.opened() as store:
             check_next_round(state_of(store, self.name), sample)
