@@ -150,6 +150,10 @@ class StateError(ActiveEvalError, RuntimeError):
     """A step was asked for out of turn, as an estimate while judgments are awaited."""
 
 
+class UndrawnError(StateError):
+    """Nothing may be read before what the labels so far lead to is drawn."""
+
+
 class SolverError(ActiveEvalError, RuntimeError):
     """A solver gave up; there is no answer in its place.
 

@@ -21,7 +21,7 @@ from activeeval.campaign.record import Record
 from activeeval.campaign.rules import Rules
 from activeeval.design import Design, Selection
 from activeeval.design.paths import Paths
-from activeeval.errors import InputError, StateError
+from activeeval.errors import InputError, StateError, UndrawnError
 from activeeval.estimation import GradeSlope, IntervalKind, find_interval, grade_slope
 from activeeval.judgments.log import Event
 from activeeval.measures import Target
@@ -29,6 +29,8 @@ from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
 from activeeval.results import Estimate, Interval
 
 Judge = Callable[[str, list[str]], Sequence[int | None]]
+
+_NOTHING = "the first block is not complete, so there is nothing that may be read"
 
 
 class Campaign(Record):
@@ -285,16 +287,17 @@ class Campaign(Record):
         if self.paths is not None and n_units and self._followed.is_spent:
             return self.block_selection(n), 1.0
         if n == 0 and n_units:
-            raise StateError(self._incomplete())
+            raise self._incomplete()
         return self.block_selection(max(n, 1) - 1), (blocks[n - 1] / blocks[-1] if n else 0.0)
 
     def _n_in_order(self) -> int:
         """Return how many units lie below the lowest that waits; 0 where blocks alone may be read."""
         return self._labels.n_below_lowest if self._is_strict and self.paths is None else 0
 
-    def _incomplete(self) -> str:
+    def _incomplete(self) -> StateError:
+        """Return what to raise where nothing may be read."""
         if self._is_strict:
-            return "the lowest unit waits for grades, so there is nothing that may be read"
+            return StateError("the lowest unit waits for grades, so there is nothing that may be read")
         if self.paths is not None:
             return self._incomplete_instalment()
         end, units = self.drawing.block_ends[0], self._labels.units
@@ -305,12 +308,12 @@ class Campaign(Record):
             first = f"unit {waiting[0].number} of query {waiting[0].query_id!r}"
             parts.append(f"{len(waiting)} wait for grades, the first is {first}")
         left = " and ".join(parts)
-        return f"the first block is not complete, so there is nothing that may be read: of its {end} units {left}"
+        return StateError(f"{_NOTHING}: of its {end} units {left}")
 
-    def _incomplete_instalment(self) -> str:
-        """Return why nothing may be read where depths follow labels."""
-        nothing = "the first block is not complete, so there is nothing that may be read"
+    def _incomplete_instalment(self) -> StateError:
         if not (n := self.progress.waiting + sum(len(unit.items) for unit in self.planned[len(self.units) :])):
-            return f"{nothing}: what comes next follows from what was judged, and is to be drawn first"
+            return UndrawnError(f"{_NOTHING}: what comes next follows from what was judged, and is to be drawn first")
         waiting = next(unit for unit in self.planned if unit.number > len(self.units) or self.n_open(unit))
-        return f"{nothing}: {n} items wait, the first of instalment {waiting.block}, query {waiting.query_id!r}"
+        return StateError(
+            f"{_NOTHING}: {n} items wait, the first of instalment {waiting.block}, query {waiting.query_id!r}"
+        )

@@ -15,7 +15,7 @@ from activeeval.cli.answers import show_estimates
 from activeeval.cli.following import next_command
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
-from activeeval.errors import InputError
+from activeeval.errors import InputError, UndrawnError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -268,14 +268,12 @@ def estimate(
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
-    show_estimates(
-        estimates,
-        form,
-        places,
-        grow=_growing(path),
-        onward=next_command(path, sheets, None, asked["policy"]) if sheets else "",
-    )
+    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
+    try:
+        estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
+    except UndrawnError as problem:
+        raise UndrawnError(f"{problem}: `{onward}`") from None
+    show_estimates(estimates, form, places, grow=_growing(path), onward=onward)
 
 
 def _growing(path: str) -> str:
