@@ -32,9 +32,10 @@ _MANY = 12
 # eff queries that matter to the difference estimator, 5 %, but 7 % more error on the large pools (up to 2.4 times where
 # the model is reversed: there few queries matter until the third is fitted); PRESS 7 %, with 1 % more error.
 _FEWEST_TAILS = 3.0
-# Queries of equal weight. Without this bar PRESS took the third regressor where one or two queries made it: nDCG@10 of
-# MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the least of 54 cells a coverage of .80. With 2
-# these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias of 4.
+# Queries of equal weight. Without this bar PRESS took the third regressor where one or two queries made it: nDCG@10
+# of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the least of 54 cells a coverage of .80.
+# With 2 these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias
+# of 4.
 _LEAST_LEFT = 1e-6
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
