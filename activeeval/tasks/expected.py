@@ -84,7 +84,7 @@ def _dear(
             "dear",
             {
                 "measure": target.name,
-                "budget": prospect.budget,
+                "budget": prospect.budget if design.budget is None else design.budget,
                 "unit": design.pool.cost_unit,
                 "n_queries": rounded_up(prospect.queries),
                 "half_width": prospect.half_width(),

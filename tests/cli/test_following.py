@@ -85,7 +85,7 @@ def test_sheets_of_another_sample_and_samples_without_looks_are_refused(call, dr
     done = following(call, "v.csv")
     assert (done.code, done.out) == (1, "")
     assert "v.csv: the sheet is of sample" in done.err
-    plain = call("sample", *DRAW[:-2], "--out", "p.sample", "--sheet", "p.csv")
+    plain = call("sample", *DRAW[:-2], "--looks", "none", "--out", "p.sample", "--sheet", "p.csv")
     assert plain.code == 0, plain.err
     judge_file("p.csv")
     refused = call("next", "p.sample", "p.csv", "--sheet", "p-2.csv")

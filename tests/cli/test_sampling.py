@@ -97,7 +97,8 @@ THROUGH = [
 @pytest.mark.parametrize(("options", "given"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
-    rows = drawn(*options, "--measure", measure, "--method", method, "--budget", "50%", "--seed", 5)
+    chosen = ("--measure", measure, "--method", method, "--looks", "none")
+    rows = drawn(*options, *chosen, "--budget", "50%", "--seed", 5)
     row = estimated(judged(rows), **spreadsheet)
     campaign = campaign_of(measure, method, "50%", seed=5, **given)
     expected = campaign.run(answer)
@@ -319,7 +320,8 @@ def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, m
     ],
 )
 def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method, asked):
-    rows = judged(drawn(*RUN, "--measure", drawn_for, "--budget", "40%", "--method", method))
+    chosen = ("--measure", drawn_for, "--method", method, "--looks", "none")
+    rows = judged(drawn(*RUN, *chosen, "--budget", "40%"))
     row = estimated(rows, "--measure", asked)
     campaign = campaign_of(drawn_for, method, "40%", runs=("a.run",), max_grade=3)
     campaign.run(answer)

@@ -1,0 +1,93 @@
+"""When labels are looked at where nobody says it: of sheets, of campaigns, of their further rounds, of plans."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, InputError, Recall, Success
+from activeeval.campaign import Rules
+from activeeval.cases.budgets import Budget
+from activeeval.cases.case import prepare
+from activeeval.cases.choices import Choices
+from activeeval.design.methods import default_method
+from activeeval.store import Said, open_store
+from activeeval.tasks.campaigns import judging
+from activeeval.tasks.campaigns.drawing import CampaignDrawing
+from activeeval.tasks.drawing import SampleRequest, draw_for
+from activeeval.tasks.looks import looks_of
+from activeeval.tasks.plan import plan_sample
+
+CHOICES = Choices(runs=("a.run",), max_grade=3, seed=1)
+NDCG_REQUEST = SampleRequest(measures=("nDCG@3",), budget=Budget(60))
+
+
+@pytest.fixture(autouse=True)
+def _run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"q{q} Q0 d{d} 1 {(q * 7 + d * 3) % 17} run" for q in range(40) for d in range(8)]
+    Path("a.run").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("measures", "expected"),
+    [
+        ([NDCG(cutoff=3)], "3"),
+        ([NDCG(cutoff=3), NDCG()], "3"),
+        ([NDCG(), DCG()], "none"),
+        *(([measure], "none") for measure in (DCG(), ERR(3), RR(), AP(), Recall(5), Success(1))),
+    ],
+    ids=str,
+)
+def test_which_measures_depths_follow_labels_unasked(measures, expected):
+    assert looks_of(default_method(*measures), measures, None) == expected
+
+
+def test_what_is_asked_counts_and_methods_without_depths_have_none():
+    assert looks_of(METHODS["depth"], [RR()], "1") == "1"
+    assert looks_of(METHODS["depth"], [NDCG()], "none") == "none"
+    assert looks_of(METHODS["whole"], [NDCG()], None) == "none"
+    with pytest.raises(InputError, match="'whole' has none"):
+        looks_of(METHODS["whole"], [NDCG()], "3")
+
+
+@pytest.mark.parametrize(("asked", "looks"), [(None, "3"), ("1", "1"), ("none", "none")])
+def test_of_sheets(asked, looks):
+    drawn = draw_for(CHOICES, replace(NDCG_REQUEST, looks=asked))
+    assert drawn.sample.campaign.drawn_design.looks == looks
+
+
+@pytest.mark.parametrize("goal", [{"half_width": 0.2}, {"difference": 0.3}])
+def test_a_budget_for_a_goal_is_that_of_the_sample_that_is_drawn(goal):
+    """The plan of the budget looks as the sample does."""
+    request = replace(NDCG_REQUEST, budget=None, **goal)
+    case = prepare(CHOICES, use_labels=False, measures=["nDCG@3"])
+    plans = {
+        looks: plan_sample(case, ["nDCG@3"], goals=[request.checked_price()], looks=looks) for looks in ("3", "none")
+    }
+    needed = {
+        looks: max(row.prospect.budget for row in plan.questions[0].rows_of({"depth"}) if row.goal is not None)
+        for looks, plan in plans.items()
+    }
+    assert needed["3"] != needed["none"]
+    assert draw_for(CHOICES, request).budget.amount == pytest.approx(needed["3"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("asked", "strict", "looks"),
+    [(None, False, "each"), ("3", False, "3"), ("none", False, "none"), (None, True, "none")],
+)
+def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
+    url = f"sqlite:///{tmp_path / 'c.db'}"
+    drawing = CampaignDrawing(opened=lambda: open_store(url, create=True), name="c", place=url)
+    rules, request = Rules(strict_order=strict), replace(NDCG_REQUEST, looks=asked)
+    sample, _ = drawing.new(CHOICES, request, rules)
+    assert sample.campaign.drawn_design.looks == looks
+    with open_store(url) as store:
+        assert store.campaign("c").config.get("looks", "none") == looks
+        while (item := judging.claim(store, "c", "ann")) is not None:
+            judging.submit(store, "c", item.token, Said(kind="judged", grade=int(item.doc_id[1:]) % 4))
+    again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
+    assert again.campaign.drawn_design.looks == looks
