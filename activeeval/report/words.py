@@ -135,7 +135,9 @@ def _untrained(numbers: Mapping[str, Any]) -> str:
 
 def _instalment(numbers: Mapping[str, Any]) -> str:
     said = "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
-    return said if numbers["number"] > 1 else f"{said}; {{option[looks]}} 1 makes fewer, none one"
+    if numbers["number"] > 1:
+        return said
+    return f"{said}; {{option[looks]}} {'none makes one' if numbers['looks'] == '1' else '1 makes fewer, none one'}"
 
 
 def _mixture(numbers: Mapping[str, Any]) -> str:

@@ -330,7 +330,8 @@ class Sample:
         if len(sizes) > 1:
             notes.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
         if follows and units:
-            notes.append(Note("instalment", {"number": units[-1].block, "budget": design.budget or 0.0}))
+            about: dict[str, Told] = {"number": units[-1].block, "budget": design.budget or 0.0, "looks": design.looks}
+            notes.append(Note("instalment", about))
         if not everything and not follows and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
             notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
         return notes

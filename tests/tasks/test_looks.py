@@ -39,7 +39,7 @@ def _run(tmp_path, monkeypatch):
         ([NDCG(), DCG()], "none"),
         *(([measure], "none") for measure in (DCG(), ERR(3), RR(), AP(), Recall(5), Success(1))),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else ", ".join(type(each).__name__ for each in value),
 )
 def test_which_measures_depths_follow_labels_unasked(measures, expected):
     assert looks_of(default_method(*measures), measures, None) == expected
