@@ -44,6 +44,9 @@ class Assignment:
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
+        if event.kind == "renewed":
+            self.lease_until = event.at + lease_s * MICROSECONDS
+            return
         states = {"shown": "leased", "lent": "lent", "judged": "done", "cannot": "done"}
         self.state = states.get(event.kind, "free")
         self.judge = None if self.state == "free" else event.judge or None

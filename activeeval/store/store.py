@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.judgments.log import Event
+from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import answering, checking, drawing, importing, lending, schema, tables
+from activeeval.store import answering, checking, drawing, history, importing, lending, schema, tables
 from activeeval.store import queries as reading
+from activeeval.store.access import Access
 from activeeval.store.adjudicating import ask_third
 from activeeval.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.store.database import Database, T, clock_of
@@ -28,7 +30,7 @@ from activeeval.store.log import (
     genesis,
     tail,
 )
-from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
+from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, ItemTexts, Said, SampleRow, UnitRow
 
 Clock = Callable[[], int]
 
@@ -207,15 +209,22 @@ class Store:
         """Return the number of the last event."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
-    def claim(self, name: str, judge: str) -> Claimed | None:
-        """Give a judge the item that he has already, or else the next one; None where there is none for him."""
+    def claim(self, name: str, judge: str, *, by_query: bool = False) -> Claimed | None:
+        """Give a judge the item that he has already, or else the next one; None where there is none for him.
+
+        Parameters
+        ----------
+        by_query : bool
+            Within a block stay with a query as long as it has items, and give these out as chance will have it: who is
+            shown them sees nothing of ranks and levels. Has no say where items go out strictly in their order.
+        """
         judge = checked_judge(judge)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
             now = self._now(connection)
             lock_judge(connection, number, judge, now)
             lock_held(connection, number, judge)
-            return claim(connection, Claim(number, campaign, judge, now))
+            return claim(connection, Claim(number, campaign, judge, now, by_query))
 
         return self._write(name, work, is_repeatable=True)
 
@@ -248,10 +257,68 @@ class Store:
         return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
-        self, name: str, token: str, judgment: Said, key: str | None = None
+        self, name: str, token: str, judgment: Said, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
-        return self._answer(name, token, judgment, key, goes_on=True)
+        return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
+
+    def now(self, name: str) -> int:
+        """Return the time by the store's clock: UTC, microseconds."""
+        return self._read(name, lambda connection, _, __: self._now(connection))
+
+    def renew(self, name: str, token: str) -> int | None:
+        """Let the lease of an item start again; return its new end, None where nobody has one under the token."""
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> int | None:
+            return history.renew(connection, number, token, self._now(connection), campaign.lease_s)
+
+        return self._write(name, work)
+
+    def correct(self, name: str, seq: int, judge: str, judgment: Said, key: str) -> Acknowledged:
+        """Store what a judge says in place of his answer ``seq``, which stays in the log.
+
+        Raises
+        ------
+        InputError
+            Where it is no answer of his, or nobody can say that.
+        StateError
+            Where another answer took its place before.
+        """
+        judge = checked_judge(judge)
+        answering.check_key(key)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(judgment, campaign, ANSWERS)
+            said = history.Correction(seq, judge, judgment, key)
+            stored = history.correct(connection, number, said, self._now(connection))
+            ask_third(connection, number, campaign, [stored.event])
+            return stored
+
+        return self._write(name, work, is_repeatable=True)
+
+    def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
+        """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""
+        judge = checked_judge(judge)
+        return self._read(
+            name, lambda connection, number, _: history.answers_of(connection, number, judge, most, before)
+        )
+
+    def texts_of(self, name: str, event: Event) -> ItemTexts:
+        """Return what judges read of the item of an event."""
+        unit = event.unit or 0
+        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, unit, event.doc_id))
+
+    def keep_guidelines(self, text: str) -> str:
+        """Keep a version of guidelines for good; return the digest by which it is known."""
+        return self._database.write(lambda connection: history.keep_guidelines(connection, text), is_repeatable=True)
+
+    def guidelines(self, digest: str) -> str:
+        """Return a version of guidelines; InputError where there is none of that digest."""
+        return self._database.read(lambda connection: history.guidelines_of(connection, digest))
+
+    def access(self, name: str) -> Access:
+        """Return who may come in to a campaign, to be asked and changed."""
+        return Access(partial(self._read, name), partial(self._write, name), self._now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
         """Store judgments that a judge made elsewhere, all or none of them.
@@ -384,7 +451,7 @@ class Store:
         return self._read(name, checking.problems_of)
 
     def _answer(
-        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool
+        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
         answer = answering.Answer(judgment, f"token:{hashed(token)}" if key is None else key)
@@ -397,7 +464,7 @@ class Store:
                 lock_held(connection, number, shown.judge)
             stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
-            asked = Claim(number, campaign, shown.judge, now)
+            asked = Claim(number, campaign, shown.judge, now, by_query)
             return stored, claim(connection, asked) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)
