@@ -26,7 +26,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {name: getattr(judging_words, name) for name in ("left_sentence", "pace_sentence")}
-    environment.globals |= {"precision_sentence": judging_words.precision_sentence}
+    environment.globals |= {name: getattr(judging_words, name) for name in ("precision_sentence", "lasting")}
     environment.filters["visible"] = _visible
     return environment
 

@@ -1,0 +1,238 @@
+"""The judging page in a real Chromium: keys, clocks, lost connections, hostile texts, narrow windows."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+from databases import missing
+from web.conftest import Site
+
+from activeeval.web.people import invited
+from activeeval.web.served import Door
+
+QUIETLY = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+PAYLOADS = (
+    "<script>fetch('http://evil.example/')</script>",
+    "<img src=http://evil.example/ onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' autofocus onfocus=alert(1) x='",
+    "javascript:alert(1)",
+    "</textarea></div><iframe src=http://evil.example/></iframe>",
+    "<style>@import 'http://evil.example/'</style>",
+    "<form action=/go-out method=post><button>x",
+    "<a hx-get=http://evil.example/ hx-trigger=load>",
+    "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
+    "{{ 7*7 }}${7*7}<%= 7*7 %>",
+    "\u202egnp.exe \u2066",
+)
+HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title='x'</script>" + "".join(PAYLOADS)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Return a browser; one for all tests of this file, as starting it takes a second."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        missing("chromium", "no browser is installed (Debian: apt install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=path, args=list(QUIETLY))
+
+
+class Live(Site):
+    """A site behind a server of its own, at a port of this machine."""
+
+    def __init__(self, **options):
+        listener = socket.create_server(("127.0.0.1", 0))
+        super().__init__(door=Door(host="127.0.0.1", port=listener.getsockname()[1]), **options)
+        self.case.clock.now = time.time_ns() // 1000
+        config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
+        self.thread.start()
+
+    def opened(self, browser, role="judge", **options):
+        """Return a page of ann, with the requests that it makes and the dialogs that it opens."""
+        context = browser.new_context(**options)
+        page = context.new_page()
+        page.requests, page.dialogs = [], []
+        page.on("request", lambda request: page.requests.append(request))
+        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
+        page.goto(invited(self.served, role, "ann"))
+        return page
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.desk.reading.close()
+
+
+@pytest.fixture
+def live():
+    made = Live()
+    yield made
+    made.stop()
+
+
+def shown(page):
+    return page.locator("[data-doc-id]").get_attribute("data-doc-id")
+
+
+def next_item(page, before):
+    page.wait_for_selector(f'[data-doc-id]:not([data-doc-id="{before}"])')
+    return shown(page)
+
+
+def press(page, key):
+    """Press a key that answers; return the next item."""
+    before = shown(page)
+    page.keyboard.press(key)
+    return next_item(page, before)
+
+
+def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live):
+    page = live.opened(chromium)
+    first = shown(page)
+    press(page, "2")
+    assert [(event.doc_id, event.grade, event.body["input"]) for event in live.judged] == [(first, 2, "key")]
+    assert page.evaluate("document.activeElement.id") == "query"
+    assert page.url.endswith("/judge")
+    page.get_by_role("button", name="Relevant", exact=False).nth(1).click()
+    page.wait_for_selector("#said:has-text('Saved: Relevant')")
+    assert live.judged[-1].body["input"] == "mouse"
+
+
+def test_every_badge_does_what_it_says(chromium, live):
+    page = live.opened(chromium)
+    press(page, "1")
+    badges = {key.get_attribute("data-key") for key in page.locator("[data-key]").all()}
+    assert badges == {*"012", "l", "u", "p", "n", "c", "g", "?"}
+    for key, name in (("g", "#guidelines"), ("?", "#keys"), ("n", ".note"), ("c", ".cannot")):
+        was_open = page.locator(name).get_attribute("open")
+        page.keyboard.press(key)
+        assert page.locator(name).get_attribute("open") != was_open
+        page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    assert page.locator("[data-does=pause]").get_attribute("aria-pressed") == "true"
+    press(page, "l")
+    page.keyboard.press("u")
+    page.wait_for_url("**/judge/answers/*")
+    page.keyboard.press("0")
+    page.wait_for_url("**/judge?said=corrected")
+    assert [event.grade for event in live.judged] == [1, 0]
+
+
+def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chromium, live):
+    page = live.opened(chromium)
+    page.keyboard.press("n")
+    page.keyboard.type("2 of 2 l c u")
+    page.keyboard.press("Escape")
+    press(page, "1")
+    assert [(event.grade, event.note) for event in live.judged] == [(1, "2 of 2 l c u")]
+    page.keyboard.press("?")
+    page.locator("#use-keys").uncheck()
+    page.locator("#query").focus()
+    page.keyboard.press("2")
+    page.wait_for_timeout(100)
+    assert len(live.judged) == 1
+    assert not page.locator(".grade kbd").first.is_visible()
+
+
+def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
+    page = live.opened(chromium)
+    before = shown(page)
+    page.locator("button[name=grade][value='1']").dblclick()
+    next_item(page, before)
+    page.wait_for_timeout(300)
+    assert [event.doc_id for event in live.judged] == [before]
+
+
+def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
+    page = live.opened(chromium)
+    before = shown(page)
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.wait_for_selector("#trouble:has-text('kept here')")
+    assert live.judged == []
+    page.keyboard.press("1")
+    page.context.set_offline(False)
+    next_item(page, before)
+    assert [(event.doc_id, event.grade) for event in live.judged] == [(before, 2)]
+    assert not page.locator("#trouble").is_visible()
+
+
+def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):
+    page = live.opened(chromium)
+    page.wait_for_timeout(400)
+    page.keyboard.press("p")
+    page.wait_for_timeout(600)
+    page.keyboard.press("p")
+    live.case.clock.now += 60 * 1_000_000
+    press(page, "1")
+    (event,) = live.judged
+    assert event.active_ms == pytest.approx(500, abs=250)
+    assert (event.idle_ms, event.body["hidden_ms"]) == (0, 0)
+
+
+def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
+    page = live.opened(chromium, java_script_enabled=False)
+    for grade in ("0", "1", "2"):
+        page.locator(f"button[name=grade][value='{grade}']").click()
+        page.wait_for_load_state()
+    assert [event.grade for event in live.judged] == [0, 1, 2]
+    page.locator("a", has_text="Back").click()
+    page.locator("button[name=grade][value='0']").click()
+    page.locator("summary", has_text="judge").click()
+    page.locator("#reason").fill("a login page")
+    page.get_by_role("button", name="Save the reason").click()
+    page.wait_for_load_state()
+    assert {event.reason for event in live.store.answers_of("week", "ann", 9)} == {"", "a login page"}
+
+
+@pytest.mark.parametrize("is_html", [False, True])
+def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
+    payload = "\n".join(PAYLOADS)
+
+    def texts(pairs):
+        text = HTML if is_html else payload
+        names = {"query": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
+        return {name: [value] * len(pairs) for name, value in names.items()}
+
+    site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
+    try:
+        page = site.opened(chromium)
+        page.locator("summary", has_text="Note").click()
+        page.locator("#note").fill(payload)
+        press(page, "1") if page.locator("#query").focus() is None else None
+        page.goto(page.url.split("/judge")[0] + "/judge/answers")
+        lead = site.opened(chromium, role="lead")
+        for seen in (page, lead):
+            seen.wait_for_timeout(100)
+            assert seen.dialogs == []
+            # what a policy blocks is told as a request that failed for it
+            others = [
+                request for request in seen.requests if not request.url.startswith((site.served.door.url, "data:"))
+            ]
+            assert {request.failure for request in others} <= {"csp"}
+        assert [event.note for event in site.judged] == [payload.strip()]
+        assert len(site.store.access("week").rows()) == 4
+    finally:
+        site.stop()
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800)])
+def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live, width, height):
+    page = live.opened(chromium, viewport={"width": width, "height": height})
+    for _ in range(2):
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        press(page, "1")
+    boxes = [box.bounding_box() for box in page.locator("button:visible, .button:visible, summary:visible").all()]
+    assert min(min(box["width"], box["height"]) for box in boxes) >= 24
