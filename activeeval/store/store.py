@@ -17,7 +17,7 @@ from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import answering, checking, drawing, history, importing, lending, schema, tables
 from activeeval.store import queries as reading
 from activeeval.store.access import Access
-from activeeval.store.adjudicating import ask_third
+from activeeval.store.adjudicating import Decision, ask_third, decide
 from activeeval.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.store.database import Database, T, clock_of
 from activeeval.store.log import (
@@ -296,12 +296,44 @@ class Store:
 
         return self._write(name, work, is_repeatable=True)
 
+    def adjudicate(self, name: str, seq: int, lead: str, grade: int, reason: str) -> Acknowledged:
+        """Store what an item counts as on which its judges differ; what they said stays.
+
+        Parameters
+        ----------
+        seq : int
+            The event of any judgment of the item.
+
+        Raises
+        ------
+        InputError
+            Where there is no such judgment, no reason, or the grade is none of the scale.
+        StateError
+            Where judges do not differ, or the item waits for another one.
+        """
+        lead = checked_judge(lead)
+        check_text("reason", reason, may_be_empty=False, most=MOST_OF_A_REASON)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
+            rules = (campaign.judges_per_item, campaign.adjudicate)
+            said = Decision(seq, lead, grade, reason, *rules)
+            return decide(connection, number, said, self._now(connection))
+
+        return self._write(name, work)
+
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""
         judge = checked_judge(judge)
         return self._read(
             name, lambda connection, number, _: history.answers_of(connection, number, judge, most, before)
         )
+
+    def last_events(self, name: str, until: int, most: int) -> list[Event]:
+        """Return the events up to and with ``until``, the newest first, and no more than so many."""
+        seq = tables.event.c.seq
+        wanted = (seq <= until, seq > until - most)
+        return self._read(name, lambda connection, number, _: events(connection, number, *wanted)[::-1])
 
     def texts_of(self, name: str, event: Event) -> ItemTexts:
         """Return what judges read of the item of an event."""
