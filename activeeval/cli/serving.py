@@ -61,7 +61,7 @@ def serve(
     """
     if any(importlib.util.find_spec(package) is None for package in _NEEDED):
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
-    from activeeval.tasks.campaigns.at_desk import JudgesDesk
+    from activeeval.tasks.campaigns.at_pairs import page_desk
     from activeeval.web import serving
 
     places = {place: value or "" for place, value in where.items() if place != "port"}
@@ -72,7 +72,7 @@ def serve(
     who = [judge_of(judge) for judge in judges]
     tell("reading the log")
     with opened(name, db) as store:
-        desk = JudgesDesk(store, name, names)
+        desk = page_desk(store, name, names)
         settle()
         serving.serve(store, desk, listening, who, guide, partial(_print, form=form), lead=judge_of(lead))
     say("ended; every answer is stored")

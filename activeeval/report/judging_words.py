@@ -29,7 +29,19 @@ def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[
     return [(names or {}).get(grade) or usual[grade] for grade in range(max_grade + 1)]
 
 
-def left_sentence(in_block: int, in_all: int) -> str:
+def pairs_sentence(n_compared: int, low: int, high: int) -> str:
+    """Return how many comparisons of a query are done, and how many it may still take.
+
+    Examples
+    --------
+    >>> pairs_sentence(7, 3, 9), pairs_sentence(0, 4, 4)
+    ('7 comparisons of this query done, 3 to 9 to go', '0 comparisons of this query done, 4 to go')
+    """
+    to_go = f"{low} to {high}" if low < high else str(low)
+    return f"{plural(n_compared, 'comparison')} of this query done, {to_go} to go"
+
+
+def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
     """Return how much is left.
 
     Examples
@@ -39,7 +51,7 @@ def left_sentence(in_block: int, in_all: int) -> str:
     """
     if not in_all:
         return "nothing is left"
-    return f"{plural(in_block, 'item')} left" + (f" in this block, {in_all:,} in all" if in_all > in_block else "")
+    return f"{plural(in_block, noun)} left" + (f" in this block, {in_all:,} in all" if in_all > in_block else "")
 
 
 def pace_sentence(seconds: float | None, in_all: int) -> str:

@@ -28,28 +28,42 @@ class Nothing(BaseModel):
 
 
 class Answer(BaseModel):
-    """What is said of an item that was claimed: a grade, why there can be none, or that it is put off."""
+    """What is said of an item that was claimed: a grade, why there can be none, or that it is put off.
+
+    Of two documents it is the better one, that they are alike, or one that belongs nowhere.
+    """
 
     model_config = ConfigDict(extra="forbid")
     token: StrictStr = Field(max_length=200)
     grade: StrictInt | None = None
     cannot: StrictStr | None = Field(None, min_length=1, max_length=4000)
     later: StrictBool = False
+    preferred: StrictStr | None = None
+    tie: StrictBool = False
+    discard: StrictStr | None = None
     key: StrictStr | None = Field(None, min_length=1, max_length=200)
     active_ms: Annotated[StrictInt, Field(ge=0, lt=2**53)] | None = None
     then_claim: StrictBool = False
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Answer:
-        if (self.grade is not None) + (self.cannot is not None) + self.later != 1:
-            raise ValueError("expected one of grade, cannot and later")
+        named = (self.grade, self.cannot, self.preferred, self.discard)
+        if sum(value is not None for value in named) + self.later + self.tie != 1:
+            raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
         return self
 
     @property
     def said(self) -> Said:
         """The same as the store takes it."""
+        if self.discard is not None:
+            return self._compared({"what": "discarded", "document": self.discard})
+        if self.tie or self.preferred is not None:
+            return self._compared({"what": "compared", "preferred": self.preferred})
         kind = "judged" if self.grade is not None else "cannot" if self.cannot is not None else "later"
         return Said(kind=kind, grade=self.grade, reason=self.cannot or "", active_ms=self.active_ms)
+
+    def _compared(self, body: dict[str, str | None]) -> Said:
+        return Said(kind="preferred", body=body, active_ms=self.active_ms)
 
 
 @router.post("/claim")

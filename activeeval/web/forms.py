@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 
 from activeeval.store import Said
-from activeeval.tasks.campaigns.at_desk import Clocks, Reply
+from activeeval.tasks.campaigns.desk_views import Clocks, Reply
 from activeeval.web.refusals import RefusedError
 
 _MOST_FIELDS = 30
@@ -60,6 +60,8 @@ def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
 
 
 def _judgment(fields: Mapping[str, str]) -> Said:
+    if (compared := _comparison(fields)) is not None:
+        return Said(kind="preferred", body=compared)
     if fields.get("grade", ""):
         grade = _whole(fields["grade"])
         if grade is None:
@@ -73,6 +75,13 @@ def _judgment(fields: Mapping[str, str]) -> Said:
             raise RefusedError(422, "Please say why it cannot be judged.")
         return Said(kind="cannot", reason=reason)
     raise RefusedError(422, "Please choose a grade, or say why there can be none.")
+
+
+def _comparison(fields: Mapping[str, str]) -> dict[str, str | None] | None:
+    """Return what is said of two documents; None where that is nothing."""
+    if "tie" in fields or "preferred" in fields:
+        return {"what": "compared", "preferred": None if "tie" in fields else fields["preferred"]}
+    return {"what": "discarded", "document": fields["discard"]} if "discard" in fields else None
 
 
 def _clocks(fields: Mapping[str, str]) -> Clocks | None:

@@ -1,126 +1,95 @@
-"""The pages of a judge: an item to grade, earlier answers, the document in a frame of its own."""
+"""The pages of a judge who gives grades: an item, earlier answers to correct."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
-from starlette.responses import HTMLResponse, RedirectResponse
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.responses import RedirectResponse
 
 from activeeval.errors import InputError
-from activeeval.store import Person
-from activeeval.tasks.campaigns.at_desk import ItemView, JudgingView
-from activeeval.web.forms import Fields, reply_in
+from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.web import desks
+from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
-from activeeval.web.rendering import rendered
-from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.served import Served
+from activeeval.web.roles import Here, Who, for_role, served_in
 
 router = APIRouter(prefix="/judge")
-FRAME_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 _MOST_HISTORY = 200
-_LATE = "late"
+
+
+def _graded(request: Request) -> JudgesDesk:
+    desk = served_in(request).desk
+    if not isinstance(desk, JudgesDesk):
+        raise RefusedError(404, "Here documents are compared, not graded.")
+    return desk
+
+
+Graded = Annotated[JudgesDesk, Depends(_graded)]
 
 
 @router.get("")
 @for_role("judge")
-def judge(served: Here, who: Who, said: str = "") -> Response:
+def judge(served: Here, who: Who, desk: Graded, said: str = "") -> Response:
     """Show the item that a judge has, or else the next one."""
-    return _page("judging.html.j2", served, who, view=served.desk.page(who.name), said=_said(said))
+    return desks.page_of("judging.html.j2", served, who, view=desk.page(who.name), said=desks.known(said))
 
 
 @router.post("/answer")
 @for_role("judge")
-def answer(request: Request, served: Here, who: Who, fields: Fields) -> Response:
+def answer(request: Request, served: Here, who: Who, desk: Graded, fields: Fields) -> Response:
     """Store what a judge says of an item; show the next one at once where the page takes a part of itself."""
-    is_part = "hx-request" in request.headers
-    reply = reply_in(fields, served.guidelines.version if served.guidelines else "")
-    token = fields.get("token", "")
-    _owned(served, who, token)
-    done, view = served.desk.answer(who.name, token, reply, goes_on=is_part)
-    said = _LATE if done.event.kind == _LATE else done.event.kind
-    if not is_part or view is None:
-        return RedirectResponse(f"/judge?said={said}", 303)
-    return _part(served, view, said)
+    is_part, token = "hx-request" in request.headers, fields.get("token", "")
+    reply = desks.replied(served, fields)
+    desks.owned(served, who, token)
+    done, view = desk.answer(who.name, token, reply, goes_on=is_part)
+    if view is None:
+        return RedirectResponse(f"/judge?said={done.event.kind}", 303)
+    return desks.part_of("work.html.j2", served, view=view, said=done.event.kind)
 
 
 @router.get("/document/{token}")
 @for_role("judge")
-def document(served: Here, who: Who, token: str) -> Response:
+def document(served: Here, who: Who, desk: Graded, token: str) -> Response:
     """Show the document of an item as a page of its own, in which nothing runs."""
-    _owned(served, who, token)
-    return _framed(served.desk.texts(served.desk.event_of(who.name, token)))
-
-
-@router.post("/renew")
-@for_role("judge")
-def renew(served: Here, who: Who, fields: Fields) -> Response:
-    """Let the lease of an item start again, as its judge is at it."""
-    token = fields.get("token", "")
-    _owned(served, who, token)
-    return Response(status_code=204 if served.desk.renew(who.name, token) else 410)
+    return desks.framed(desk.texts(desks.owned(served, who, token)))
 
 
 @router.get("/answers")
 @for_role("judge")
-def answers(served: Here, who: Who) -> Response:
+def answers(served: Here, who: Who, desk: Graded) -> Response:
     """Show what a judge has answered, the newest first."""
-    views = served.desk.history(who.name, _MOST_HISTORY)
-    return _page("history.html.j2", served, who, answers=views, most=_MOST_HISTORY)
+    views = desk.history(who.name, _MOST_HISTORY)
+    return desks.page_of("history.html.j2", served, who, answers=views, most=_MOST_HISTORY)
 
 
 @router.get("/answers/{seq}")
 @for_role("judge")
-def correcting(served: Here, who: Who, seq: int) -> Response:
+def correcting(served: Here, who: Who, desk: Graded, seq: int) -> Response:
     """Show an earlier answer of a judge, to be changed."""
     try:
-        view = served.desk.correcting(who.name, seq)
+        view = desk.correcting(who.name, seq)
     except InputError:
         raise RefusedError(404, "There is no answer of yours here; it may have been changed since.") from None
-    return _page("correcting.html.j2", served, who, view=view)
+    return desks.page_of("correcting.html.j2", served, who, view=view)
 
 
 @router.post("/answers/{seq}")
 @for_role("judge")
-def correct(served: Here, who: Who, seq: int, fields: Fields) -> Response:
+def correct(served: Here, who: Who, desk: Graded, seq: int, fields: Fields) -> Response:
     """Store what a judge says in place of an earlier answer."""
-    reply = reply_in(fields, served.guidelines.version if served.guidelines else "")
-    if reply.judgment.kind == "later":
-        raise RefusedError(422, "What is answered already cannot be put off.")
-    served.desk.correct(who.name, seq, reply)
+    reply = desks.replied(served, fields)
+    if reply.judgment.kind not in ("judged", "cannot"):
+        raise RefusedError(422, "What is answered already cannot be put off: please choose a grade.")
+    desk.correct(who.name, seq, reply)
     return RedirectResponse("/judge?said=corrected", 303)
 
 
 @router.get("/answers/{seq}/document")
 @for_role("judge")
-def answered_document(served: Here, who: Who, seq: int) -> Response:
+def answered_document(who: Who, desk: Graded, seq: int) -> Response:
     """Show the document of an earlier answer as a page of its own."""
     try:
-        return _framed(served.desk.shown_answer(who.name, seq))
+        return desks.framed(desk.shown_answer(who.name, seq))
     except InputError:
         raise RefusedError(404, "There is no answer of yours here.") from None
-
-
-def _owned(served: Served, who: Person, token: str) -> None:
-    """Raise RefusedError where a token is of no item that this judge was shown: whose it is nobody learns."""
-    try:
-        served.desk.event_of(who.name, token)
-    except InputError as error:
-        if error.is_passing:
-            raise
-        raise RefusedError(404, "This item is not yours; open the page again.") from None
-
-
-def _framed(item: ItemView) -> Response:
-    headers = {"content-security-policy": FRAME_POLICY, "referrer-policy": "no-referrer"}
-    return HTMLResponse(item.text, headers=headers)
-
-
-def _said(code: str) -> str:
-    return code if code in ("judged", "cannot", "later", "corrected", _LATE) else ""
-
-
-def _page(template: str, served: Served, who: Person, **values: object) -> Response:
-    return HTMLResponse(rendered(template, campaign=served.name, who=who, guidelines=served.guidelines, **values))
-
-
-def _part(served: Served, view: JudgingView, said: str) -> Response:
-    return HTMLResponse(rendered("work.html.j2", view=view, said=said, guidelines=served.guidelines))

@@ -43,7 +43,7 @@ _EVENTS = 100
 def lead(served: Here, who: Who) -> Response:
     """Show what the campaign answers so far, and how far it is."""
     view = served.desk.reading.look(lambda state: overview(state, served.store))
-    return page_of("overview.html.j2", served, who, view=view, grades=served.desk.grades)
+    return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
 
 
 @router.get("/course.svg")
@@ -69,7 +69,7 @@ def differing(served: Here, who: Who) -> Response:
     """Show the items on which judges differ, those first that move the answer most."""
     desk = served.desk
     rows = desk.reading.look(lambda state: disagreements(state, served.store))
-    names = {"grades": desk.grades, "named": partial(named_grade, desk.grades)}
+    names = {"grades": served.grades, "named": partial(named_grade, served.grades)}
     n = served.store.campaign(served.name).judges_per_item
     return page_of("disagreements.html.j2", served, who, rows=rows, judges_per_item=n, **names)
 

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from activeeval.errors import visible
 from activeeval.report import judging_words
 
+_SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting")
 _BELOW = 2
 """Headings of guidelines stand below those of the page."""
 
@@ -25,8 +26,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {name: getattr(judging_words, name) for name in ("left_sentence", "pace_sentence")}
-    environment.globals |= {name: getattr(judging_words, name) for name in ("precision_sentence", "lasting")}
+    environment.globals |= {name: getattr(judging_words, name) for name in _SENTENCES}
     environment.filters["visible"] = _visible
     return environment
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -95,13 +96,13 @@ class Served:
     Attributes
     ----------
     store : Store
-    desk : JudgesDesk
+    desk : JudgesDesk or PairsDesk
     door : Door
     guidelines : Guidelines or None
     """
 
     store: Store
-    desk: JudgesDesk
+    desk: JudgesDesk | PairsDesk
     door: Door
     guidelines: Guidelines | None = None
 
@@ -109,6 +110,11 @@ class Served:
     def name(self) -> str:
         """Of the campaign."""
         return self.desk.name
+
+    @property
+    def grades(self) -> list[str]:
+        """What each grade is called; none where documents are compared."""
+        return self.desk.grades if isinstance(self.desk, JudgesDesk) else []
 
     @property
     def cookie(self) -> str:

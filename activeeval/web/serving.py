@@ -12,6 +12,7 @@ import uvicorn
 from activeeval.errors import InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
@@ -60,7 +61,7 @@ class Invited:
 
 def serve(
     store: Store,
-    desk: JudgesDesk,
+    desk: JudgesDesk | PairsDesk,
     listening: Listening,
     judges: Sequence[str],
     guidelines: str | None,

@@ -8,7 +8,7 @@ import pytest
 from campaign_cases import Case
 from starlette.testclient import TestClient
 
-from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.at_pairs import page_desk
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
@@ -30,7 +30,7 @@ class Site:
     def __init__(self, door=None, guidelines="# Go by this", texts=texts_for, **case):
         self.case = Case(texts=texts, **case)
         self.store = self.case.store
-        self.desk = JudgesDesk(self.store, "week", {2: "Spot on"})
+        self.desk = page_desk(self.store, "week", {2: "Spot on"})
         kept = None
         if guidelines:
             kept = Guidelines(html=safe_markdown(guidelines), version=self.store.keep_guidelines(guidelines))

@@ -1,179 +1,72 @@
-"""What a judge sees and does at a page: an item with its texts, what is left, what was answered before.
-
-All of it is blind: no run, rank, level, score or weight, and nothing of what others say, comes as far as this.
-"""
+"""What a judge does at a page: claims an item, answers, goes back to what was answered before."""
 
 from __future__ import annotations
 
-import re
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from activeeval.errors import InputError, shown
 from activeeval.judgments.log import Event
 from activeeval.report.judging_words import grade_names, named_grade
 from activeeval.store import Acknowledged, Claimed, ItemTexts, Said, Store
 from activeeval.store.answering import RECLAIMED
+from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
-from activeeval.tasks.campaigns.live import Left, LiveLog, LiveReading, Precision
+from activeeval.tasks.campaigns.live import LiveLog, LiveReading
 
 N_RECENT = 5
 """Answers that are shown for correction."""
 _N_PACE = 30
-_TOLERANCE_MS = 1000  # clocks of two machines tick alike, but a request is not received in the moment it is sent
-_HTML = re.compile(r"\s*(<!doctype html|<html[\s>])", re.I)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemView:
-    """An item as a judge sees it.
-
-    Attributes
-    ----------
-    query, need : str
-        What was asked for, and what the person needed; empty where nobody has said it.
-    title, text, url : str
-        Of the document.
-    is_html : bool
-        Whether the text is a page of its own.
-    """
-
-    query_id: str
-    doc_id: str
-    query: str
-    need: str
-    title: str
-    text: str
-    url: str
-    is_html: bool
-
-    @classmethod
-    def of(cls, query_id: str, doc_id: str, texts: ItemTexts) -> ItemView:
-        """Return an item with its texts."""
-        said = {name: str(texts.text.get(name) or "") for name in ("need", "title", "text", "url")}
-        is_html = _HTML.match(said["text"]) is not None
-        return cls(query_id=query_id, doc_id=doc_id, query=texts.query_text, is_html=is_html, **said)
-
-    @property
-    def has_texts(self) -> bool:
-        """Whether there is anything to read but ids."""
-        return bool(self.query or self.title or self.text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerView:
-    """An answer that a judge gave: event ``seq``, of a grade by its name, or that there can be none."""
-
-    seq: int
-    query: str
-    title: str
-    grade: int | None
-    name: str
-    reason: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingView:
-    """The page of a judge.
-
-    Attributes
-    ----------
-    item : ItemView or None
-        None where nothing is left for this judge.
-    token : str
-        With which the answer is reply.
-    lease_s : int
-        For how long the item is the judge's, from any sign of life on.
-    can_put_off : bool
-    grades : sequence of str
-        What each is called, from 0 on.
-    left : Left
-    pace_s : float or None
-        Seconds that this judge takes for an item, in the median.
-    precision : Precision or None
-    recent : sequence of AnswerView
-        What this judge said last, the newest first.
-    """
-
-    item: ItemView | None
-    token: str
-    lease_s: int
-    can_put_off: bool
-    grades: Sequence[str]
-    left: Left
-    pace_s: float | None
-    precision: Precision | None
-    recent: Sequence[AnswerView]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectingView:
-    """An earlier answer of a judge with its item, and the one before it (an event), where there is one."""
-
-    item: ItemView
-    answer: AnswerView
-    grades: Sequence[str]
-    before: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clocks:
-    """Milliseconds that a page counted while an item was shown: in use, without a hand on it, and out of sight."""
-
-    active: int
-    idle: int
-    hidden: int
-
-    @property
-    def all(self) -> int:
-        """What they come to."""
-        return self.active + self.idle + self.hidden
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a judge says of an item at a page.
-
-    Attributes
-    ----------
-    judgment : Said
-    note, guidelines : str
-        A remark, and the version of the guidelines that were beside it.
-    input : str
-        What was used: key, mouse, or nothing where that is not known.
-    clocks : Clocks or None
-    """
-
-    judgment: Said
-    note: str = ""
-    guidelines: str = ""
-    input: str = ""
-    clocks: Clocks | None = None
-
-    def said(self, elapsed_ms: int) -> Said:
-        """Return it as it is stored; of clocks that ran longer than the item was shown no time is known."""
-        beside: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
-        body = {name: value for name, value in beside.items() if value}
-        clocks = self.clocks
-        if clocks is None or min(clocks.active, clocks.idle, clocks.hidden) < 0:
-            return replace(self.judgment, body={**self.judgment.body, **body})
-        if clocks.all > elapsed_ms + _TOLERANCE_MS:
-            return replace(self.judgment, body={**self.judgment.body, **body})
-        body = {**self.judgment.body, **body, "hidden_ms": clocks.hidden}
-        return replace(self.judgment, body=body, active_ms=clocks.active, idle_ms=clocks.idle)
 
 
 @dataclass(slots=True)
-class JudgesDesk:
-    """Where judges of one campaign sit in front of a page.
+class PageDesk:
+    """Where judges of one campaign sit in front of a page, whatever they are asked.
 
     Parameters
     ----------
     store : Store
     name : str
         Of the campaign.
+    """
+
+    store: Store
+    name: str
+    log: LiveLog = field(init=False)
+    reading: LiveReading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log, self.reading = LiveLog(self.store, self.name), LiveReading(self.store, self.name)
+
+    @property
+    def desk(self) -> Desk:
+        """Where items are claimed for a page: query by query."""
+        return desk_of(self.store, self.name, by_query=True)
+
+    def event_of(self, judge: str, token: str) -> Event:
+        """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
+        event = self.store.shown(self.name, token)
+        if event.judge != judge:
+            raise InputError(f"no item was given out under the token {shown(token)}")
+        return event
+
+    def said(self, event: Event, reply: Reply) -> Said:
+        """Return a reply to what was shown in an event as it is stored."""
+        return reply.said((self.store.now(self.name) - event.at) // 1000)
+
+    def renew(self, judge: str, token: str) -> bool:
+        """Let the lease of a judge's item start again; return whether he still has it."""
+        self.event_of(judge, token)
+        return self.store.renew(self.name, token) is not None
+
+
+@dataclass(slots=True)
+class JudgesDesk(PageDesk):
+    """Where judges give grades.
+
+    Parameters
+    ----------
     names : mapping of int to str
         Of grades.
 
@@ -183,14 +76,11 @@ class JudgesDesk:
         Where a name is of no grade, or items are not graded.
     """
 
-    store: Store
-    name: str
     names: Mapping[int, str] = field(default_factory=dict)
     grades: list[str] = field(init=False)
-    log: LiveLog = field(init=False)
-    reading: LiveReading = field(init=False)
 
     def __post_init__(self) -> None:
+        PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
         campaign = self.store.campaign(self.name)
         if campaign.max_grade is None or campaign.judging.is_whole:
             raise InputError(f"campaign {self.name}: its documents are compared, and the page is for grades")
@@ -199,12 +89,6 @@ class JudgesDesk:
                 scale = f"0 to {campaign.max_grade}"
                 raise InputError(f"campaign {self.name}: {shown(self.names[grade])} is named grade {grade} of {scale}")
         self.grades = grade_names(campaign.max_grade, self.names)
-        self.log, self.reading = LiveLog(self.store, self.name), LiveReading(self.store, self.name)
-
-    @property
-    def desk(self) -> Desk:
-        """Where items are claimed for a page: query by query."""
-        return desk_of(self.store, self.name, by_query=True)
 
     def page(self, judge: str) -> JudgingView:
         """Return the page of a judge, who has the item then."""
@@ -224,20 +108,13 @@ class JudgesDesk:
             Where something else was said under the token before.
         """
         event = self.event_of(judge, token)
-        said = reply.said((self.store.now(self.name) - event.at) // 1000)
+        said = self.said(event, reply)
         if not goes_on:
             return self._told_elsewhere(judge, event, said, self.desk.submit(token, said)), None
         done, following = self.desk.submit_and_claim(token, said)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
             done, following = self.desk.submit_and_claim(following.token, said)
         return done, self._view(judge, following)
-
-    def event_of(self, judge: str, token: str) -> Event:
-        """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
-        event = self.store.shown(self.name, token)
-        if event.judge != judge:
-            raise InputError(f"no item was given out under the token {shown(token)}")
-        return event
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
         """Return an earlier answer of a judge; InputError where there is none of his that stands."""
@@ -268,11 +145,6 @@ class JudgesDesk:
     def history(self, judge: str, most: int) -> list[AnswerView]:
         """Return the last answers of a judge that stand, the newest first."""
         return [self._answer(event) for event in self.store.answers_of(self.name, judge, most)]
-
-    def renew(self, judge: str, token: str) -> bool:
-        """Let the lease of a judge's item start again; return whether he still has it."""
-        self.event_of(judge, token)
-        return self.store.renew(self.name, token) is not None
 
     def _told_elsewhere(self, judge: str, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
