@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Response
@@ -40,9 +41,9 @@ _EVENTS = 100
 
 @router.get("")
 @for_role("lead")
-def lead(served: Here, who: Who) -> Response:
+def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
     """Show what the campaign answers so far, and how far it is."""
-    view = served.desk.reading.look(lambda state: overview(state, served.store))
+    view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
     return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
 
 

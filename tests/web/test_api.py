@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from activeeval.tasks.campaigns.state import state_of
+
 URL = "/api/campaigns/week"
 
 
@@ -107,3 +109,18 @@ def test_without_a_token_or_with_an_ended_one_nothing_is_said(site):
 def test_it_is_described(site):
     paths = site.browser().get("/api/openapi.json").json()["paths"]
     assert set(paths) == {f"/api/campaigns/{{name}}/{verb}" for verb in ("claim", "submit", "status")}
+
+
+def test_the_estimate_through_http_is_that_of_the_library(site):
+    program, case = site.program(), site.case
+    item = claim(program).json()
+    while item:
+        grade = case.grade(item["query_id"], item["doc_id"])
+        item = submit(program, token=item["token"], grade=grade, then_claim=True).json()["next"]
+    campaign = case.drawn(48.0).campaign
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, [int(case.labels[item]) for item in unit.items])
+    told = campaign.estimate()
+    stored = state_of(site.store, "week").sample.campaign.estimate()
+    assert abs(stored.value - told.value) <= 1e-12
+    assert abs(stored.std_error - told.std_error) <= 1e-12

@@ -86,16 +86,20 @@ def shown(page):
     return page.locator("[data-doc-id]").get_attribute("data-doc-id")
 
 
-def next_item(page, before):
-    page.wait_for_selector(f'[data-doc-id]:not([data-doc-id="{before}"])')
-    return shown(page)
+def token_of(page):
+    return page.locator("#answer [name=token]").get_attribute("value")
+
+
+def next_item(page, token):
+    """Wait until a page shows another item than that of a token: ids of documents are those of other queries too."""
+    page.wait_for_selector(f'#answer [name=token]:not([value="{token}"])', state="attached")
 
 
 def press(page, key):
-    """Press a key that answers; return the next item."""
-    before = shown(page)
+    """Press a key that answers, and wait for the next item."""
+    token = token_of(page)
     page.keyboard.press(key)
-    return next_item(page, before)
+    next_item(page, token)
 
 
 def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live):
@@ -148,23 +152,23 @@ def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chro
 
 def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     page = live.opened(chromium)
-    before = shown(page)
+    before, token = shown(page), token_of(page)
     page.locator("button[name=grade][value='1']").dblclick()
-    next_item(page, before)
+    next_item(page, token)
     page.wait_for_timeout(300)
     assert [event.doc_id for event in live.judged] == [before]
 
 
 def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
     page = live.opened(chromium)
-    before = shown(page)
+    before, token = shown(page), token_of(page)
     page.context.set_offline(True)
     page.keyboard.press("2")
     page.wait_for_selector("#trouble:has-text('kept here')")
     assert live.judged == []
     page.keyboard.press("1")
     page.context.set_offline(False)
-    next_item(page, before)
+    next_item(page, token)
     assert [(event.doc_id, event.grade) for event in live.judged] == [(before, 2)]
     assert not page.locator("#trouble").is_visible()
 

@@ -46,6 +46,18 @@ def test_the_answer_is_that_of_the_command(site):
     assert "<svg" in picture.text
 
 
+def test_an_interval_for_every_look_is_wider_and_is_called_so(site):
+    state = judged_by(site, "ann", upto=30)
+    lead = site.at("zoe", "lead")
+    (always,), (single,) = (estimates_of(state, kind=kind).headline for kind in ("group-sequential", "t"))
+    assert always != single
+    text = lead.get("/lead?interval=group-sequential").text
+    assert always in text
+    assert "holds at every look, at the end of each block" in text
+    assert single in lead.get("/lead").text
+    assert lead.get("/lead?interval=none").status_code == 422
+
+
 def test_a_later_judgment_is_seen_at_once(site):
     lead = site.at("zoe", "lead")
     lead.get("/lead")

@@ -46,6 +46,8 @@ class Overview:
     next : str
         What to do.
     footnotes, cautions : sequence of str
+    interval : str
+        Of which kind the intervals of the headline are.
     has_course : bool
         Whether there is a picture of the answer over blocks.
     waiting : int
@@ -65,6 +67,7 @@ class Overview:
     next: str
     footnotes: Sequence[str]
     cautions: Sequence[str]
+    interval: str
     has_course: bool
     waiting: int
     hours_left: float | None
@@ -74,10 +77,16 @@ class Overview:
     notes: Sequence[Remark] = field(default_factory=list)
 
 
-def overview(state: CampaignState, store: Store, confidence: float = 0.95) -> Overview:
-    """Return what a lead sees of a campaign."""
+def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
+    """Return what a lead sees of a campaign.
+
+    Parameters
+    ----------
+    interval : {"t", "group-sequential"}
+        For one look, or for whoever looks at the end of every block.
+    """
     far = status(state, store)
-    read = estimates_of(state, confidence=confidence) if state.block else None
+    read = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
     answers = read.answers if read else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
     progress = far.progress
@@ -94,6 +103,7 @@ def overview(state: CampaignState, store: Store, confidence: float = 0.95) -> Ov
         next=next_sentence(step_of(state, answers, far.free), ""),
         footnotes=read.footnotes if read else [],
         cautions=[text_of(note) for note in (read.notes if read else far.cautions)],
+        interval=interval,
         has_course=bool(answers),
         waiting=progress.waiting,
         hours_left=_hours_left(state, progress.waiting),
