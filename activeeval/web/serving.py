@@ -99,6 +99,8 @@ def serve(
         kept = None
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
+        left = desk.log.left  # the log is read before anybody waits for it
+        desk.reading.precision(left)
         served = Served(store=store, desk=desk, door=door, guidelines=kept)
         say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
         for judge in dict.fromkeys(judges):

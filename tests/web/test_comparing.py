@@ -22,14 +22,14 @@ PART = {"HX-Request": "true"}
 class Compares:
     """Three queries of five, one and four documents, of which the two best are looked for."""
 
-    def __init__(self):
+    def __init__(self, door=None):
         self.store = open_store("sqlite://", create=True, clock=Clock())
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
         self.store.create(
             CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
         )
         desk = page_desk(self.store, "top", {})
-        self.served = Served(store=self.store, desk=desk, door=Door(host="127.0.0.1", port=8347))
+        self.served = Served(store=self.store, desk=desk, door=door or Door(host="127.0.0.1", port=8347))
         self.app = make_app(self.served)
 
     def at(self, name="ann"):

@@ -10,10 +10,15 @@ import time
 import pytest
 import uvicorn
 from databases import missing
+from store.store_cases import make_campaign
 from web.conftest import Site
+from web.test_comparing import Compares
 
+from activeeval.store import open_store
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.served import Door
+from activeeval.web.served import Door, Served
 
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -47,16 +52,17 @@ def chromium():
         yield driver.chromium.launch(executable_path=path, args=list(QUIETLY))
 
 
-class Live(Site):
-    """A site behind a server of its own, at a port of this machine."""
+class Running:
+    """What is behind a server of its own, at a port of this machine; ``app`` and ``served`` are of whoever it is."""
 
-    def __init__(self, **options):
-        listener = socket.create_server(("127.0.0.1", 0))
-        super().__init__(door=Door(host="127.0.0.1", port=listener.getsockname()[1]), **options)
-        self.case.clock.now = time.time_ns() // 1000
+    def listen(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        return Door(host="127.0.0.1", port=self.listener.getsockname()[1])
+
+    def run(self):
         config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
         self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         self.thread.start()
 
     def opened(self, browser, role="judge", **options):
@@ -72,7 +78,35 @@ class Live(Site):
     def stop(self):
         self.server.should_exit = True
         self.thread.join(10)
-        self.desk.reading.close()
+        self.served.desk.reading.close()
+
+
+class Live(Site, Running):
+    """A site behind a server."""
+
+    def __init__(self, **options):
+        super().__init__(door=self.listen(), **options)
+        self.case.clock.now = time.time_ns() // 1000
+        self.run()
+
+
+class LivePairs(Compares, Running):
+    """Comparisons behind a server."""
+
+    def __init__(self):
+        super().__init__(door=self.listen())
+        self.run()
+
+
+class LiveScale(Running):
+    """A campaign of thirty grades behind a server."""
+
+    def __init__(self):
+        self.store = open_store("sqlite://", create=True)
+        make_campaign(self.store, max_grade=29)
+        self.served = Served(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
+        self.app = make_app(self.served)
+        self.run()
 
 
 @pytest.fixture
@@ -240,3 +274,51 @@ def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live,
         press(page, "1")
     boxes = [box.bounding_box() for box in page.locator("button:visible, .button:visible, summary:visible").all()]
     assert min(min(box["width"], box["height"]) for box in boxes) >= 24
+
+
+def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
+    pairs = LivePairs()
+    try:
+        page = pairs.opened(chromium)
+        left, right = page.locator("button[name=preferred]").all()
+        sides = [left.get_attribute("value"), right.get_attribute("value")]
+        for key in ("ArrowLeft", "ArrowRight", "ArrowDown"):
+            press(page, key)
+        first, second, third = (event.body["preferred"] for event in pairs.preferred)
+        assert first == sides[0]
+        assert second == pairs.preferred[1].body["second"]
+        assert third is None
+        token = token_of(page)
+        page.keyboard.press("u")
+        page.wait_for_selector("#said:has-text('Taken back')")
+        next_item(page, token)
+        assert pairs.preferred[-1].body == {"what": "undone"}
+    finally:
+        pairs.stop()
+
+
+def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
+    scale = LiveScale()
+    try:
+        page = scale.opened(chromium, viewport={"width": 390, "height": 844})
+        assert page.locator("button[name=grade]").count() == 30
+        token = token_of(page)
+        page.keyboard.press("2")
+        page.keyboard.press("7")
+        assert "Grade 27" in page.locator("#said").inner_text()
+        page.keyboard.press("Enter")
+        next_item(page, token)
+        grades = [event.grade for event in scale.store.events("night") if event.kind == "judged"]
+        assert grades == [27]
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    finally:
+        scale.stop()
+
+
+def test_a_block_is_judged_by_tapping_alone(chromium, live):
+    page = live.opened(chromium, viewport={"width": 390, "height": 844}, has_touch=True)
+    for _ in range(6):
+        token = token_of(page)
+        page.locator("button[name=grade]").nth(1).tap()
+        next_item(page, token)
+    assert [event.grade for event in live.judged] == [1] * 6

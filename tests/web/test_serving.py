@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from campaign_cases import Case
@@ -116,3 +118,19 @@ def test_without_the_extra_it_says_what_to_install(folder):
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "pip install 'activeeval-ir[web]'" in done.stderr
+
+
+@pytest.mark.parametrize("start", [b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
+def test_a_body_without_end_is_refused_at_once(folder, start):
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    with serving(folder, "--judge", "eve") as (_, people):
+        host, port = people[1]["url"].split("/")[2].split(":")
+        head = f"POST /judge/answer HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://{host}:{port}\r\n".encode()
+        with socket.create_connection((host, int(port)), timeout=10) as line:
+            began = time.monotonic()
+            line.sendall(head + start)
+            with suppress(OSError):
+                for _ in range(4 if b"chunked" in start else 0):
+                    line.sendall(chunk)
+            assert b" 413 " in line.recv(4096)
+            assert time.monotonic() - began < 1
