@@ -21,6 +21,7 @@ from activeeval.report.rendering import render
 if TYPE_CHECKING:
     from activeeval.web.serving import Invited
 
+_WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
 _NEEDED = ("fastapi", "uvicorn", "markdown_it")
 
 
@@ -71,7 +72,7 @@ def serve(
     guide = None if guidelines is None else _text(guidelines)
     who = [judge_of(judge) for judge in judges]
     tell("reading the log")
-    with opened(name, db) as store:
+    with opened(name, db, wait_s=_WAIT_S) as store:
         desk = page_desk(store, name, names)
         settle()
         serving.serve(store, desk, listening, who, guide, partial(_print, form=form), lead=judge_of(lead))
