@@ -7,6 +7,8 @@ import re
 import pytest
 from web.conftest import Site, answer, item_of
 
+from activeeval.cases.texts import texts_of
+
 PART = {"HX-Request": "true"}
 
 
@@ -202,3 +204,21 @@ def test_texts_are_escaped(payload):
         assert "<script>alert" not in text
         assert "<img src=x" not in text
     assert "49" not in history.text
+
+
+def test_what_the_person_needed_stands_below_the_query(tmp_path):
+    path = tmp_path / "queries.csv"
+    path.write_text('id,text,need\nq0,jaguar,"The car, not the cat."\n')
+
+    def texts(pairs):
+        columns, _ = texts_of(pairs, "", queries=str(path))
+        assert set(columns["query"]) == {"jaguar", ""}
+        return columns
+
+    site = Site(texts=texts)
+    browser = site.at()
+    page = browser.get("/judge")
+    while item_of(page)[0] != "q0":
+        assert "What they needed" not in page.text
+        page = answer(browser, page)
+    assert "The car, not the cat." in page.text
