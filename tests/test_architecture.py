@@ -60,7 +60,7 @@ ALLOWED = {
     # verbs
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
-    "web": {"errors", "judgments", "cases", "report", "store", "tasks"},
+    "web": {"errors", "io", "judgments", "cases", "report", "store", "tasks"},
     "cli": BELOW_CASES | {"cases", "report", "store", "tasks", "web"},
     "verbs": BELOW_CASES | {"cases", "report", "store", "tasks"},
     "__main__": {"cli"},

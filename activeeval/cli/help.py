@@ -36,7 +36,7 @@ GROUPS = {
         --then-claim --ask-price
         """,
     "Where it goes": """
-        --host --port --certificate serve --key --behind-proxy --address
+        --host --port --certificate serve --key --behind-proxy --auth-header --address
         --out --sheet --format --log --preferences --plot --force -q -n --output --places --wide --explain
         --quiet --version
         """,

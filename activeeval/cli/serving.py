@@ -39,6 +39,7 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it")
 @click.option("--certificate", metavar="FILE", help="For https, with --key.")
 @click.option("--key", metavar="FILE", help="Of the certificate.")
 @click.option("--behind-proxy", metavar="ADDRESS", help="Answer this proxy alone, which speaks https to browsers.")
+@click.option("--auth-header", metavar="NAME", help="In which the proxy says who asks: no links are needed then.")
 @click.option("--address", metavar="URL", help="How people open it. Default: host and port.")
 @output_option
 def serve(

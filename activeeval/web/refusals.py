@@ -72,7 +72,10 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
 def _first_of(error: RequestValidationError) -> str:
     """Return the first problem of a body, with its place."""
     problem = error.errors()[0]
+    if problem["loc"] == ("body",) and problem["type"].endswith(("_type", "missing")):
+        return "expected a JSON object, with Content-Type: application/json"
     if problem["type"] == "json_invalid":
         return "the body is no JSON"
     place = ".".join(str(part) for part in problem["loc"] if part != "body")
-    return f"{place}: {problem['msg']}" if place else str(problem["msg"])
+    says = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{place}: {says}" if place else says

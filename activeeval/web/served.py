@@ -27,6 +27,8 @@ class Door:
         The address of the proxy that alone may ask; empty where anybody may.
     address : str
         How people open it, where that is not host and port.
+    auth_header : str
+        In which the proxy says who asks; empty where it says nothing of that.
     """
 
     host: str
@@ -34,6 +36,7 @@ class Door:
     is_secure: bool = False
     proxy: str = ""
     address: str = ""
+    auth_header: str = ""
 
     @property
     def url(self) -> str:
@@ -99,12 +102,15 @@ class Served:
     desk : JudgesDesk or PairsDesk
     door : Door
     guidelines : Guidelines or None
+    lead : str
+        Who leads, of those whom a proxy names.
     """
 
     store: Store
     desk: JudgesDesk | PairsDesk
     door: Door
     guidelines: Guidelines | None = None
+    lead: str = "lead"
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ _GOODBYE_S = 5  # requests that are being answered have so long once the server 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """Where a server is to listen: ``address`` is how people open it, where that is not host and port."""
+    """Where a server is to listen; ``address`` and ``auth_header`` as of `Door`."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -31,11 +31,15 @@ class Listening:
     key: str = ""
     behind_proxy: str = ""
     address: str = ""
+    auth_header: str = ""
 
     def check(self) -> None:
         """Raise InputError where others could read along."""
         if bool(self.certificate) != bool(self.key):
             raise InputError("`certificate` and `key` go together", field="certificate")
+        if self.auth_header and not self.behind_proxy:
+            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
+            raise InputError(problem, field="auth_header")
         if self.certificate or self.behind_proxy or is_loopback(self.host):
             return
         problem = (
@@ -95,13 +99,14 @@ def serve(
             is_secure=listening.is_secure,
             proxy=listening.behind_proxy,
             address=listening.address,
+            auth_header=listening.auth_header,
         )
         kept = None
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
         left = desk.log.left  # the log is read before anybody waits for it
         desk.reading.precision(left)
-        served = Served(store=store, desk=desk, door=door, guidelines=kept)
+        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead)
         say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
         for judge in dict.fromkeys(judges):
             token = store.access(served.name).issue("token", "judge", judge)

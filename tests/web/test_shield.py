@@ -9,6 +9,7 @@ import pytest
 from web.conftest import Site
 
 from activeeval.errors import InputError, StateError
+from activeeval.web.people import invited
 from activeeval.web.served import Door
 from activeeval.web.serving import Listening
 from activeeval.web.shield import HEADERS, MOST_BYTES
@@ -41,8 +42,6 @@ def test_what_holds_items_is_not_kept_by_browsers(site):
 def test_over_https_browsers_stay_there_and_cookies_are_of_this_host_alone():
     site = Site(door=Door(host="127.0.0.1", port=8347, is_secure=True))
     browser = site.browser()
-    from activeeval.web.people import invited
-
     came = browser.get(invited(site.served, "judge", "ann"), follow_redirects=False)
     assert came.headers["strict-transport-security"]
     cookie = came.headers["set-cookie"]
@@ -93,6 +92,23 @@ def test_behind_a_proxy_the_proxy_alone_is_answered():
     )
     assert site.browser(client=("192.0.2.1", 1)).get("/static/page.css").status_code == 200
     assert site.browser(client=("192.0.2.9", 1)).get("/static/page.css").status_code == 403
+
+
+def test_a_proxy_may_name_who_asks_and_nobody_else():
+    door = Door(host="127.0.0.1", port=8347, proxy="192.0.2.1", auth_header="X-Remote-User")
+    site = Site(door=door)
+    asked = site.browser(client=("192.0.2.1", 1))
+    assert asked.get("/judge").status_code == 401
+    assert asked.get("/judge", headers={"X-Remote-User": "Ann "}).status_code == 200
+    assert asked.get("/lead", headers={"X-Remote-User": "ann"}).status_code == 403
+    assert asked.get("/lead", headers={"X-Remote-User": "lead"}).status_code == 200
+    assert [event.judge for event in site.store.events("week") if event.kind == "shown"] == ["ann"]
+    stranger = site.browser(client=("192.0.2.9", 1))
+    assert stranger.get("/judge", headers={"X-Remote-User": "ann"}).status_code == 403
+    plain = Site()
+    assert plain.browser().get("/judge", headers={"X-Remote-User": "ann"}).status_code == 401
+    with pytest.raises(InputError, match="believed of a proxy alone"):
+        Listening(auth_header="X-Remote-User").check()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "judge.example", "::"])
