@@ -19,6 +19,7 @@ from activeeval.errors import InputError
 from activeeval.report.rendering import render
 
 if TYPE_CHECKING:
+    from activeeval.tasks.campaigns.training import KnownItem
     from activeeval.web.serving import Invited
 
 _WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
@@ -34,6 +35,9 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it")
 )
 @click.option("--grades", metavar="FILE", help='The same in a file, as grades.toml: lines of 2 = "Highly relevant".')
 @click.option("--guidelines", metavar="FILE", help="Markdown that stands beside every item; answers keep its version.")
+@click.option(
+    "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
+)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8347, metavar="N", help="0 takes a free one.")
 @click.option("--certificate", metavar="FILE", help="For https, with --key.")
@@ -50,6 +54,7 @@ def serve(
     named: tuple[str, ...],
     grades: str | None,
     guidelines: str | None,
+    training: str | None,
     form: str,
     **where: Any,
 ) -> None:
@@ -75,8 +80,10 @@ def serve(
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
         desk = page_desk(store, name, names)
+        known = [] if training is None else _known(training, store.campaign(name).max_grade)
         settle()
-        serving.serve(store, desk, listening, who, guide, partial(_print, form=form), lead=judge_of(lead))
+        tell_of = partial(_print, form=form)
+        serving.serve(store, desk, listening, who, guide, tell_of, lead=judge_of(lead), training=known)
     say("ended; every answer is stored")
 
 
@@ -87,6 +94,15 @@ def _print(invited: Invited, form: str) -> None:
     whose = "lead" if invited.kind == "lead" else invited.judge
     click.echo(render([row], form) if form != "text" else f"{whose}: {invited.url}")
     sys.stdout.flush()
+
+
+def _known(path: str, max_grade: int | None) -> list[KnownItem]:
+    """Return the items that judges begin with."""
+    from activeeval.tasks.campaigns.training import read_known
+
+    if max_grade is None:
+        raise InputError(f"{path}: where documents are compared there are no grades to begin with", field="training")
+    return read_known(path, max_grade)
 
 
 def _named(text: str) -> tuple[int, str]:

@@ -143,6 +143,8 @@ class State:
             self.late.append(event)
         elif event.kind == "ended":
             self.ended = event.reason
+        elif event.kind == "trained":  # of no item that was drawn
+            return None
         else:
             return self._of_place(event)
         return None

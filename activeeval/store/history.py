@@ -28,6 +28,27 @@ class Correction(NamedTuple):
     key: str
 
 
+class Training(NamedTuple):
+    """What a judge says of an item whose grade is known."""
+
+    judge: str
+    item: str
+    grade: int
+    expected: int
+
+
+def train(connection: Connection, campaign_id: int, said: Training, at: int) -> Acknowledged:
+    """Store an answer to an item whose grade is known; the first one of a judge stands."""
+    lock_log(connection, campaign_id)
+    key = "trained:" + hashed(f"{said.judge}\0{said.item}")
+    stored = with_key(connection, campaign_id, key)
+    if stored is not None:
+        return Acknowledged(event=stored, is_repeated=True)
+    body = {"item": said.item, "expected": said.expected}
+    new = Event(seq=0, kind="trained", at=at, judge=said.judge, grade=said.grade, body=body, key=key)
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
+
+
 def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
     """Return the last answers of a judge that stand, the newest first, of those before an event."""
     later = event.alias("later")

@@ -13,7 +13,7 @@ from activeeval.store import answering, history, tables
 from activeeval.store import queries as reading
 from activeeval.store.adjudicating import Decision, ask_third, decide
 from activeeval.store.database import Database, clock_of
-from activeeval.store.log import MOST_OF_A_REASON, check_text, checked_judge, events
+from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events
 from activeeval.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
 
 T = TypeVar("T")
@@ -91,6 +91,24 @@ class LookingBack:
             return decide(connection, number, said, self._now(connection))
 
         return self._write(name, work)
+
+    def train(self, name: str, judge: str, item: str, grade: int, expected: int) -> Acknowledged:
+        """Store what a judge said of an item whose grade is known: it never counts; the first answer stands."""
+        judge = checked_judge(judge)
+        check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
+            said = history.Training(judge, item, grade, expected)
+            return history.train(connection, number, said, self._now(connection))
+
+        return self._write(name, work, is_repeatable=True)
+
+    def trainings(self, name: str, judge: str | None = None) -> list[Event]:
+        """Return what a judge, or everybody, said of items whose grades are known."""
+        of_kind = [tables.event.c.kind == "trained"]
+        of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
+        return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
 
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""

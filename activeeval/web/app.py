@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from activeeval.errors import ActiveEvalError
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
-from activeeval.web import api, comparing, desks, doing, judging, leading, people
+from activeeval.web import api, comparing, desks, doing, judging, leading, people, training
 from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
 from activeeval.web.served import Served
@@ -70,7 +70,16 @@ def routes(served: Served) -> FastAPI:
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served
     judges = comparing.router if isinstance(served.desk, PairsDesk) else judging.router
-    for part in (router, people.router, judges, desks.router, leading.router, doing.router, api.router):
+    for part in (
+        router,
+        people.router,
+        judges,
+        training.router,
+        desks.router,
+        leading.router,
+        doing.router,
+        api.router,
+    ):
         _add_all(app, part, is_described=part is api.router)
     for kind in (ActiveEvalError, RefusedError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer_to)

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse
 
 from activeeval.errors import InputError
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.training import training_of
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
@@ -31,7 +32,9 @@ Graded = Annotated[JudgesDesk, Depends(_graded)]
 @router.get("")
 @for_role("judge")
 def judge(served: Here, who: Who, desk: Graded, said: str = "") -> Response:
-    """Show the item that a judge has, or else the next one."""
+    """Show the item that a judge has, or else the next one; whoever is new begins with items whose grades are known."""
+    if training_of(served.store, served.name, who.name, served.training) is not None:
+        return RedirectResponse("/judge/training", 303)
     return desks.page_of("judging.html.j2", served, who, view=desk.page(who.name), said=desks.known(said))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.tasks.campaigns.training import KnownItem
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -104,6 +106,8 @@ class Served:
     guidelines : Guidelines or None
     lead : str
         Who leads, of those whom a proxy names.
+    training : sequence of KnownItem
+        What every judge begins with.
     """
 
     store: Store
@@ -111,6 +115,7 @@ class Served:
     door: Door
     guidelines: Guidelines | None = None
     lead: str = "lead"
+    training: Sequence[KnownItem] = ()
 
     @property
     def name(self) -> str:

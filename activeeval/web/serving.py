@@ -13,6 +13,7 @@ from activeeval.errors import InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.tasks.campaigns.training import KnownItem
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
@@ -72,6 +73,7 @@ def serve(
     say: Callable[[Invited], object],
     *,
     lead: str = "lead",
+    training: Sequence[KnownItem] = (),
 ) -> None:
     """Serve a campaign until the process is asked to end.
 
@@ -85,6 +87,8 @@ def serve(
         Is told each invitation before the first request is answered.
     lead : str
         Who leads.
+    training : sequence of KnownItem
+        What every judge begins with.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def serve(
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
         left = desk.log.left  # the log is read before anybody waits for it
         desk.reading.precision(left)
-        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead)
+        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead, training=training)
         say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
         for judge in dict.fromkeys(judges):
             token = store.access(served.name).issue("token", "judge", judge)

@@ -16,6 +16,7 @@ from activeeval.tasks.campaigns.judges import agreement_of, work_of
 from activeeval.tasks.campaigns.over_time import date_of, readings_of
 from activeeval.tasks.campaigns.state import CampaignState
 from activeeval.tasks.campaigns.status import estimates_of, reached, status, step_of
+from activeeval.tasks.campaigns.training import Trained, trained
 
 _MOST_REMARKS = 100
 
@@ -56,6 +57,7 @@ class Overview:
         That what waits takes at the pace so far; None where no time was taken.
     judges : sequence of Work
     agreement : Agreement
+    training : sequence of Trained
     cannot, notes : sequence of Remark
     """
 
@@ -73,6 +75,7 @@ class Overview:
     hours_left: float | None
     judges: Sequence[Work]
     agreement: Agreement
+    training: Sequence[Trained] = field(default_factory=list)
     cannot: Sequence[Remark] = field(default_factory=list)
     notes: Sequence[Remark] = field(default_factory=list)
 
@@ -109,6 +112,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         hours_left=_hours_left(state, progress.waiting),
         judges=work_of(state.state, state.log),
         agreement=agreement_of(state, confidence),
+        training=trained(state.log),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
         notes=[_remark(event, event.note) for event in _last(state, "judged") if event.note],
     )
