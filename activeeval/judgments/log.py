@@ -10,10 +10,10 @@ KINDS = (
     *("drawn", "trained", "shown", "renewed", "lent", "returned"),
     *("judged", "preferred", "cannot", "later", "adjudicated", "retracted", "late", "ended"),
 )
-"""What can happen. ``trained`` is an answer to an item whose grade is known, which never counts; ``renewed`` a lease that
-starts again while its judge is at it; ``lent`` an item on a sheet, ``returned`` one that waits for anybody again;
-``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said stays; ``late`` a judgment that
-is kept and does not count, its reason says why."""
+"""What can happen. ``trained`` is an answer to an item whose grade is known, which never counts; ``renewed`` a lease
+that starts again while its judge is at it; ``lent`` an item on a sheet, ``returned`` one that waits for anybody again;
+``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said stays; ``late`` a judgment
+that is kept and does not count, its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
 OF_MACHINE = "machine"
