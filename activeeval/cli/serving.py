@@ -74,6 +74,8 @@ def serve(
     places = {place: value or "" for place, value in where.items() if place != "port"}
     listening = serving.Listening(**places, port=where["port"])
     listening.check()
+    if listening.host in ("0.0.0.0", "::") and not listening.address:
+        say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
     who = [judge_of(judge) for judge in judges]

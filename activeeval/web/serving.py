@@ -147,5 +147,3 @@ def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[listener])
     except OSError as error:
         raise InputError(f"{listening.certificate}: {error.strerror or error}", field="certificate") from None
-    finally:
-        served.desk.reading.close()

@@ -63,7 +63,7 @@ class Site:
 def site():
     made = Site()
     yield made
-    made.desk.reading.close()
+    made.desk.reading.wait()
 
 
 def item_of(page):

@@ -46,7 +46,7 @@ class Compares:
 def pairs():
     made = Compares()
     yield made
-    made.served.desk.reading.close()
+    made.served.desk.reading.wait()
 
 
 def pair_of(page):

@@ -55,5 +55,5 @@ def test_judges_at_once_never_have_the_same_item_and_all_of_it_is_stored(made_ur
         assert "Nothing is left" not in answer(browser, browser.get("/judge")).text
         assert TestClient(app, base_url=BASE).get(invited(served, "lead", "lead")).status_code == 200
         served.desk.reading.wait()
-        served.desk.reading.close()
+        served.desk.reading.wait()
         assert store.verify("week") == []

@@ -37,6 +37,11 @@ PAYLOADS = (
     "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
     "{{ 7*7 }}${7*7}<%= 7*7 %>",
     "\u202egnp.exe \u2066",
+    *(
+        f"<{tag} src=http://evil.example/{event} data=http://evil.example/ {event}=alert(1) autofocus open tabindex=0>"
+        for tag in ("img", "svg", "video", "body", "input", "iframe", "object", "embed", "details", "math")
+        for event in ("onload", "onerror", "onfocus", "ontoggle", "onpointerenter")
+    ),
 )
 HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title='x'</script>" + "".join(PAYLOADS)
 
@@ -65,20 +70,20 @@ class Running:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
         self.thread.start()
 
-    def opened(self, browser, role="judge", **options):
-        """Return a page of ann, with the requests that it makes and the dialogs that it opens."""
+    def opened(self, browser, role="judge", name="ann", **options):
+        """Return a page of somebody, with the requests that it makes and the dialogs that it opens."""
         context = browser.new_context(**options)
         page = context.new_page()
         page.requests, page.dialogs = [], []
         page.on("request", lambda request: page.requests.append(request))
         page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
-        page.goto(invited(self.served, role, "ann"))
+        page.goto(invited(self.served, role, name))
         return page
 
     def stop(self):
         self.server.should_exit = True
         self.thread.join(10)
-        self.served.desk.reading.close()
+        self.served.desk.reading.wait()
 
 
 class Live(Site, Running):
@@ -246,7 +251,8 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
 
     site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
     try:
-        page = site.opened(chromium)
+        assert len(PAYLOADS) >= 60
+        page = site.opened(chromium, name=PAYLOADS[1])
         page.locator("summary", has_text="Note").click()
         page.locator("#note").fill(payload)
         press(page, "1") if page.locator("#query").focus() is None else None
@@ -260,7 +266,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
                 request for request in seen.requests if not request.url.startswith((site.served.door.url, "data:"))
             ]
             assert {request.failure for request in others} <= {"csp"}
-        assert [event.note for event in site.judged] == [payload.strip()]
+        assert [event.note for event in site.judged] == [payload[:4000].strip()]
         assert len(site.store.access("week").rows()) == 4
     finally:
         site.stop()

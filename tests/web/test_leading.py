@@ -30,7 +30,7 @@ def differing():
 
     site.case.judge("ann", "bob", says=says)
     yield site
-    site.desk.reading.close()
+    site.desk.reading.wait()
 
 
 def test_the_answer_is_that_of_the_command(site):

@@ -29,7 +29,7 @@ def site(path):
     made.served = replace(made.served, training=read_known(str(path), 2))
     made.app = make_app(made.served)
     yield made
-    made.desk.reading.close()
+    made.desk.reading.wait()
 
 
 def test_each_is_told_at_once_and_then_the_real_ones_come(site):

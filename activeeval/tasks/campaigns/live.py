@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -78,10 +77,9 @@ class LiveReading:
     def __init__(self, store: Store, name: str) -> None:
         self._store, self._name, self._lock = store, name, threading.Lock()
         self._state: CampaignState | None = None
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._precision: Precision | None = None
         self._made_for: tuple[int, int] | None = None
-        self._making: Future[None] | None = None
+        self._making: threading.Thread | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
         """Return what is asked of the campaign as it is now."""
@@ -93,19 +91,17 @@ class LiveReading:
     def precision(self, left: Left) -> Precision | None:
         """Return the last precision that is known, and have the next one made where a block is complete since."""
         place = (left.blocks, left.in_all and 1)
-        if place != self._made_for and (self._making is None or self._making.done()):
+        if place != self._made_for and (self._making is None or not self._making.is_alive()):
             self._made_for = place
-            self._making = self._worker.submit(self._make)
+            # a server that is to end does not wait for it
+            self._making = threading.Thread(target=self._make, daemon=True)
+            self._making.start()
         return self._precision
 
     def wait(self) -> None:
         """Wait for a precision that is being made."""
         if self._making is not None:
-            self._making.result()
-
-    def close(self) -> None:
-        """Make nothing any more."""
-        self._worker.shutdown(wait=False, cancel_futures=True)
+            self._making.join()
 
     def _make(self) -> None:
         try:
