@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -127,6 +127,14 @@ class LookingBack:
         """Return what judges read of the item of an event."""
         unit = event.unit or 0
         return self._read(name, lambda connection, number, _: history.texts_of(connection, number, unit, event.doc_id))
+
+    def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
+        """Return what judges read of the items of some events, in one transaction."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
+            return [history.texts_of(connection, number, event.unit or 0, event.doc_id) for event in answers]
+
+        return self._read(name, work)
 
     def keep_guidelines(self, text: str) -> str:
         """Keep a version of guidelines for good; return the digest by which it is known."""

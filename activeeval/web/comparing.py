@@ -41,8 +41,7 @@ def answer(request: Request, served: Here, who: Who, desk: Compared, fields: Fie
     """Store what a judge says of two documents, and show the next two."""
     token = fields.get("token", "")
     reply = desks.replied(served, fields)
-    desks.owned(served, who, token)
-    done = desk.answer(who.name, token, reply)
+    done = desk.answer(desks.owned(served, who, token), token, reply)
     return _next(request, served, desk, who.name, done.event.kind)
 
 

@@ -44,8 +44,7 @@ def answer(request: Request, served: Here, who: Who, desk: Graded, fields: Field
     """Store what a judge says of an item; show the next one at once where the page takes a part of itself."""
     is_part, token = "hx-request" in request.headers, fields.get("token", "")
     reply = desks.replied(served, fields)
-    desks.owned(served, who, token)
-    done, view = desk.answer(who.name, token, reply, goes_on=is_part)
+    done, view = desk.answer(desks.owned(served, who, token), token, reply, goes_on=is_part)
     if view is None:
         return RedirectResponse(f"/judge?said={done.event.kind}", 303)
     return desks.part_of("work.html.j2", served, view=view, said=done.event.kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from activeeval.errors import InputError, shown
@@ -53,7 +53,8 @@ class PageDesk:
 
     def said(self, event: Event, reply: Reply) -> Said:
         """Return a reply to what was shown in an event as it is stored."""
-        return reply.said((self.store.now(self.name) - event.at) // 1000)
+        elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
+        return reply.said(elapsed)
 
     def renew(self, judge: str, token: str) -> bool:
         """Let the lease of a judge's item start again; return whether he still has it."""
@@ -94,27 +95,33 @@ class JudgesDesk(PageDesk):
         """Return the page of a judge, who has the item then."""
         return self._view(judge, self.desk.claim(judge))
 
-    def answer(self, judge: str, token: str, reply: Reply, *, goes_on: bool) -> tuple[Acknowledged, JudgingView | None]:
+    def answer(
+        self, event: Event, token: str, reply: Reply, *, goes_on: bool
+    ) -> tuple[Acknowledged, JudgingView | None]:
         """Store what a judge says of his item; return it, and his next page where he goes on.
 
         An answer from a page that the same judge has open elsewhere with the same item counts as if it were given
         there.
 
+        Parameters
+        ----------
+        event : Event
+            In which it was shown under the token (`event_of`).
+
         Raises
         ------
         InputError
-            Where the token is none of this judge's, or nobody can say that.
+            Where nobody can say that.
         StateError
             Where something else was said under the token before.
         """
-        event = self.event_of(judge, token)
         said = self.said(event, reply)
         if not goes_on:
-            return self._told_elsewhere(judge, event, said, self.desk.submit(token, said)), None
+            return self._told_elsewhere(event, said, self.desk.submit(token, said)), None
         done, following = self.desk.submit_and_claim(token, said)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
             done, following = self.desk.submit_and_claim(following.token, said)
-        return done, self._view(judge, following)
+        return done, self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
         """Return an earlier answer of a judge; InputError where there is none of his that stands."""
@@ -122,7 +129,7 @@ class JudgesDesk(PageDesk):
         before = self.store.answers_of(self.name, judge, 1, before=seq)
         item = ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
         return CorrectingView(
-            item=item, answer=self._answer(event), grades=self.grades, before=before[0].seq if before else None
+            item=item, answer=self._answer(event, item), grades=self.grades, before=before[0].seq if before else None
         )
 
     def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
@@ -144,12 +151,12 @@ class JudgesDesk(PageDesk):
 
     def history(self, judge: str, most: int) -> list[AnswerView]:
         """Return the last answers of a judge that stand, the newest first."""
-        return [self._answer(event) for event in self.store.answers_of(self.name, judge, most)]
+        return self._answers(self.store.answers_of(self.name, judge, most))
 
-    def _told_elsewhere(self, judge: str, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
+    def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
             return done
-        held = self.desk.claim(judge)
+        held = self.desk.claim(event.judge)
         return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
 
     def _answer_of(self, judge: str, seq: int) -> Event:
@@ -172,11 +179,15 @@ class JudgesDesk(PageDesk):
             left=left,
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
-            recent=[self._answer(event) for event in answers[:N_RECENT]],
+            recent=self._answers(answers[:N_RECENT]),
         )
 
-    def _answer(self, event: Event) -> AnswerView:
-        view = self.texts(event)
+    def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
+        texts = self.store.texts_of_all(self.name, events)
+        items = [ItemView.of(e.query_id, e.doc_id, of_item) for e, of_item in zip(events, texts, strict=True)]
+        return [self._answer(event, item) for event, item in zip(events, items, strict=True)]
+
+    def _answer(self, event: Event, view: ItemView) -> AnswerView:
         return AnswerView(
             seq=event.seq,
             query=view.query or view.query_id,

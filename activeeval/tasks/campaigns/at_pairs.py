@@ -64,9 +64,9 @@ class PairsDesk(PageDesk):
         """Return the page of a judge, who has the query then."""
         return self._view(claim_comparison(self.store, self.name, judge, self.k))
 
-    def answer(self, judge: str, token: str, reply: Reply) -> Acknowledged:
-        """Store what a judge says of a pair, with what it settles; errors as of `Desk.submit`."""
-        return self.desk.submit(token, self.said(self.event_of(judge, token), reply))
+    def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
+        """Store what a judge says of a pair that was shown in an event, with what it settles; see `Desk.submit`."""
+        return self.desk.submit(token, self.said(event, reply))
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
