@@ -90,19 +90,20 @@ def test_a_store_that_is_gone_is_said_to_be_and_comes_back(folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "code", "says"),
     [
-        (("--host", "0.0.0.0"), "--certificate"),
-        (("--certificate", "c.pem"), "--key"),
-        (("--grade", "7=Best"), "'Best' is named grade 7 of 0 to 2"),
-        (("--grade", "Best"), "--grade"),
-        (("--guidelines", "none.md"), "none.md"),
-        (("--db", "none.activeeval"), "there is no such file"),
+        (("--host", "0.0.0.0"), 1, "--certificate"),
+        (("--certificate", "c.pem"), 1, "--key"),
+        (("--grade", "7=Best"), 1, "'Best' is named grade 7 of 0 to 2"),
+        (("--grade", "Best"), 2, "--grade"),
+        (("--guidelines", "none.md"), 1, "none.md"),
+        (("--training", "none.csv"), 1, "none.csv"),
+        (("--db", "none.activeeval"), 1, "there is no such file"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_a_line(folder, words, says):
+def test_what_cannot_be_served_is_said_in_a_line(folder, words, code, says):
     done = subprocess.run(command("--port", "0", *words), cwd=folder, capture_output=True, text=True, timeout=60)
-    assert done.returncode in (1, 2)
+    assert done.returncode == code
     assert done.stdout == ""
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()[-1]) < 250
