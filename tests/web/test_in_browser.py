@@ -71,10 +71,12 @@ class Running:
         self.thread.start()
 
     def opened(self, browser, role="judge", name="ann", **options):
-        """Return a page of somebody, with the requests that it makes and the dialogs that it opens."""
+        """Return a page of somebody, with its requests, its dialogs, and what it complains of."""
         context = browser.new_context(**options)
         page = context.new_page()
-        page.requests, page.dialogs = [], []
+        page.requests, page.dialogs, page.complaints = [], [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
         page.on("request", lambda request: page.requests.append(request))
         page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
         page.goto(invited(self.served, role, name))
@@ -151,6 +153,7 @@ def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live)
     page.get_by_role("button", name="Relevant", exact=False).nth(1).click()
     page.wait_for_selector("#said:has-text('Saved: Relevant')")
     assert live.judged[-1].body["input"] == "mouse"
+    assert page.complaints == []
 
 
 def test_every_badge_does_what_it_says(chromium, live):
