@@ -8,7 +8,7 @@ QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py 
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few
 
-.PHONY: demo quick test test-all lint types nojit notebooks experiments pages readme bench figures clean
+.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -45,6 +45,15 @@ pages: $(VENV)/installed-dev
 readme: $(VENV)/installed-dev
 	$(BIN)/python tests/follow_readme.py --here
 
+# the judging page of a generated campaign, to look at: open the links that it prints
+page: $(VENV)/installed-web
+	rm -rf page-out && mkdir page-out && cp docs/week.py docs/page.py page-out
+	cd page-out && $(abspath $(BIN))/python page.py files && $(abspath $(BIN))/activeeval campaign create kitchen \
+		--run new.run --versus-run old.run --max-grade 4 --measure DCG@10 --budget 120 --seed 5 \
+		--judges-per-item 2 --policy median --queries queries.csv --documents documents.jsonl
+	cd page-out && $(abspath $(BIN))/activeeval serve kitchen --judge ann --judge bob \
+		--guidelines guide.md --grades grades.toml
+
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.kernels
 
@@ -63,5 +72,9 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ $(VENV)/installed
 
+$(VENV)/installed-web: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[web]"
+	touch $@ $(VENV)/installed
+
 clean:
-	rm -rf $(VENV) demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-out page-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

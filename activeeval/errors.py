@@ -45,6 +45,8 @@ class ActiveEvalError(Exception):
     Attributes
     ----------
     field : str or None
+    is_passing : bool
+        Whether a database could not be used just now, so that the same call may well succeed later.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class ActiveEvalError(Exception):
     def __init__(self, problem: str = "", *, field: str | None = None) -> None:
         super().__init__(problem)
         self.field = field
+        self.is_passing = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # an error that is raised in another process must come back as it was

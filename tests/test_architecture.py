@@ -60,7 +60,8 @@ ALLOWED = {
     # verbs
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
-    "cli": BELOW_CASES | {"cases", "report", "store", "tasks"},
+    "web": {"errors", "io", "judgments", "cases", "report", "store", "tasks"},
+    "cli": BELOW_CASES | {"cases", "report", "store", "tasks", "web"},
     "verbs": BELOW_CASES | {"cases", "report", "store", "tasks"},
     "__main__": {"cli"},
 }
@@ -73,7 +74,12 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"report"},
-    "jinja2": {"report"},
+    "jinja2": {"report", "web"},
+    "fastapi": {"web"},
+    "starlette": {"web"},
+    "pydantic": {"web"},
+    "uvicorn": {"web"},
+    "markdown_it": {"web"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},

@@ -53,8 +53,14 @@ class Labels:
         self._n_open[unit.number] = len(unit.items)
         self._n_open_of_block[unit.block] += len(unit.items)
 
-    def judge(self, item: int, grades: Mapping[str, int]) -> None:
-        """Take in what judges say of an item, `CANNOT` of one who could not; it waits where they are too few."""
+    def judge(self, item: int, grades: Mapping[str, int], decided: int | None = None) -> None:
+        """Take in what judges say of an item, `CANNOT` of one who could not; it waits where they are too few.
+
+        Parameters
+        ----------
+        decided : int, optional
+            The grade that it counts as whatever they say, once it does not wait.
+        """
         unit, was_settled = self._unit_of[item], item in self._given
         is_differing = self._rules.adjudicate and needs_third(list(grades.values()))
         is_settled = len(grades) >= self._rules.judges_per_item and not is_differing
@@ -64,7 +70,7 @@ class Labels:
         self._cannot.discard(item)
         if is_settled:
             self._given[item] = dict(grades)
-            self._settle(item, given_grades(grades))
+            self._settle(item, given_grades(grades) if decided is None else (decided,))
         if was_settled != is_settled:
             more = -1 if is_settled else 1
             self._n_open[unit.number] += more

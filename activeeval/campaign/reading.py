@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -144,6 +144,40 @@ def carried(design: Design, selection: Selection, labels: LabelsLike, target: Ta
     sample = evidence_of(design, reading, reading.judge(labels), selection)
     shares_and_parts = (variance_shares(sample), evaluate(sample).contributions)
     return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
+
+
+def moved(
+    design: Design,
+    selection: Selection,
+    labels: LabelsLike,
+    grades: Mapping[int, Sequence[int]],
+    target: Target | None = None,
+) -> dict[int, float]:
+    """Return by item how far apart the estimates are that its grades lead to, one item at a time.
+
+    Parameters
+    ----------
+    grades : mapping of int to sequence of int
+        By item what its label might be; items that are not in the selection move nothing.
+    """
+    reading = design.reading(target)
+    selection = of_target(reading, selection)
+    soft, spans = SoftLabels.of(labels), dict[int, float]()
+    for item, several in grades.items():
+        values = [
+            _estimate(design, reading, selection, _with_grade(soft, item, grade), "pool").value
+            for grade in sorted(set(several))
+        ]
+        spans[item] = max(values) - min(values)
+    return spans
+
+
+def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
+    """Return labels of which an item's is a grade."""
+    others = labels.items != item
+    grades = np.array(labels.grades)
+    grades[item] = grade
+    return SoftLabels(grades, labels.items[others], labels.weights[others])
 
 
 def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:

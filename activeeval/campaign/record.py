@@ -337,9 +337,9 @@ class Record:
     def settle(self, places: Iterable[Place]) -> None:
         """Take in what stands now of places of these units."""
         for place in places:
-            unit = self.planned[place[0] - self._n_before - 1]
+            unit, decided = self.planned[place[0] - self._n_before - 1], self._state.adjudicated.get(place)
             for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
-                self._labels.judge(item, grades)
+                self._labels.judge(item, grades, None if decided is None else decided.grade)
         self._forget()
 
     def audit(self) -> None:

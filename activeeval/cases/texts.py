@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from activeeval.errors import InputError, unseen_difference
-from activeeval.io.tables.texts import DOCUMENTS, QUERIES, TextsById, Vocabulary, read_texts
+from activeeval.io.tables.texts import DOCUMENTS, NEED, QUERIES, TextsById, Vocabulary, read_texts
 from activeeval.results import Note, Told
 
 SheetTexts = dict[str, list[str]]
@@ -109,7 +109,8 @@ def texts_of(
     if queries is not None:
         ids = [query for query, _ in pairs]
         texts = _found(queries, QUERIES, ids, sheet, "queries")
-        columns["query"] = [next(iter(texts.by_id.get(query, {}).values()), "") for query in ids]
+        columns["query"] = [_asked(texts.by_id.get(query, {})) for query in ids]
+        columns |= {NEED: [texts.by_id.get(query, {}).get(NEED, "") for query in ids]} if NEED in texts.names else {}
         notes += _missing(queries, texts, list(dict.fromkeys(ids)), "queries")
     if documents is not None:
         ids = [document for _, document in pairs]
@@ -117,6 +118,11 @@ def texts_of(
         columns |= {name: [texts.by_id.get(text_id, {}).get(name, "") for text_id in ids] for name in texts.names}
         notes += _missing(documents, texts, ids, "items")
     return columns, notes
+
+
+def _asked(texts: Mapping[str, str]) -> str:
+    """Return what somebody typed: the first text of a query that is not what he needed."""
+    return next((text for name, text in texts.items() if name != NEED), "")
 
 
 def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:

@@ -71,7 +71,7 @@ cli.add_late(
     top_up="sampling:top_up",
     grader="grading:grader",
 )
-cli.add_late("Judge together, for weeks", __name__, campaign="campaign:campaign")
+cli.add_late("Judge together, for weeks", __name__, campaign="campaign:campaign", serve="serving:serve")
 cli.add_late(
     "Learn",
     __name__,

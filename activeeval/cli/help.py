@@ -36,11 +36,13 @@ GROUPS = {
         --then-claim --ask-price
         """,
     "Where it goes": """
+        --host --port --certificate serve --key --behind-proxy --auth-header --address
         --out --sheet --format --log --preferences --plot --force -q -n --output --places --wide --explain
         --quiet --version
         """,
     "People": """
-        --judge --overlap --for --documents --queries --guidelines sample,top-up,sheet,next --grade
+        --judge --lead --overlap --for --documents --queries --guidelines sample,top-up,sheet,next,serve --grade
+        serve --grades --training
         --judges-per-item --policy --adjudicate
         """,
     "The model": """

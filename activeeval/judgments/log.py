@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = ("drawn", "shown", "lent", "returned", "judged", "preferred", "cannot", "later", "retracted", "late", "ended")
-"""What can happen. ``lent`` is an item on a sheet, ``returned`` one that waits for anybody again, ``late`` a judgment
-that is kept and does not count; its reason says why."""
+KINDS = (
+    *("drawn", "trained", "shown", "renewed", "lent", "returned"),
+    *("judged", "preferred", "cannot", "later", "adjudicated", "retracted", "late", "ended"),
+)
+"""What can happen. ``trained`` is an answer to an item whose grade is known, which never counts; ``renewed`` a lease
+that starts again while its judge is at it; ``lent`` an item on a sheet, ``returned`` one that waits for anybody again;
+``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said stays; ``late`` a judgment
+that is kept and does not count, its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
 OF_MACHINE = "machine"
 """In the body of a judgment: the file of a machine that it came from, which was taken for a person's."""
+BESIDE = frozenset({"note", "guidelines", "hidden_ms", "input"})
+"""In the body of an answer what goes with it and says nothing of the item: a remark, the version of the guidelines that
+the judge could read, how long the page was hidden, and what was used, a key or a mouse."""
 REOPENED = "reopened"
 """What a retraction says that gives a query back to its judge, with what he has compared."""
 
@@ -70,3 +78,9 @@ class Event:
     def machine(self) -> str:
         """The file of a machine whose judgment was taken for a person's; empty of what people say."""
         return str(self.body.get(OF_MACHINE, ""))
+
+    @property
+    def note(self) -> str:
+        """What its judge remarked beside the answer; empty where that is nothing."""
+        body = self.body.get("body", {}) if self.kind == "late" else self.body
+        return str(body.get("note", ""))

@@ -44,6 +44,9 @@ class Assignment:
         if event.kind == "preferred":
             self.token_hash, self.lease_until = None, event.at + lease_s * MICROSECONDS
             return
+        if event.kind == "renewed":
+            self.lease_until = event.at + lease_s * MICROSECONDS
+            return
         states = {"shown": "leased", "lent": "lent", "judged": "done", "cannot": "done"}
         self.state = states.get(event.kind, "free")
         self.judge = None if self.state == "free" else event.judge or None
@@ -81,6 +84,8 @@ class State:
         By unit, document and k, of places that were drawn with their judges.
     in_hand : dict of str to Assignment
         By judge the place that was shown last: whoever is shown another one puts it back.
+    adjudicated : dict of Place to Event
+        By place what it counts as in place of what its judges say, once it does not wait for them.
     preferences : dict of (int, str) to list of Event
         By unit and judge what was compared since it was last taken back, but for what was reopened.
     machine_judgments : dict of str to int
@@ -107,6 +112,7 @@ class State:
     judgments: dict[Place, dict[str, Event]] = field(default_factory=dict)
     assignments: dict[tuple[int, str, int], Assignment] = field(default_factory=dict)
     in_hand: dict[str, Assignment] = field(default_factory=dict)
+    adjudicated: dict[Place, Event] = field(default_factory=dict)
     preferences: dict[tuple[int, str], list[Event]] = field(default_factory=dict)
     machine_judgments: dict[str, int] = field(default_factory=dict)
     n_waiting: dict[int, int] = field(default_factory=dict)
@@ -137,6 +143,8 @@ class State:
             self.late.append(event)
         elif event.kind == "ended":
             self.ended = event.reason
+        elif event.kind == "trained":  # of no item that was drawn
+            return None
         else:
             return self._of_place(event)
         return None
@@ -188,6 +196,9 @@ class State:
         if assigned is None:
             self.problems.append(f"event {event.seq} is {event.kind} of {event.doc_id!r}, which was never drawn")
             return None
+        if event.kind == "adjudicated":
+            self.adjudicated[place] = event
+            return place
         assigned.take(event, self.lease_s)
         if event.kind == "shown":
             before = self.in_hand.get(event.judge, assigned)

@@ -1,5 +1,6 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
+from activeeval.store.access import CredentialRow, Person
 from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.importing import Unjudged
 from activeeval.store.lending import Chosen, OnSheet, OpenPlace
@@ -8,6 +9,7 @@ from activeeval.store.rows import (
     Acknowledged,
     CampaignRow,
     Claimed,
+    ItemTexts,
     PlaceRow,
     Said,
     SampleRow,
@@ -21,8 +23,11 @@ __all__ = [
     "CampaignRow",
     "Chosen",
     "Claimed",
+    "CredentialRow",
+    "ItemTexts",
     "OnSheet",
     "OpenPlace",
+    "Person",
     "PlaceRow",
     "Said",
     "SampleRow",

@@ -1,18 +1,40 @@
-"""A third judge where two differ: an assignment that is there once their grades do."""
+"""Where judges differ: a third one's assignment, which is there once their grades do; or what whoever leads decides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
+from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.policies import needs_third
 from activeeval.judgments.state import Assignment
 from activeeval.store import tables
 from activeeval.store.drawing import insert_assignments
-from activeeval.store.log import events
-from activeeval.store.rows import CampaignRow
+from activeeval.store.log import append, events, lock_log
+from activeeval.store.rows import Acknowledged, CampaignRow
+
+
+class Decision(NamedTuple):
+    """What an item counts as of which event ``seq`` is a judgment, by whom, and why.
+
+    Attributes
+    ----------
+    judges : int
+        How many an item waits for.
+    has_third : bool
+        Whether a third one decides where two differ.
+    """
+
+    seq: int
+    lead: str
+    grade: int
+    reason: str
+    judges: int
+    has_third: bool
+
 
 assignment, event, place = tables.assignment, tables.event, tables.place
 
@@ -23,6 +45,23 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
         for unit, doc_id in sorted({(e.unit or 0, e.doc_id) for e in new if e.kind in ANSWERS}):
             if needs_third([e.grade for e in _standing(connection, campaign_id, unit, doc_id)]):
                 _add(connection, campaign_id, unit, doc_id, campaign.judges_per_item + 1)
+
+
+def decide(connection: Connection, campaign_id: int, said: Decision, at: int) -> Acknowledged:
+    """Store what an item counts as whose judges differ; what they said stays."""
+    lock_log(connection, campaign_id)
+    answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))
+    if not answers:
+        raise InputError(f"event {said.seq} is no judgment")
+    item = answers[0]
+    standing = _standing(connection, campaign_id, item.unit or 0, item.doc_id)
+    if len({answer.grade for answer in standing}) < 2:
+        raise StateError(f"judges do not differ on document {shown(item.doc_id)} of query {shown(item.query_id)}")
+    if len(standing) < said.judges or (said.has_third and needs_third([answer.grade for answer in standing])):
+        raise StateError(f"document {shown(item.doc_id)} of query {shown(item.query_id)} waits for another judge")
+    of_item = {name: getattr(item, name) for name in ("query_id", "doc_id", "unit", "k")}
+    new = Event(seq=0, kind="adjudicated", at=at, judge=said.lead, grade=said.grade, reason=said.reason, **of_item)
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 
 def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:

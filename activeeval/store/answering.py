@@ -5,13 +5,13 @@ An answer is never thrown away: one that no longer counts is stored as ``late``,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.judgments.log import ANSWERS, OF_MACHINE, REOPENED, Event
+from activeeval.judgments.log import ANSWERS, BESIDE, OF_MACHINE, REOPENED, Event
 from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import tables
 from activeeval.store.claiming import FREED, Claim, hand_over, hashed
@@ -56,7 +56,7 @@ def check_judgment(
     canonical([dict(judgment.body), dict(judgment.settles)])
     if judgment.kind == "preferred" and not judgment.body:
         raise InputError("preferred says what was compared, got nothing")
-    if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE}:
+    if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
         check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
     elif judgment.grade is not None:
         raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")
@@ -142,7 +142,14 @@ def says_the_same(stored: Event, judgment: Said) -> bool:
     then = (stored.kind, stored.reason, dict(body))
     if stored.kind == "late":
         then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
-    return (*then, stored.grade) == (judgment.kind, judgment.reason, dict(judgment.body), judgment.grade)
+    kind, reason, said = then
+    says = (kind, reason, _of_item(said), stored.grade)
+    return says == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
+
+
+def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a body says of the item itself: clocks and remarks make no other answer of it."""
+    return {name: value for name, value in body.items() if name not in BESIDE}
 
 
 def retract(

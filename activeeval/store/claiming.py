@@ -41,16 +41,18 @@ _CANDIDATE, _OTHER = assignment.alias("candidate"), assignment.alias("other")
 _CAMPAIGN: Any = bindparam("of_campaign")
 _JUDGE: Any = bindparam("of_judge")
 _NOW: Any = bindparam("as_of")
+_PRIME = 2_147_483_647
 FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
 
 
 class Claim(NamedTuple):
-    """Who asks for an item, of what, and when."""
+    """Who asks for an item, of what, and when; ``by_query`` as of `activeeval.store.Store.claim`."""
 
     campaign_id: int
     campaign: CampaignRow
     judge: str
     now: int
+    by_query: bool = False
 
 
 def claim(connection: Connection, asked: Claim) -> Claimed | None:
@@ -67,7 +69,10 @@ def claim(connection: Connection, asked: Claim) -> Claimed | None:
         "strict_order": asked.campaign.strict_order,
         "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
     }
-    taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values)
+    by_query = asked.by_query and not asked.campaign.strict_order
+    thrown = hashed(token)
+    values |= {"spin": 1 + int(thrown[:8], 16) % _PRIME, "shift": int(thrown[8:16], 16) % _PRIME}
+    taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
     return None if taken is None else _shown(connection, asked, taken, token)
 
 
@@ -113,21 +118,35 @@ def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
     return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
 
 
-def _next(connection: Connection, values: Mapping[str, Any]) -> int | None:
+def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
     """Take the best assignment of the lowest block that has one, and of a higher one where others are quicker."""
     has_put_off = connection.execute(_laters().limit(1), values).first() is not None
     unit = connection.execute(_last_unit(), values).scalar()
     places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
     places = ["any"] if values["strict_order"] else places
+    query = connection.execute(_last_query(), values).scalar() if by_query else None
     block = 0
     while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
         block = lowest
         there = {**values, "in_block": block, "in_unit": unit}
-        for where in [f"fresh {place}" for place in places] + ["put off"] if has_put_off else places:
-            taken = connection.execute(_taking(where), there).scalar()
-            if taken is not None:
-                return int(taken)
+        prefix = "fresh " if has_put_off else ""
+        taken = _of_query(connection, {**there, "in_query": query}, prefix) if by_query else None
+        for where in [prefix + place for place in places] + (["put off"] if has_put_off else []):
+            taken = taken or connection.execute(_taking(where), there).scalar()
+        if taken is not None:
+            return int(taken)
     return None
+
+
+def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int | None:
+    """Take an item of the query that the judge was at, else of one that nobody is at: any of it, as the token throws.
+
+    What comes first in a unit or a query has something to do with ranks: whoever is shown a page is not to see it.
+    """
+    taken: int | None = connection.execute(_taking(f"{prefix}query"), there).scalar()
+    if taken is None and (query := connection.execute(_free_query(prefix), there).scalar()) is not None:
+        taken = connection.execute(_taking(f"{prefix}query"), {**there, "in_query": query}).scalar()
+    return taken
 
 
 @cache
@@ -160,7 +179,26 @@ def _places() -> dict[str, Select[Any]]:
         places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
         places[prefix + "alone"] = in_order.where(_is_in_no_hands())
         places[prefix + "any"] = in_order
+        # a quadratic with random coefficients: of a line through the numbers the first would be first too often
+        thrown = (((s.c.id * bindparam("spin")) % _PRIME) * ((s.c.id + bindparam("shift")) % _PRIME)) % _PRIME
+        places[prefix + "query"] = some.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
     return places
+
+
+def _query_of(assignments: Any) -> Any:
+    """Select the query of an assignment."""
+    unit = tables.unit
+    of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
+    return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
+
+
+@cache
+def _free_query(prefix: str) -> Select[Any]:
+    """Return the statement for the first query of a block at which nobody is."""
+    s, o = _CANDIDATE, _OTHER
+    in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
+    taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
+    return _places()[prefix + "any"].with_only_columns(_query_of(s)).where(_query_of(s).not_in(taken)).limit(1)
 
 
 @cache
@@ -175,6 +213,13 @@ def _last_unit() -> Select[Any]:
     kinds = (*ANSWERS, "later")
     mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
     return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
+
+
+@cache
+def _last_query() -> Select[Any]:
+    kinds = (*ANSWERS, "later")
+    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
 
 
 @cache

@@ -74,6 +74,7 @@ class Database:
         # an export must not see half of what is written meanwhile
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writer = _writer_of(self.path)
+        self._lies_at: tuple[int, int] | None = None
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Return what ``work`` finds in one snapshot."""
@@ -121,6 +122,7 @@ class Database:
         self._engine.dispose()
 
     def _transaction(self, engine: Engine, lock: Any, work: Callable[[Connection], T], is_repeatable: bool) -> T:
+        self._check_there()
         broken = Broken(self.place, is_repeatable)
         writes = engine.get_execution_options().get("writes", False)
         for attempt in range(TRIES):
@@ -148,7 +150,29 @@ class Database:
         return refusal
 
     def _without_secrets(self, error: ActiveEvalError) -> ActiveEvalError:
-        return type(error)(self._address.without_secrets(str(error)))
+        plain = type(error)(self._address.without_secrets(str(error)))
+        plain.is_passing = True
+        return plain
+
+    def _check_there(self) -> None:
+        """Raise StateError where the file that is open is not the one that lies there: what it takes would be lost.
+
+        SQLite itself goes on with a file that somebody has moved or removed.
+        """
+        if self.path is None or self.is_archive:
+            return
+        try:
+            lies = os.stat(self.path)
+        except FileNotFoundError:
+            if self._lies_at is None:
+                return  # it is being made, or the driver says it
+            lies = None
+        there = None if lies is None else (lies.st_dev, lies.st_ino)
+        if self._lies_at is not None and there != self._lies_at:
+            error = StateError(f"{self.place}: the file is gone or is another one; nothing of this was stored")
+            error.is_passing = True
+            raise error
+        self._lies_at = there
 
     def _sqlite(self) -> Engine:
         arguments = {"timeout": self._wait_s, "check_same_thread": False}

@@ -198,6 +198,14 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemTexts:
+    """What judges read of an item: of its query, and of its document by the names of the texts."""
+
+    query_text: str
+    text: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
     """What the store has made of an answer, after the commit.
 

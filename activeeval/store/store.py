@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,9 +15,10 @@ from activeeval.judgments.log import Event
 from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import answering, checking, drawing, importing, lending, schema, tables
 from activeeval.store import queries as reading
+from activeeval.store.access import Access
 from activeeval.store.adjudicating import ask_third
 from activeeval.store.claiming import Claim, claim, hashed, lock_held, lock_judge
-from activeeval.store.database import Database, T, clock_of
+from activeeval.store.database import Database
 from activeeval.store.log import (
     MOST_OF_A_REASON,
     breaks_of,
@@ -28,9 +29,8 @@ from activeeval.store.log import (
     genesis,
     tail,
 )
+from activeeval.store.looking_back import Clock, LookingBack
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
-
-Clock = Callable[[], int]
 
 
 def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
@@ -84,18 +84,12 @@ def is_made(url: str, *, wait_s: float = 30.0) -> bool:
         database.close()
 
 
-class Store:
+class Store(LookingBack):
     """Campaigns in a database; open it with `open_store`. Threads may share it.
 
     Every method is one transaction: it returns after the commit, or raises one of activeeval's errors and nothing
     of it is stored.
     """
-
-    def __init__(self, database: Database, clock: Clock | None) -> None:
-        self._database = database
-        self._now: Callable[[Connection], int] = clock_of if clock is None else lambda _: clock()
-        self._known: dict[str, tuple[int, CampaignRow]] = {}  # a campaign never changes
-        self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -207,15 +201,22 @@ class Store:
         """Return the number of the last event."""
         return self._read(name, lambda connection, number, _: tail(connection, number)[0])
 
-    def claim(self, name: str, judge: str) -> Claimed | None:
-        """Give a judge the item that he has already, or else the next one; None where there is none for him."""
+    def claim(self, name: str, judge: str, *, by_query: bool = False) -> Claimed | None:
+        """Give a judge the item that he has already, or else the next one; None where there is none for him.
+
+        Parameters
+        ----------
+        by_query : bool
+            Within a block stay with a query as long as it has items, and give these out as chance will have it: who is
+            shown them sees nothing of ranks and levels. Has no say where items go out strictly in their order.
+        """
         judge = checked_judge(judge)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed | None:
             now = self._now(connection)
             lock_judge(connection, number, judge, now)
             lock_held(connection, number, judge)
-            return claim(connection, Claim(number, campaign, judge, now))
+            return claim(connection, Claim(number, campaign, judge, now, by_query))
 
         return self._write(name, work, is_repeatable=True)
 
@@ -248,10 +249,14 @@ class Store:
         return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
-        self, name: str, token: str, judgment: Said, key: str | None = None
+        self, name: str, token: str, judgment: Said, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
-        return self._answer(name, token, judgment, key, goes_on=True)
+        return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
+
+    def access(self, name: str) -> Access:
+        """Return who may come in to a campaign, to be asked and changed."""
+        return Access(partial(self._read, name), partial(self._write, name), self._now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
         """Store judgments that a judge made elsewhere, all or none of them.
@@ -384,7 +389,7 @@ class Store:
         return self._read(name, checking.problems_of)
 
     def _answer(
-        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool
+        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
         answer = answering.Answer(judgment, f"token:{hashed(token)}" if key is None else key)
@@ -397,24 +402,7 @@ class Store:
                 lock_held(connection, number, shown.judge)
             stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
-            asked = Claim(number, campaign, shown.judge, now)
+            asked = Claim(number, campaign, shown.judge, now, by_query)
             return stored, claim(connection, asked) if goes_on else None
 
         return self._write(name, work, is_repeatable=True)
-
-    def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
-        return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))
-
-    def _write(self, name: str, work: Callable[[Connection, int, CampaignRow], T], *, is_repeatable: bool = False) -> T:
-        return self._database.write(
-            lambda connection: work(connection, *self._campaign(connection, name)), is_repeatable=is_repeatable
-        )
-
-    def _campaign(self, connection: Connection, name: str) -> tuple[int, CampaignRow]:
-        with self._guard:
-            known = self._known.get(name)
-        if known is None:
-            known = reading.campaign_of(connection, name)
-            with self._guard:
-                self._known[name] = known
-        return known

@@ -1,8 +1,8 @@
 """The tables of the store.
 
-Only `assignment` is ever changed: who has an item now, and until when. All else is written once; triggers of the
-migration refuse to update or delete it. Times are UTC integer microseconds, bodies are canonical JSON as text,
-so that both databases give the same bytes back.
+Only `assignment` is ever changed, who has an item now and until when, and `credential`, who may come in. All else is
+written once; triggers of the migration refuse to update or delete it. Times are UTC integer microseconds, bodies are
+canonical JSON as text, so that both databases give the same bytes back.
 """
 
 from __future__ import annotations
@@ -168,6 +168,22 @@ judge = Table(
     _campaign(primary_key=True),
     Column("name", Text, primary_key=True),
     Column("created_at", BigInteger, nullable=False),
+)
+
+credential = Table(
+    "credential",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    _campaign(primary_key=False),
+    Column("kind", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("person", Text, nullable=False),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    CheckConstraint("kind IN ('invite', 'session', 'token')", name="kind"),
 )
 
 

@@ -17,30 +17,14 @@ from activeeval.cli.output import emit_done, force_option, output_option, say, s
 from activeeval.cli.small import leave_small_to_python
 
 if TYPE_CHECKING:
-    from activeeval.store import Acknowledged, Claimed, Said
+    from activeeval.report.rendering import Row
+    from activeeval.store import Said
 
 
-def _print(record: dict[str, Any]) -> None:
+def _print(record: Row) -> None:
     """Print a JSON line and have it out before anything else happens."""
     click.echo(json.dumps(record, ensure_ascii=False))
     sys.stdout.flush()
-
-
-def _claimed(item: Claimed | None) -> dict[str, Any]:
-    if item is None:
-        return {"token": None}
-    names = ("token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text")
-    return {name: getattr(item, name) for name in names}
-
-
-def _acknowledged(done: Acknowledged, token: str | None = None) -> dict[str, Any]:
-    names = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
-    record = {name: getattr(done.event, name) for name in names}
-    record |= {"reason": done.event.reason} if done.event.reason else {}
-    record |= {"said": dict(done.event.body)} if done.event.kind == "preferred" else {}
-    record |= {"repeated": True} if done.is_repeated else {}
-    record |= {"machine_is_truth": True} if done.event.machine else {}
-    return record if token is None else record | {"token": token}
 
 
 @command("Take the next item, for a program")
@@ -58,9 +42,10 @@ def claim(name: str, db: str | None, judge: str) -> None:
     activeeval campaign claim week1 --judge ann
     """
     from activeeval.tasks.campaigns.judging import claim as next_of
+    from activeeval.tasks.campaigns.lines import claimed_line
 
     with opened(name, db) as store:
-        _print(_claimed(next_of(store, name, judge_of(judge))))
+        _print(claimed_line(next_of(store, name, judge_of(judge))))
 
 
 @command("Compare two documents at a time, at the terminal")
@@ -118,15 +103,16 @@ def submit(
     activeeval campaign submit ranked --token TOKEN --preferred d17
     """
     from activeeval.tasks.campaigns import judging
+    from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
 
     judgment = _judgment(**answer)
     with opened(name, db) as store:
         if then_claim:
             done, item = judging.submit_and_claim(store, name, token, judgment, key)
-            _print(_acknowledged(done, token))
-            _print(_claimed(item))
+            _print(acknowledged_line(done, token))
+            _print(claimed_line(item))
         else:
-            _print(_acknowledged(judging.submit(store, name, token, judgment, key), token))
+            _print(acknowledged_line(judging.submit(store, name, token, judgment, key), token))
 
 
 def _judgment(
@@ -180,6 +166,7 @@ def judge(
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
     """
+    from activeeval.tasks.campaigns.lines import acknowledged_line
     from activeeval.tasks.campaigns.scripted_judge import judge_all, script_of
 
     script = script_of(oracle, machine_is_truth=machine_is_truth)
@@ -187,7 +174,7 @@ def judge(
     with opened(name, db) as store:
         how: dict[str, Any] = {"limit": limit, "unjudged": unjudged, "machine": script.machine}
         for done, token in judge_all(store, name, judge_of(judge), script.grades, **how):
-            _print(_acknowledged(done, token))
+            _print(acknowledged_line(done, token))
 
 
 @command("Write the sheet of what is to be judged next", "next")
@@ -309,5 +296,7 @@ def retract(name: str, db: str | None, judge: str, seq: int, reason: str) -> Non
     \b
     activeeval campaign retract week1 --seq 214 --judge ann --reason "wrong tab"
     """
+    from activeeval.tasks.campaigns.lines import acknowledged_line
+
     with opened(name, db) as store:
-        _print(_acknowledged(store.retract(name, seq, judge_of(judge), reason)))
+        _print(acknowledged_line(store.retract(name, seq, judge_of(judge), reason)))

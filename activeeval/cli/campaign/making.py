@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ from activeeval.cli.waiting import tell
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.known import KnownGrades
-    from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
-    from activeeval.tasks.samples import Sample
+    from activeeval.cases.texts import TextFile, TextFiles
 
 _MINUTES = 60
 
@@ -155,19 +154,12 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     \b
     activeeval campaign top-up week1 --budget 100
     """
-    from activeeval.tasks.campaigns.drawing import kept_texts
+    from activeeval.tasks.campaigns.drawing import topped_up
     from activeeval.tasks.campaigns.making import Made
-    from activeeval.tasks.campaigns.making import top_up as grow
-    from activeeval.tasks.drawing import with_texts
 
     tell("topping up")
     with opened(name, db) as store:
-        kept = kept_texts(store.campaign(name).config)
-
-        def texts_of(grown: Sample) -> SheetTexts:
-            return with_texts(replace(grown, text_files=kept), name, documents, queries, drawing.say)[1]
-
-        sample, seq = grow(store, name, budget, texts_of)
+        sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=drawing.say)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)

@@ -80,11 +80,11 @@ def place_of(name: str, db: str | None) -> str:
 
 
 @contextmanager
-def opened(name: str, db: str | None, *, create: bool = False) -> Iterator[Store]:
-    """Open the store of a campaign, and close it."""
+def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 30.0) -> Iterator[Store]:
+    """Open the store of a campaign, and close it; ``wait_s`` as of `activeeval.store.open_store`."""
     from activeeval.store import open_store
 
-    with open_store(url_of(name, db), create=create) as store:
+    with open_store(url_of(name, db), create=create, wait_s=wait_s) as store:
         yield store
 
 

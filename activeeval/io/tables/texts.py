@@ -23,7 +23,9 @@ class Vocabulary:
 
 
 DOCUMENTS = Vocabulary(ids=("id", "_id", "doc_id", "docno", "docid"), texts=("title", "text", "url"))
-QUERIES = Vocabulary(ids=("id", "_id", "query_id", "qid", "q_id"), texts=("text", "query", "title"))
+NEED = "need"
+"""What the person needed who asked a query, in sentences."""
+QUERIES = Vocabulary(ids=("id", "_id", "query_id", "qid", "q_id"), texts=("text", "query", "title", NEED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from activeeval.campaign import Rules
+from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades
 from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
 from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.store.rows import LOOKS
-from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw
+from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw, top_up
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
@@ -36,6 +37,30 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
     """Return where the texts of a campaign came from, by its configuration."""
     return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+
+
+def topped_up(
+    store: Store,
+    name: str,
+    budget: Budget,
+    *,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Say = lambda note: None,
+) -> tuple[Sample, int]:
+    """Add a budget to a campaign, with the texts of what is new; return its sample and the last event.
+
+    Parameters
+    ----------
+    documents, queries : str, optional
+        Tables of texts, by default those that it was made with.
+    """
+    kept = kept_texts(store.campaign(name).config)
+
+    def texts_of(grown: Sample) -> SheetTexts:
+        return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
+
+    return top_up(store, name, budget, texts_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,7 +102,7 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
         name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
     }
     columns["grade"] = ["cannot" if e.grade is None else str(e.grade) for e in rows]
-    columns["note"] = [e.reason or None for e in rows]
+    columns["note"] = [e.reason or e.note or None for e in rows]
     if any(e.machine for e in rows):
         columns["judge_kind"] = ["machine" if e.machine else "person" for e in rows]
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}

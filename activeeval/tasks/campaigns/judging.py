@@ -40,14 +40,15 @@ class Desk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Grading(Desk):
-    """Items to grade."""
+    """Items to grade; ``by_query`` as of `activeeval.store.Store.claim`."""
 
     store: Store
     name: str
+    by_query: bool = False
 
     def claim(self, judge: str) -> Claimed | None:
         """Give a judge the next item."""
-        return self.store.claim(self.name, judge)
+        return self.store.claim(self.name, judge, by_query=self.by_query)
 
     def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item."""
@@ -57,7 +58,8 @@ class Grading(Desk):
         self, token: str, judgment: Said, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do both in one transaction."""
-        return self.store.submit_and_claim(self.name, token, self._checked(judgment), key)
+        judgment = self._checked(judgment)
+        return self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
 
     def documents(self, claimed: Claimed) -> list[str]:
         """Return the item's."""
@@ -80,16 +82,17 @@ class Following(Grading):
     def claim(self, judge: str) -> Claimed | None:
         """Give a judge the next item, of what is drawn or of what labels lead to."""
         # whoever claims an item that is drawn does not wait for what drawing needs
-        item = self.store.claim(self.name, judge)
+        item = self.store.claim(self.name, judge, by_query=self.by_query)
         while item is None and draw_further(self.store, self.name):
-            item = self.store.claim(self.name, judge)
+            item = self.store.claim(self.name, judge, by_query=self.by_query)
         return item
 
     def submit_and_claim(
         self, token: str, judgment: Said, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do both in one transaction, as long as something is drawn."""
-        done, item = self.store.submit_and_claim(self.name, token, self._checked(judgment), key)
+        judgment = self._checked(judgment)
+        done, item = self.store.submit_and_claim(self.name, token, judgment, key, by_query=self.by_query)
         return done, item or self.claim(done.event.judge)
 
 
@@ -137,13 +140,19 @@ class Comparisons(Desk):
         return Said(kind="preferred", body={"what": "compared", "preferred": preferred})
 
 
-def desk_of(store: Store, name: str) -> Desk:
-    """Return where a campaign's judges claim and submit; InputError where there is no campaign of that name."""
+def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
+    """Return where a campaign's judges claim and submit; InputError where there is no campaign of that name.
+
+    Parameters
+    ----------
+    by_query : bool
+        See `activeeval.store.Store.claim`.
+    """
     campaign = store.campaign(name)
     match campaign.judging:
         case ByComparisons(k=k):
             return Comparisons(store, name, k)
-    return Following(store, name) if campaign.follows_labels else Grading(store, name)
+    return (Following if campaign.follows_labels else Grading)(store, name, by_query)
 
 
 def draw_further(store: Store, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from activeeval.errors import InputError
 from activeeval.io.loading import Costs
-from activeeval.io.tables.texts import DOCUMENTS, read_texts
+from activeeval.io.tables.texts import DOCUMENTS, NEED, read_texts
 from activeeval.judgments.log import Event
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.campaigns.versions import unpacked_version
@@ -185,4 +185,9 @@ def _observations(units: Iterable[UnitRow], events: Iterable[Event]) -> tuple[Fl
 
 def _letters(units: Iterable[UnitRow]) -> dict[str, int]:
     """Return the length of each document of which a campaign has a text."""
-    return {place.doc_id: sum(map(len, place.text.values())) for unit in units for place in unit.places if place.text}
+    return {place.doc_id: _length(place.text) for unit in units for place in unit.places if place.text}
+
+
+def _length(texts: Mapping[str, str]) -> int:
+    """Return the length of a document's own texts: what was needed is of its query."""
+    return sum(len(text) for name, text in texts.items() if name != NEED)

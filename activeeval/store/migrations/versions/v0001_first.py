@@ -32,6 +32,7 @@ def upgrade() -> None:
     _units()
     _work()
     _log()
+    _people()
     if op.get_bind().dialect.name == "postgresql":
         _postgresql_triggers()
     else:
@@ -169,6 +170,21 @@ def _log() -> None:
     op.create_index("ix_event_campaign_id_judge_seq", "event", ["campaign_id", "judge", "seq"])
     op.create_index("ix_event_campaign_id_unit_doc_id", "event", ["campaign_id", "unit", "doc_id"])
     _index("ix_event_later", "event", ["campaign_id", "judge", "unit", "doc_id", "seq"], "kind = 'later'")
+
+
+def _people() -> None:
+    op.create_table(
+        "credential",
+        sa.Column("id", ID, nullable=False),
+        _campaign_id(),
+        *(sa.Column(name, sa.Text(), nullable=False) for name in ("kind", "role", "person", "digest")),
+        *(sa.Column(name, sa.BigInteger(), nullable=False) for name in ("created_at", "seen_at", "expires_at")),
+        sa.Column("ended_at", sa.BigInteger()),
+        sa.PrimaryKeyConstraint("id", name="pk_credential"),
+        sa.UniqueConstraint("digest", name="uq_credential_digest"),
+        sa.CheckConstraint("kind IN ('invite', 'session', 'token')", name="ck_credential_kind"),
+        _of_campaign("credential"),
+    )
 
 
 def _campaign_id() -> sa.Column[int]:

@@ -1,0 +1,107 @@
+"""What a judge reads beside an item: the names of grades, what is left, the pace, how wide the interval is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from activeeval.report.campaign_words import plural
+
+_USUAL: dict[int, tuple[str, ...]] = {
+    1: ("Not relevant", "Relevant"),
+    2: ("Not relevant", "Relevant", "Highly relevant"),
+    3: ("Not relevant", "Related", "Highly relevant", "Perfectly relevant"),
+    4: ("Bad", "Fair", "Good", "Excellent", "Perfect"),
+}
+"""What grades are called where nobody has named them, by the largest: as TREC and the web collections do."""
+
+
+def grade_names(max_grade: int, names: Mapping[int, str] | None = None) -> list[str]:
+    """Return what each grade is called, from 0 on.
+
+    Examples
+    --------
+    >>> grade_names(2, {2: "Spot on"})
+    ['Not relevant', 'Relevant', 'Spot on']
+    >>> grade_names(5)[:2]
+    ['Grade 0', 'Grade 1']
+    """
+    usual = _USUAL.get(max_grade) or tuple(f"Grade {grade}" for grade in range(max_grade + 1))
+    return [(names or {}).get(grade) or usual[grade] for grade in range(max_grade + 1)]
+
+
+def pairs_sentence(n_compared: int, low: int, high: int) -> str:
+    """Return how many comparisons of a query are done, and how many it may still take.
+
+    Examples
+    --------
+    >>> pairs_sentence(7, 3, 9), pairs_sentence(0, 4, 4)
+    ('7 comparisons of this query done, 3 to 9 to go', '0 comparisons of this query done, 4 to go')
+    """
+    to_go = f"{low} to {high}" if low < high else str(low)
+    return f"{plural(n_compared, 'comparison')} of this query done, {to_go} to go"
+
+
+def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
+    """Return how much is left.
+
+    Examples
+    --------
+    >>> left_sentence(12, 40), left_sentence(12, 12), left_sentence(0, 0)
+    ('12 items left in this block, 40 in all', '12 items left', 'nothing is left')
+    """
+    if not in_all:
+        return "nothing is left"
+    return f"{plural(in_block, noun)} left" + (f" in this block, {in_all:,} in all" if in_all > in_block else "")
+
+
+def pace_sentence(seconds: float | None, in_all: int) -> str:
+    """Return how fast a judge is, and how long what is left takes at that pace; nothing where no time is known.
+
+    Examples
+    --------
+    >>> pace_sentence(12.0, 200)
+    'you take about 12 s an item; alone, all of it would take you about 40 minutes'
+    """
+    if seconds is None:
+        return ""
+    pace = f"you take about {seconds:.0f} s an item" if seconds >= 1 else "you take less than a second an item"
+    return pace + (f"; alone, all of it would take you {lasting(seconds * in_all)}" if in_all and seconds >= 1 else "")
+
+
+def lasting(seconds: float) -> str:
+    """Return about how long something takes.
+
+    Examples
+    --------
+    >>> lasting(30), lasting(2400), lasting(9000)
+    ('less than a minute', 'about 40 minutes', 'about 2.5 hours')
+    """
+    if seconds < 60:
+        return "less than a minute"
+    if seconds < 5400:
+        n = round(seconds / 60)
+        return f"about {plural(n, 'minute')}"
+    return f"about {seconds / 3600:.2g} hours"
+
+
+def precision_sentence(half_width: float | None, at_end: float | None, in_all: int) -> str:
+    """Return how wide the interval is and will be, and nothing of where it lies; nothing where that is not known.
+
+    Examples
+    --------
+    >>> precision_sentence(0.342, 0.261, 40)
+    '± 0.34, about ± 0.26 after 40 more'
+    >>> precision_sentence(0.342, None, 0)
+    '± 0.34'
+    """
+    if half_width is None:
+        return ""
+    now = f"± {half_width:.2g}"
+    return now + (f", about ± {at_end:.2g} after {in_all:,} more" if at_end is not None and in_all else "")
+
+
+def named_grade(names: Sequence[str], grade: int | None) -> str:
+    """Return what an answer is called: its grade's name, or that there can be none."""
+    if grade is None:
+        return "Can’t judge"
+    return names[grade] if grade < len(names) else str(grade)

@@ -1,0 +1,197 @@
+"""Who may come in: invites, sessions and tokens, of which the store keeps digests alone.
+
+A secret has 256 random bits, so that a plain digest is enough. An invite becomes a session once; a session ends by
+being left alone, by its age, or because somebody ends it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection, insert, select, update
+
+from activeeval.errors import InputError
+from activeeval.judgments.state import MICROSECONDS
+from activeeval.store import tables
+from activeeval.store.claiming import hashed
+from activeeval.store.log import checked_judge
+from activeeval.store.rows import CampaignRow
+
+T = TypeVar("T")
+credential = tables.credential
+
+LASTS_S = {"invite": 7 * 86_400, "session": 30 * 86_400, "token": 90 * 86_400}
+"""How long each kind is good for, whatever happens."""
+IDLE_S = 12 * 3600
+"""After so long without a request a session is over."""
+_NOTED_S = 60  # a session is written to at most so often: each time costs a wait for the disk
+ROLES = ("judge", "lead")
+
+
+class Transaction(Protocol):
+    """Runs work on a campaign in one transaction."""
+
+    def __call__(self, work: Callable[[Connection, int, CampaignRow], T]) -> T:
+        """Return what the work returns, after the commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who came in.
+
+    Attributes
+    ----------
+    name : str
+    role : {"judge", "lead"}
+    """
+
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialRow:
+    """What lets somebody in, without its secret; times are UTC microseconds.
+
+    Attributes
+    ----------
+    kind : {"invite", "session", "token"}
+    is_open : bool
+        Whether it is good now.
+    """
+
+    id: int
+    kind: str
+    role: str
+    person: str
+    created_at: int
+    seen_at: int
+    is_open: bool
+
+
+class Access:
+    """Who may come in to a campaign; see `activeeval.store.Store.access`."""
+
+    def __init__(self, read: Transaction, write: Transaction, now: Callable[[Connection], int]) -> None:
+        self._read, self._write, self._now = read, write, now
+
+    def issue(self, kind: str, role: str, person: str) -> str:
+        """Return the secret of a new invite, session or token."""
+        if kind not in LASTS_S or role not in ROLES:
+            raise InputError(f"expected one of {', '.join(LASTS_S)} for a judge or a lead, got {kind!r} for {role!r}")
+        name = checked_judge(person)
+        return self._write(lambda connection, number, _: self._add(connection, number, kind, Person(name, role)))
+
+    def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
+        """Make a session of an invite, once; None where it is none, used, ended or too old.
+
+        Parameters
+        ----------
+        instead_of : str, optional
+            The session that the same browser had, which ends.
+        """
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
+            now = self._now(connection)
+            taken = update(credential).where(*_good("invite", number, invite, now)).values(ended_at=now)
+            row = connection.execute(taken.returning(credential.c.person, credential.c.role)).first()
+            if row is None:
+                return None
+            if instead_of is not None:
+                _end(connection, now, *_good("session", number, instead_of, now))
+            person = Person(row.person, row.role)
+            return self._add(connection, number, "session", person), person
+
+        return self._write(work)
+
+    def person_of(self, kind: str, secret: str) -> Person | None:
+        """Return whose session or token a secret is; None where it is none that is good now."""
+
+        def look(connection: Connection, number: int, _: CampaignRow) -> tuple[Person | None, bool]:
+            now = self._now(connection)
+            row = connection.execute(select(credential).where(*_good(kind, number, secret, now))).first()
+            if row is None:
+                return None, False
+            return Person(row.person, row.role), now - row.seen_at > _NOTED_S * MICROSECONDS
+
+        person, is_due = self._read(look)
+        if is_due:
+            self._note(kind, secret)
+        return person
+
+    def end(self, kind: str, secret: str) -> None:
+        """End what a secret lets in."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+            now = self._now(connection)
+            _end(connection, now, *_good(kind, number, secret, now))
+
+        self._write(work)
+
+    def end_by_id(self, row_id: int) -> None:
+        """End a credential by its number in `rows`; one that has ended stays so."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+            of_row = (credential.c.campaign_id == number, credential.c.id == row_id, credential.c.ended_at.is_(None))
+            _end(connection, self._now(connection), *of_row)
+
+        self._write(work)
+
+    def rows(self) -> list[CredentialRow]:
+        """Return what lets people in, and did, the newest first."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> list[CredentialRow]:
+            now = self._now(connection)
+            chosen = select(credential).where(credential.c.campaign_id == number).order_by(credential.c.id.desc())
+            return [_row(row, now) for row in connection.execute(chosen)]
+
+        return self._read(work)
+
+    def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
+        secret, now = secrets.token_urlsafe(32), self._now(connection)
+        values = {
+            "campaign_id": number,
+            "kind": kind,
+            "role": person.role,
+            "person": person.name,
+            "digest": hashed(secret),
+            "created_at": now,
+            "seen_at": now,
+            "expires_at": now + LASTS_S[kind] * MICROSECONDS,
+        }
+        connection.execute(insert(credential).values(values))
+        return secret
+
+    def _note(self, kind: str, secret: str) -> None:
+        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+            now = self._now(connection)
+            connection.execute(update(credential).where(*_good(kind, number, secret, now)).values(seen_at=now))
+
+        self._write(work)
+
+
+def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
+    """Return the conditions under which a secret lets somebody in."""
+    is_it = (credential.c.campaign_id == number, credential.c.kind == kind, credential.c.digest == hashed(secret))
+    idle = (credential.c.seen_at > now - IDLE_S * MICROSECONDS,) if kind == "session" else ()
+    return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)
+
+
+def _end(connection: Connection, now: int, *conditions: Any) -> None:
+    connection.execute(update(credential).where(*conditions).values(ended_at=now))
+
+
+def _row(row: Any, now: int) -> CredentialRow:
+    is_idle = row.kind == "session" and row.seen_at <= now - IDLE_S * MICROSECONDS
+    return CredentialRow(
+        id=row.id,
+        kind=row.kind,
+        role=row.role,
+        person=row.person,
+        created_at=row.created_at,
+        seen_at=row.seen_at,
+        is_open=row.ended_at is None and row.expires_at > now and not is_idle,
+    )

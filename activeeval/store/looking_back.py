@@ -1,0 +1,162 @@
+"""What a store says and takes of answers that were given before: corrections, decisions, the last of the log."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from activeeval.judgments.log import ANSWERS, Event
+from activeeval.store import answering, history, tables
+from activeeval.store import queries as reading
+from activeeval.store.adjudicating import Decision, ask_third, decide
+from activeeval.store.database import Database, clock_of
+from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events
+from activeeval.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
+
+T = TypeVar("T")
+Clock = Callable[[], int]
+
+
+class LookingBack:
+    """The part of `activeeval.store.Store` that a page needs beside claiming and submitting.
+
+    Every method is one transaction, of a campaign by its name.
+    """
+
+    def __init__(self, database: Database, clock: Clock | None) -> None:
+        self._database = database
+        self._now: Callable[[Connection], int] = clock_of if clock is None else lambda _: clock()
+        self._known: dict[str, tuple[int, CampaignRow]] = {}  # a campaign never changes
+        self._guard = threading.Lock()
+
+    def now(self, name: str) -> int:
+        """Return the time by the store's clock: UTC, microseconds."""
+        return self._read(name, lambda connection, _, __: self._now(connection))
+
+    def renew(self, name: str, token: str) -> int | None:
+        """Let the lease of an item start again; return its new end, None where nobody has one under the token."""
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> int | None:
+            return history.renew(connection, number, token, self._now(connection), campaign.lease_s)
+
+        return self._write(name, work)
+
+    def correct(self, name: str, seq: int, judge: str, judgment: Said, key: str) -> Acknowledged:
+        """Store what a judge says in place of his answer ``seq``, which stays in the log.
+
+        Raises
+        ------
+        InputError
+            Where it is no answer of his, or nobody can say that.
+        StateError
+            Where another answer took its place before.
+        """
+        judge = checked_judge(judge)
+        answering.check_key(key)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(judgment, campaign, ANSWERS)
+            said = history.Correction(seq, judge, judgment, key)
+            stored = history.correct(connection, number, said, self._now(connection))
+            ask_third(connection, number, campaign, [stored.event])
+            return stored
+
+        return self._write(name, work, is_repeatable=True)
+
+    def adjudicate(self, name: str, seq: int, lead: str, grade: int, reason: str) -> Acknowledged:
+        """Store what an item counts as on which its judges differ; what they said stays.
+
+        Parameters
+        ----------
+        seq : int
+            The event of any judgment of the item.
+
+        Raises
+        ------
+        InputError
+            Where there is no such judgment, no reason, or the grade is none of the scale.
+        StateError
+            Where judges do not differ, or the item waits for another one.
+        """
+        lead = checked_judge(lead)
+        check_text("reason", reason, may_be_empty=False, most=MOST_OF_A_REASON)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
+            rules = (campaign.judges_per_item, campaign.adjudicate)
+            said = Decision(seq, lead, grade, reason, *rules)
+            return decide(connection, number, said, self._now(connection))
+
+        return self._write(name, work)
+
+    def train(self, name: str, judge: str, item: str, grade: int, expected: int) -> Acknowledged:
+        """Store what a judge said of an item whose grade is known: it never counts; the first answer stands."""
+        judge = checked_judge(judge)
+        check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
+            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
+            said = history.Training(judge, item, grade, expected)
+            return history.train(connection, number, said, self._now(connection))
+
+        return self._write(name, work, is_repeatable=True)
+
+    def trainings(self, name: str, judge: str | None = None) -> list[Event]:
+        """Return what a judge, or everybody, said of items whose grades are known."""
+        of_kind = [tables.event.c.kind == "trained"]
+        of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
+        return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
+
+    def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
+        """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""
+        judge = checked_judge(judge)
+        return self._read(
+            name, lambda connection, number, _: history.answers_of(connection, number, judge, most, before)
+        )
+
+    def last_events(self, name: str, until: int, most: int) -> list[Event]:
+        """Return the events up to and with ``until``, the newest first, and no more than so many."""
+        seq = tables.event.c.seq
+        wanted = (seq <= until, seq > until - most)
+        return self._read(name, lambda connection, number, _: events(connection, number, *wanted)[::-1])
+
+    def texts_of(self, name: str, event: Event) -> ItemTexts:
+        """Return what judges read of the item of an event."""
+        unit = event.unit or 0
+        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, unit, event.doc_id))
+
+    def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
+        """Return what judges read of the items of some events, in one transaction."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
+            return [history.texts_of(connection, number, event.unit or 0, event.doc_id) for event in answers]
+
+        return self._read(name, work)
+
+    def keep_guidelines(self, text: str) -> str:
+        """Keep a version of guidelines for good; return the digest by which it is known."""
+        return self._database.write(lambda connection: history.keep_guidelines(connection, text), is_repeatable=True)
+
+    def guidelines(self, digest: str) -> str:
+        """Return a version of guidelines; InputError where there is none of that digest."""
+        return self._database.read(lambda connection: history.guidelines_of(connection, digest))
+
+    def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
+        return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))
+
+    def _write(self, name: str, work: Callable[[Connection, int, CampaignRow], T], *, is_repeatable: bool = False) -> T:
+        return self._database.write(
+            lambda connection: work(connection, *self._campaign(connection, name)), is_repeatable=is_repeatable
+        )
+
+    def _campaign(self, connection: Connection, name: str) -> tuple[int, CampaignRow]:
+        with self._guard:
+            known = self._known.get(name)
+        if known is None:
+            known = reading.campaign_of(connection, name)
+            with self._guard:
+                self._known[name] = known
+        return known

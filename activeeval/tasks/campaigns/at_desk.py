@@ -1,0 +1,208 @@
+"""What a judge does at a page: claims an item, answers, goes back to what was answered before."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from activeeval.errors import InputError, shown
+from activeeval.judgments.log import Event
+from activeeval.report.judging_words import grade_names, named_grade
+from activeeval.store import Acknowledged, Claimed, ItemTexts, Said, Store
+from activeeval.store.answering import RECLAIMED
+from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
+from activeeval.tasks.campaigns.judging import Desk, desk_of
+from activeeval.tasks.campaigns.live import LiveLog, LiveReading
+
+N_RECENT = 5
+"""Answers that are shown for correction."""
+_N_PACE = 30
+
+
+@dataclass(slots=True)
+class PageDesk:
+    """Where judges of one campaign sit in front of a page, whatever they are asked.
+
+    Parameters
+    ----------
+    store : Store
+    name : str
+        Of the campaign.
+    """
+
+    store: Store
+    name: str
+    log: LiveLog = field(init=False)
+    reading: LiveReading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log, self.reading = LiveLog(self.store, self.name), LiveReading(self.store, self.name)
+
+    @property
+    def desk(self) -> Desk:
+        """Where items are claimed for a page: query by query."""
+        return desk_of(self.store, self.name, by_query=True)
+
+    def event_of(self, judge: str, token: str) -> Event:
+        """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
+        event = self.store.shown(self.name, token)
+        if event.judge != judge:
+            raise InputError(f"no item was given out under the token {shown(token)}")
+        return event
+
+    def said(self, event: Event, reply: Reply) -> Said:
+        """Return a reply to what was shown in an event as it is stored."""
+        elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
+        return reply.said(elapsed)
+
+    def renew(self, judge: str, token: str) -> bool:
+        """Let the lease of a judge's item start again; return whether he still has it."""
+        self.event_of(judge, token)
+        return self.store.renew(self.name, token) is not None
+
+
+@dataclass(slots=True)
+class JudgesDesk(PageDesk):
+    """Where judges give grades.
+
+    Parameters
+    ----------
+    names : mapping of int to str
+        Of grades.
+
+    Raises
+    ------
+    InputError
+        Where a name is of no grade, or items are not graded.
+    """
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    grades: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
+        campaign = self.store.campaign(self.name)
+        if campaign.max_grade is None or campaign.judging.is_whole:
+            raise InputError(f"campaign {self.name}: its documents are compared, and the page is for grades")
+        for grade in sorted(self.names):
+            if not 0 <= grade <= campaign.max_grade:
+                scale = f"0 to {campaign.max_grade}"
+                raise InputError(f"campaign {self.name}: {shown(self.names[grade])} is named grade {grade} of {scale}")
+        self.grades = grade_names(campaign.max_grade, self.names)
+
+    def page(self, judge: str) -> JudgingView:
+        """Return the page of a judge, who has the item then."""
+        return self._view(judge, self.desk.claim(judge))
+
+    def answer(
+        self, event: Event, token: str, reply: Reply, *, goes_on: bool
+    ) -> tuple[Acknowledged, JudgingView | None]:
+        """Store what a judge says of his item; return it, and his next page where he goes on.
+
+        An answer from a page that the same judge has open elsewhere with the same item counts as if it were given
+        there.
+
+        Parameters
+        ----------
+        event : Event
+            In which it was shown under the token (`event_of`).
+
+        Raises
+        ------
+        InputError
+            Where nobody can say that.
+        StateError
+            Where something else was said under the token before.
+        """
+        said = self.said(event, reply)
+        if not goes_on:
+            return self._told_elsewhere(event, said, self.desk.submit(token, said)), None
+        done, following = self.desk.submit_and_claim(token, said)
+        if _is_reclaimed(done) and following is not None and _is_of(following, event):
+            done, following = self.desk.submit_and_claim(following.token, said)
+        return done, self._view(event.judge, following)
+
+    def correcting(self, judge: str, seq: int) -> CorrectingView:
+        """Return an earlier answer of a judge; InputError where there is none of his that stands."""
+        event = self._answer_of(judge, seq)
+        before = self.store.answers_of(self.name, judge, 1, before=seq)
+        item = ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
+        return CorrectingView(
+            item=item, answer=self._answer(event, item), grades=self.grades, before=before[0].seq if before else None
+        )
+
+    def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
+        """Store what a judge says in place of an earlier answer of his."""
+        said = reply.said(0)
+        same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        says = [(event.seq, event.grade, event.reason, event.note) for event in same]
+        if says == [(seq, said.grade, said.reason, reply.note)]:
+            return Acknowledged(event=same[0], is_repeated=True)
+        return self.store.correct(self.name, seq, judge, said, f"instead of {seq}")
+
+    def texts(self, event: Event) -> ItemView:
+        """Return the item of an event with its texts."""
+        return ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
+
+    def shown_answer(self, judge: str, seq: int) -> ItemView:
+        """Return the item of an answer of a judge; InputError where there is none of his that stands."""
+        return self.texts(self._answer_of(judge, seq))
+
+    def history(self, judge: str, most: int) -> list[AnswerView]:
+        """Return the last answers of a judge that stand, the newest first."""
+        return self._answers(self.store.answers_of(self.name, judge, most))
+
+    def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
+        if not _is_reclaimed(done):
+            return done
+        held = self.desk.claim(event.judge)
+        return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
+
+    def _answer_of(self, judge: str, seq: int) -> Event:
+        answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        if not answers or answers[0].seq != seq:
+            raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
+        return answers[0]
+
+    def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
+        campaign, left = self.store.campaign(self.name), self.log.left
+        answers = self.store.answers_of(self.name, judge, _N_PACE)
+        timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
+        texts = None if claimed is None else ItemTexts(query_text=claimed.query_text, text=claimed.text)
+        return JudgingView(
+            item=None if claimed is None or texts is None else ItemView.of(claimed.query_id, claimed.doc_id, texts),
+            token="" if claimed is None else claimed.token,
+            lease_s=campaign.lease_s,
+            can_put_off=not campaign.strict_order,
+            grades=self.grades,
+            left=left,
+            pace_s=statistics.median(timed) if timed else None,
+            precision=self.reading.precision(left),
+            recent=self._answers(answers[:N_RECENT]),
+        )
+
+    def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
+        texts = self.store.texts_of_all(self.name, events)
+        items = [ItemView.of(e.query_id, e.doc_id, of_item) for e, of_item in zip(events, texts, strict=True)]
+        return [self._answer(event, item) for event, item in zip(events, items, strict=True)]
+
+    def _answer(self, event: Event, view: ItemView) -> AnswerView:
+        return AnswerView(
+            seq=event.seq,
+            query=view.query or view.query_id,
+            title=view.title or view.doc_id,
+            grade=event.grade,
+            name=named_grade(self.grades, event.grade),
+            reason=event.reason,
+            note=event.note,
+        )
+
+
+def _is_reclaimed(done: Acknowledged) -> bool:
+    """Whether an answer came too late because its judge had been shown the same item once more."""
+    return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
+
+
+def _is_of(claimed: Claimed, event: Event) -> bool:
+    return (claimed.unit, claimed.doc_id) == (event.unit, event.doc_id)

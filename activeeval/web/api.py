@@ -1,0 +1,110 @@
+"""What programs ask over HTTP with a token: the lines of ``campaign claim``, ``submit`` and ``status``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+from activeeval.errors import InputError
+from activeeval.store import Person, Said
+from activeeval.tasks.campaigns.judging import desk_of
+from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
+from activeeval.tasks.campaigns.status import status as status_of
+from activeeval.web.refusals import RefusedError
+from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.served import Served
+
+router = APIRouter(prefix="/api/campaigns/{name}")
+Name = Annotated[str, Path(description="Of the campaign.")]
+
+
+class Nothing(BaseModel):
+    """A body that says nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Answer(BaseModel):
+    """What is said of an item that was claimed: a grade, why there can be none, or that it is put off.
+
+    Of two documents it is the better one, that they are alike, or one that belongs nowhere.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    token: StrictStr = Field(max_length=200)
+    grade: StrictInt | None = None
+    cannot: StrictStr | None = Field(None, min_length=1, max_length=4000)
+    later: StrictBool = False
+    preferred: StrictStr | None = None
+    tie: StrictBool = False
+    discard: StrictStr | None = None
+    key: StrictStr | None = Field(None, min_length=1, max_length=200)
+    active_ms: Annotated[StrictInt, Field(ge=0, lt=2**53)] | None = None
+    then_claim: StrictBool = False
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Answer:
+        named = (self.grade, self.cannot, self.preferred, self.discard)
+        if sum(value is not None for value in named) + self.later + self.tie != 1:
+            raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
+        return self
+
+    @property
+    def said(self) -> Said:
+        """The same as the store takes it."""
+        if self.discard is not None:
+            return self._compared({"what": "discarded", "document": self.discard})
+        if self.tie or self.preferred is not None:
+            return self._compared({"what": "compared", "preferred": self.preferred})
+        kind = "judged" if self.grade is not None else "cannot" if self.cannot is not None else "later"
+        return Said(kind=kind, grade=self.grade, reason=self.cannot or "", active_ms=self.active_ms)
+
+    def _compared(self, body: dict[str, str | None]) -> Said:
+        return Said(kind="preferred", body=body, active_ms=self.active_ms)
+
+
+@router.post("/claim")
+@for_role("token")
+def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body()] = None) -> Mapping[str, Any]:
+    """Take the next item; nothing is left where the answer is empty."""
+    _check_name(served, name)
+    item = desk_of(served.store, name).claim(who.name)
+    return {} if item is None else claimed_line(item)
+
+
+@router.post("/submit")
+@for_role("token")
+def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, Any]:
+    """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
+    _check_name(served, name)
+    _check_owned(served, who, answer.token)
+    desk = desk_of(served.store, name)
+    if not answer.then_claim:
+        return acknowledged_line(desk.submit(answer.token, answer.said, answer.key), answer.token)
+    done, item = desk.submit_and_claim(answer.token, answer.said, answer.key)
+    return {**acknowledged_line(done, answer.token), "next": {} if item is None else claimed_line(item)}
+
+
+@router.get("/status")
+@for_role("token")
+def status(served: Here, name: Name) -> Mapping[str, Any]:
+    """Say how far the campaign is; a judge's token sees no estimate."""
+    _check_name(served, name)
+    return served.desk.reading.look(lambda state: status_of(state, served.store)).row()
+
+
+def _check_name(served: Served, name: str) -> None:
+    if name != served.name:
+        raise RefusedError(404, "there is no campaign of that name here")
+
+
+def _check_owned(served: Served, who: Person, token: str) -> None:
+    try:
+        served.desk.event_of(who.name, token)
+    except InputError as error:
+        if error.is_passing:
+            raise
+        raise RefusedError(404, "no item was given out to you under this token") from None

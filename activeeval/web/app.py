@@ -1,0 +1,86 @@
+"""The application: all routes behind one guard, all answers behind one shield."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from activeeval.errors import ActiveEvalError
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.web import api, comparing, desks, doing, judging, leading, people, training
+from activeeval.web.refusals import RefusedError, answer_to
+from activeeval.web.roles import for_role, guard
+from activeeval.web.served import Served
+from activeeval.web.shield import Shield
+
+STATIC = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "htmx.min.js": "text/javascript; charset=utf-8",
+}
+"""Files that pages load, by name: no other file of the machine has an address."""
+router = APIRouter()
+
+
+@router.get("/")
+@for_role("anyone")
+def home() -> Response:
+    """Lead to the judge's page."""
+    return RedirectResponse("/judge", 303)
+
+
+@router.get("/static/{name}")
+@for_role("anyone")
+def static(name: str) -> Response:
+    """Send a file that pages load."""
+    if name not in STATIC:
+        raise HTTPException(404)
+    content = files("activeeval.web").joinpath("static", name).read_bytes()
+    return Response(content, media_type=STATIC[name], headers={"cache-control": "public, max-age=3600"})
+
+
+def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
+    """Add the routes of a part one by one, so that whoever asks for the routes of the application has them all."""
+    for route in part.routes:
+        if isinstance(route, APIRoute):
+            methods = sorted(route.methods or ())
+            app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described)
+
+
+def make_app(served: Served) -> Shield:
+    """Return the application that serves a campaign."""
+    app = routes(served)
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    @for_role("anyone")
+    def openapi() -> JSONResponse:
+        """Say what programs may ask."""
+        return JSONResponse(app.openapi())
+
+    return Shield(app, served.door)
+
+
+def routes(served: Served) -> FastAPI:
+    """Return the routes without their shield."""
+    app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
+    app.state.served = served
+    judges = comparing.router if isinstance(served.desk, PairsDesk) else judging.router
+    for part in (
+        router,
+        people.router,
+        judges,
+        training.router,
+        desks.router,
+        leading.router,
+        doing.router,
+        api.router,
+    ):
+        _add_all(app, part, is_described=part is api.router)
+    for kind in (ActiveEvalError, RefusedError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer_to)
+    return app

@@ -1,0 +1,70 @@
+"""The page of a judge who compares two documents at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.responses import RedirectResponse
+
+from activeeval.errors import InputError
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.web import desks
+from activeeval.web.forms import Fields
+from activeeval.web.refusals import RefusedError
+from activeeval.web.roles import Here, Who, for_role, served_in
+from activeeval.web.served import Served
+
+router = APIRouter(prefix="/judge")
+
+
+def _compared(request: Request) -> PairsDesk:
+    desk = served_in(request).desk
+    if not isinstance(desk, PairsDesk):
+        raise RefusedError(404, "Here documents are graded, not compared.")
+    return desk
+
+
+Compared = Annotated[PairsDesk, Depends(_compared)]
+
+
+@router.get("")
+@for_role("judge")
+def compare(served: Here, who: Who, desk: Compared, said: str = "") -> Response:
+    """Show the two documents that a judge is to compare next."""
+    return desks.page_of("comparing.html.j2", served, who, view=desk.page(who.name), said=desks.known(said))
+
+
+@router.post("/answer")
+@for_role("judge")
+def answer(request: Request, served: Here, who: Who, desk: Compared, fields: Fields) -> Response:
+    """Store what a judge says of two documents, and show the next two."""
+    token = fields.get("token", "")
+    reply = desks.replied(served, fields)
+    done = desk.answer(desks.owned(served, who, token), token, reply)
+    return _next(request, served, desk, who.name, done.event.kind)
+
+
+@router.post("/undo")
+@for_role("judge")
+def undo(request: Request, served: Here, who: Who, desk: Compared) -> Response:
+    """Take back what a judge said of two documents last, and show them again."""
+    done = desk.undo(who.name)
+    return _next(request, served, desk, who.name, "undone" if done else "nothing")
+
+
+@router.get("/document/{token}/{number}")
+@for_role("judge")
+def document(served: Here, who: Who, desk: Compared, token: str, number: int) -> Response:
+    """Show a document of a query as a page of its own, in which nothing runs."""
+    event = desks.owned(served, who, token)
+    try:
+        return desks.framed(desk.document(event, number))
+    except InputError:
+        raise RefusedError(404, "There is no such document here.") from None
+
+
+def _next(request: Request, served: Served, desk: PairsDesk, judge: str, said: str) -> Response:
+    if "hx-request" not in request.headers:
+        return RedirectResponse(f"/judge?said={said}", 303)
+    return desks.part_of("pair.html.j2", served, view=desk.page(judge), said=said)

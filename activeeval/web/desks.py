@@ -1,0 +1,66 @@
+"""What all pages of judges have in common: whose item it is, the document in its frame, the lease that goes on."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from starlette.responses import HTMLResponse
+
+from activeeval.errors import InputError
+from activeeval.judgments.log import Event
+from activeeval.store import Person
+from activeeval.tasks.campaigns.desk_views import ItemView, Reply
+from activeeval.web.forms import Fields, reply_in
+from activeeval.web.refusals import RefusedError
+from activeeval.web.rendering import rendered
+from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.served import Served
+
+router = APIRouter(prefix="/judge")
+FRAME_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+LATE = "late"
+_SAID = ("judged", "cannot", "later", "corrected", "preferred", "undone", "nothing", LATE)
+
+
+@router.post("/renew")
+@for_role("judge")
+def renew(served: Here, who: Who, fields: Fields) -> Response:
+    """Let the lease of an item start again, as its judge is at it."""
+    token = fields.get("token", "")
+    owned(served, who, token)
+    return Response(status_code=204 if served.desk.renew(who.name, token) else 410)
+
+
+def owned(served: Served, who: Person, token: str) -> Event:
+    """Return the event of an item that this judge was shown; raise RefusedError where it is none of his."""
+    try:
+        return served.desk.event_of(who.name, token)
+    except InputError as error:
+        if error.is_passing:
+            raise
+        raise RefusedError(404, "This item is not yours; open the page again.") from None
+
+
+def replied(served: Served, fields: Fields) -> Reply:
+    """Return what a form says of an item, with the guidelines that are beside it."""
+    return reply_in(fields, served.guidelines.version if served.guidelines else "")
+
+
+def framed(item: ItemView) -> Response:
+    """Return the document of an item as a page of its own, in which nothing runs."""
+    headers = {"content-security-policy": FRAME_POLICY, "referrer-policy": "no-referrer"}
+    return HTMLResponse(item.text, headers=headers)
+
+
+def known(said: str) -> str:
+    """Return what an address says was said last; nothing where it is none of ours."""
+    return said if said in _SAID else ""
+
+
+def page_of(template: str, served: Served, who: Person, **values: object) -> Response:
+    """Return a page of a judge."""
+    return HTMLResponse(rendered(template, campaign=served.name, who=who, guidelines=served.guidelines, **values))
+
+
+def part_of(template: str, served: Served, **values: object) -> Response:
+    """Return a part of a page of a judge."""
+    return HTMLResponse(rendered(template, guidelines=served.guidelines, **values))

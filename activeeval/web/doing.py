@@ -1,0 +1,55 @@
+"""What a lead does: decide where judges differ, invite and end, add to the budget."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from starlette.responses import RedirectResponse
+
+from activeeval.cases.budgets import Budget
+from activeeval.tasks.campaigns.drawing import topped_up
+from activeeval.web.forms import Fields, text_of
+from activeeval.web.leading import people_page
+from activeeval.web.people import invited
+from activeeval.web.refusals import RefusedError
+from activeeval.web.roles import Here, Who, for_role
+
+router = APIRouter(prefix="/lead")
+
+
+@router.post("/disagreements/{seq}")
+@for_role("lead")
+def adjudicate(served: Here, who: Who, seq: int, fields: Fields) -> Response:
+    """Store what an item counts as on which judges differ."""
+    grade, reason = fields.get("grade", ""), text_of(fields, "reason")
+    if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
+        raise RefusedError(422, "Please choose the grade that it counts as.")
+    if not reason:
+        raise RefusedError(422, "Please say why: whoever reads the log wants to know.")
+    served.store.adjudicate(served.name, seq, who.name, int(grade), reason)
+    return RedirectResponse("/lead/disagreements", 303)
+
+
+@router.post("/people")
+@for_role("lead")
+def invite(served: Here, who: Who, fields: Fields) -> Response:
+    """Invite somebody, and show the link this once."""
+    person, role = text_of(fields, "person", 100), fields.get("role", "")
+    if not person or role not in ("judge", "lead"):
+        raise RefusedError(422, "Please give a name, and say whether it is of a judge or a lead.")
+    return people_page(served, who, invited(served, role, person), person)
+
+
+@router.post("/people/{number}/end")
+@for_role("lead")
+def end(served: Here, number: int) -> Response:
+    """End a link, a session or a token."""
+    served.store.access(served.name).end_by_id(number)
+    return RedirectResponse("/lead/people", 303)
+
+
+@router.post("/top-up")
+@for_role("lead")
+def top_up(served: Here, fields: Fields) -> Response:
+    """Add to the budget of the campaign."""
+    topped_up(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
+    return RedirectResponse("/lead", 303)

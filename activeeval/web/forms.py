@@ -1,0 +1,97 @@
+"""What forms say: fields of a body, read by hand, so that nothing is guessed and nothing is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+
+from activeeval.store import Said
+from activeeval.tasks.campaigns.desk_views import Clocks, Reply
+from activeeval.web.refusals import RefusedError
+
+_MOST_FIELDS = 30
+MOST_OF_A_NOTE = 4000
+"""Letters of a note."""
+_INPUTS = ("key", "mouse")
+
+
+async def _fields(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form that was sent; raise RefusedError where it is none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise RefusedError(415, "This address takes a form.")
+    try:
+        text = (await request.body()).decode("utf-8")
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError:
+        raise RefusedError(400, "This form cannot be read.") from None
+    return dict(pairs)
+
+
+Fields = Annotated[Mapping[str, str], Depends(_fields)]
+
+
+def text_of(fields: Mapping[str, str], name: str, most: int = MOST_OF_A_NOTE) -> str:
+    """Return a text field without the blanks around it; raise RefusedError where it is too long."""
+    text = fields.get(name, "").strip()
+    if len(text) > most:
+        raise RefusedError(422, f"{name.capitalize()}: {len(text):,} letters are too many, up to {most:,} are kept.")
+    return text
+
+
+def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
+    """Return what a judge's form says of an item.
+
+    Parameters
+    ----------
+    guidelines : str
+        The version that is beside the page now; the form says which one was beside it when it was shown.
+    """
+    return Reply(
+        judgment=_judgment(fields),
+        note=text_of(fields, "note"),
+        guidelines=fields.get("guidelines", guidelines)[:64],
+        input=fields["input"] if fields.get("input") in _INPUTS else "",
+        clocks=_clocks(fields),
+    )
+
+
+def _judgment(fields: Mapping[str, str]) -> Said:
+    if (compared := _comparison(fields)) is not None:
+        return Said(kind="preferred", body=compared)
+    if fields.get("grade", ""):
+        grade = _whole(fields["grade"])
+        if grade is None:
+            raise RefusedError(422, "A grade is a whole number.")
+        return Said(kind="judged", grade=grade)
+    if "later" in fields:
+        return Said(kind="later")
+    if "cannot" in fields:
+        reason = text_of(fields, "reason")
+        if not reason:
+            raise RefusedError(422, "Please say why it cannot be judged.")
+        return Said(kind="cannot", reason=reason)
+    raise RefusedError(422, "Please choose a grade, or say why there can be none.")
+
+
+def _comparison(fields: Mapping[str, str]) -> dict[str, str | None] | None:
+    """Return what is said of two documents; None where that is nothing."""
+    if "tie" in fields or "preferred" in fields:
+        return {"what": "compared", "preferred": None if "tie" in fields else fields["preferred"]}
+    return {"what": "discarded", "document": fields["discard"]} if "discard" in fields else None
+
+
+def _clocks(fields: Mapping[str, str]) -> Clocks | None:
+    """Return the clocks of a page; None where it had none, or they are no times."""
+    times = [_whole(fields.get(f"{name}_ms", "")) for name in ("active", "idle", "hidden")]
+    active, idle, hidden = times
+    if active is None or idle is None or hidden is None:
+        return None
+    return Clocks(active=active, idle=idle, hidden=hidden)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 15 else None

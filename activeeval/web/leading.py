@@ -1,0 +1,121 @@
+"""The pages of a lead: the answer so far, where judges differ, people, the log, what is written out."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Response
+from starlette.responses import HTMLResponse
+
+from activeeval.report.charts import reading_chart
+from activeeval.report.judging_words import named_grade
+from activeeval.store import Person
+from activeeval.tasks.campaigns.disagreements import disagreements
+from activeeval.tasks.campaigns.exporting import export
+from activeeval.tasks.campaigns.over_time import date_of
+from activeeval.tasks.campaigns.overview import course, overview
+from activeeval.web.refusals import RefusedError
+from activeeval.web.rendering import rendered
+from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.served import Served
+
+router = APIRouter(prefix="/lead")
+FORMS = {
+    "qrels": ("qrels", "Grades, as TREC qrels"),
+    "prels": ("prels", "Grades with probabilities, as prels"),
+    "csv": ("csv", "A row for each judge’s grade (CSV)"),
+    "weights": ("csv", "Probability and weight of every item (CSV)"),
+    "jsonl": ("jsonl", "The whole log (JSON lines)"),
+    "quepid": ("csv", "Ratings for Quepid (CSV)"),
+    "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
+}
+"""What is written out: the end of its file's name, and what it is."""
+KINDS = {"invite": "a link", "session": "a browser", "token": "a program"}
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_EVENTS = 100
+
+
+@router.get("")
+@for_role("lead")
+def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
+    """Show what the campaign answers so far, and how far it is."""
+    view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
+    return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
+
+
+@router.get("/course.svg")
+@for_role("lead")
+def picture(served: Here) -> Response:
+    """Show the answer to the first question over blocks, as a picture."""
+    moments, budget, unit = served.desk.reading.look(
+        lambda state: (
+            course(state),
+            sum(sample.campaign.design.budget or 0.0 for sample in state.rounds),
+            state.sample.campaign.design.pool.cost_unit,
+        )
+    )
+    if not moments:
+        raise RefusedError(404, "No block is complete yet: there is nothing to draw.")
+    svg = reading_chart("course", moments, 0, unit, budget)
+    return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": _PICTURE_POLICY})
+
+
+@router.get("/disagreements")
+@for_role("lead")
+def differing(served: Here, who: Who) -> Response:
+    """Show the items on which judges differ, those first that move the answer most."""
+    desk = served.desk
+    rows = desk.reading.look(lambda state: disagreements(state, served.store))
+    names = {"grades": served.grades, "named": partial(named_grade, served.grades)}
+    n = served.store.campaign(served.name).judges_per_item
+    return page_of("disagreements.html.j2", served, who, rows=rows, judges_per_item=n, **names)
+
+
+@router.get("/people")
+@for_role("lead")
+def people(served: Here, who: Who) -> Response:
+    """Show who may come in."""
+    return people_page(served, who)
+
+
+@router.get("/log")
+@for_role("lead")
+def log(served: Here, who: Who, before: int | None = None) -> Response:
+    """Show what happened, the newest first, and what can be taken along."""
+    last = served.store.last_seq(served.name) if before is None else before - 1
+    events = served.store.last_events(served.name, last, _EVENTS)
+    forms = [(form, text) for form, (_, text) in FORMS.items()]
+    earlier = events[-1].seq if events and events[-1].seq > 1 else None
+    return page_of("log.html.j2", served, who, events=events, before=earlier, forms=forms, date=date_of)
+
+
+@router.get("/export/{form}")
+@for_role("lead")
+def exported(served: Here, form: str) -> Response:
+    """Send the campaign in a format of other tools."""
+    if form not in FORMS:
+        raise RefusedError(404, "There is no such format.")
+    suffix, _ = FORMS[form]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{form}.{suffix}"
+        export(served.store, served.name, form, str(path))
+        content = path.read_bytes()
+    name = quote(f"{served.name}-{form}.{suffix}")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def people_page(served: Served, who: Person, link: str = "", invited_name: str = "") -> Response:
+    """Return the page of people, with a link that is shown this once where somebody was invited."""
+    rows = [row for row in served.store.access(served.name).rows() if row.is_open]
+    values = {"rows": rows, "link": link, "invited_name": invited_name, "kinds": KINDS, "date": date_of}
+    return page_of("people.html.j2", served, who, **values)
+
+
+def page_of(template: str, served: Served, who: Person, **values: object) -> Response:
+    """Return a page of a lead."""
+    return HTMLResponse(rendered(template, campaign=served.name, who=who, **values))

@@ -1,0 +1,88 @@
+"""Who may use which route: each names its role, and one that names none is closed to everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import Depends, Request
+
+from activeeval.io.judges import judge_name
+from activeeval.store import Person
+from activeeval.web.refusals import RefusedError
+from activeeval.web.served import Served
+
+Role = Literal["anyone", "judge", "lead", "token"]
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+_COMES_IN = {"judge": ("judge", "lead"), "lead": ("lead",)}
+_BEARER = "bearer "
+
+
+def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
+    """Mark a route's function with the role that may use it; a lead may use all that a judge may."""
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        endpoint.role = role  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def role_of(endpoint: Callable[..., Any]) -> Role | None:
+    """Return the role that a route's function names; None where it names none."""
+    role: Role | None = getattr(endpoint, "role", None)
+    return role
+
+
+def served_in(request: Request) -> Served:
+    """Return what is served."""
+    served: Served = request.app.state.served
+    return served
+
+
+def guard(request: Request) -> None:
+    """Let in whom a route is for, and remember who it is; raise RefusedError for everybody else."""
+    role = role_of(request.scope["endpoint"])
+    if role == "anyone":
+        return
+    if role is None:
+        raise RefusedError(403, "This page is for nobody.")
+    request.state.person = _by_token(request) if role == "token" else _by_session(request, role)
+
+
+def _by_session(request: Request, role: str) -> Person:
+    served = served_in(request)
+    secret = request.cookies.get(served.cookie)
+    person = _by_proxy(request, served)
+    if person is None and secret:
+        person = served.store.access(served.name).person_of("session", secret)
+    if person is None:
+        raise RefusedError(401, "Please open the link that you were sent, or ask for a new one: each is good once.")
+    if person.role not in _COMES_IN[role]:
+        raise RefusedError(403, "This page is for whoever leads the campaign.")
+    return person
+
+
+def _by_proxy(request: Request, served: Served) -> Person | None:
+    """Return whom the proxy names; it alone can ask, as the shield holds."""
+    header = served.door.auth_header
+    name = judge_name(request.headers.get(header, "")) if header and served.door.proxy else ""
+    return Person(name, "lead" if name == served.lead else "judge") if name else None
+
+
+def _by_token(request: Request) -> Person:
+    served, header = served_in(request), request.headers.get("authorization", "")
+    secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
+    person = served.store.access(served.name).person_of("token", secret) if secret else None
+    if person is None:
+        raise RefusedError(401, "this needs a token that is good: Authorization: Bearer TOKEN")
+    return person
+
+
+def _person(request: Request) -> Person:
+    person: Person = request.state.person
+    return person
+
+
+Here = Annotated[Served, Depends(served_in)]
+Who = Annotated[Person, Depends(_person)]

@@ -1,0 +1,134 @@
+"""What is served, where, and to whom: one campaign of a store, as routes want it."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activeeval.store import Store
+from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.tasks.campaigns.training import KnownItem
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where a server listens, and what may be asked of it.
+
+    Attributes
+    ----------
+    host : str
+    port : int
+    is_secure : bool
+        Whether browsers come by https.
+    proxy : str
+        The address of the proxy that alone may ask; empty where anybody may.
+    address : str
+        How people open it, where that is not host and port.
+    auth_header : str
+        In which the proxy says who asks; empty where it says nothing of that.
+    """
+
+    host: str
+    port: int
+    is_secure: bool = False
+    proxy: str = ""
+    address: str = ""
+    auth_header: str = ""
+
+    @property
+    def url(self) -> str:
+        """What links begin with."""
+        if self.address:
+            return self.address.rstrip("/")
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        scheme = "https" if self.is_secure else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def is_meant(self, host: str) -> bool:
+        """Whether a Host header names this server.
+
+        A page of somebody else whose name is made to point here would send its own name. Of a server that listens at
+        every address any address does: names alone can be made to point elsewhere.
+        """
+        name = self._name_of(host)
+        if host.lower() == self.url.partition("://")[2].lower():
+            return True
+        if self.address:
+            return False
+        is_port = host == name or host[len(name) :] == f":{self.port}"
+        if self.host in ("0.0.0.0", "::"):
+            return is_port and (name in LOCAL or _is_address(name.strip("[]")))
+        return is_port and (name.strip("[]") == self.host or (self.host in _UNBRACKETED and name in LOCAL))
+
+    @staticmethod
+    def _name_of(host: str) -> str:
+        return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0].lower()
+
+
+_UNBRACKETED = tuple(name.strip("[]") for name in LOCAL)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guidelines:
+    """What judges go by, as HTML that is safe, and the version that answers keep."""
+
+    html: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A campaign at a door.
+
+    Attributes
+    ----------
+    store : Store
+    desk : JudgesDesk or PairsDesk
+    door : Door
+    guidelines : Guidelines or None
+    lead : str
+        Who leads, of those whom a proxy names.
+    training : sequence of KnownItem
+        What every judge begins with.
+    """
+
+    store: Store
+    desk: JudgesDesk | PairsDesk
+    door: Door
+    guidelines: Guidelines | None = None
+    lead: str = "lead"
+    training: Sequence[KnownItem] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the campaign."""
+        return self.desk.name
+
+    @property
+    def grades(self) -> list[str]:
+        """What each grade is called; none where documents are compared."""
+        return self.desk.grades if isinstance(self.desk, JudgesDesk) else []
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a session: browsers know no ports, so that each campaign has another one."""
+        campaign = hashlib.sha256(self.name.encode()).hexdigest()[:8]
+        return f"{'__Host-' if self.door.is_secure else ''}activeeval-{campaign}"

@@ -1,0 +1,149 @@
+"""A server for one campaign: where it may listen, and how it starts and ends."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import uvicorn
+
+from activeeval.errors import InputError
+from activeeval.store import Store
+from activeeval.tasks.campaigns.at_desk import JudgesDesk
+from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.tasks.campaigns.training import KnownItem
+from activeeval.web.app import make_app
+from activeeval.web.people import invited
+from activeeval.web.rendering import safe_markdown
+from activeeval.web.served import Door, Guidelines, Served, is_loopback
+
+_GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Where a server is to listen; ``address`` and ``auth_header`` as of `Door`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    certificate: str = ""
+    key: str = ""
+    behind_proxy: str = ""
+    address: str = ""
+    auth_header: str = ""
+
+    def check(self) -> None:
+        """Raise InputError where others could read along."""
+        if bool(self.certificate) != bool(self.key):
+            raise InputError("`certificate` and `key` go together", field="certificate")
+        if self.auth_header and not self.behind_proxy:
+            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
+            raise InputError(problem, field="auth_header")
+        if self.certificate or self.behind_proxy or is_loopback(self.host):
+            return
+        problem = (
+            f"{self.host} is reached by other machines: expected a `certificate` with its `key`, or `behind_proxy`"
+        )
+        raise InputError(problem, field="host")
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers come by https."""
+        return bool(self.certificate) or self.address.startswith("https://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invited:
+    """What somebody needs to come in: a link, and a judge's program a token."""
+
+    kind: str
+    judge: str
+    url: str
+    token: str
+
+
+def serve(
+    store: Store,
+    desk: JudgesDesk | PairsDesk,
+    listening: Listening,
+    judges: Sequence[str],
+    guidelines: str | None,
+    say: Callable[[Invited], object],
+    *,
+    lead: str = "lead",
+    training: Sequence[KnownItem] = (),
+) -> None:
+    """Serve a campaign until the process is asked to end.
+
+    Parameters
+    ----------
+    judges : sequence of str
+        Who is invited.
+    guidelines : str or None
+        In markdown.
+    say : callable
+        Is told each invitation before the first request is answered.
+    lead : str
+        Who leads.
+    training : sequence of KnownItem
+        What every judge begins with.
+
+    Raises
+    ------
+    InputError
+        Where nobody may listen there.
+    """
+    listening.check()
+    with _listener(listening) as listener:
+        door = Door(
+            host=listening.host,
+            port=listener.getsockname()[1],
+            is_secure=listening.is_secure,
+            proxy=listening.behind_proxy,
+            address=listening.address,
+            auth_header=listening.auth_header,
+        )
+        kept = None
+        if guidelines is not None:
+            kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
+        left = desk.log.left  # the log is read before anybody waits for it
+        desk.reading.precision(left)
+        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead, training=training)
+        say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
+        for judge in dict.fromkeys(judges):
+            token = store.access(served.name).issue("token", "judge", judge)
+            say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
+        _run(served, listening, listener)
+
+
+def _listener(listening: Listening) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+    try:
+        return socket.create_server((listening.host, listening.port), family=family, backlog=512)
+    except OSError as error:
+        place = f"{listening.host}:{listening.port}"
+        raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
+
+
+def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        make_app(served),
+        ssl_certfile=listening.certificate or None,
+        ssl_keyfile=listening.key or None,
+        # addresses of links are secrets: nobody writes them down
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,
+        server_header=False,
+        date_header=True,
+        timeout_graceful_shutdown=_GOODBYE_S,
+    )
+    # uvicorn sends the signal that ended it once more to whoever was there before: that is the end, and all is well
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except OSError as error:
+        raise InputError(f"{listening.certificate}: {error.strerror or error}", field="certificate") from None

@@ -1,0 +1,80 @@
+"""A small campaign behind the application, and people in front of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from campaign_cases import Case
+from starlette.testclient import TestClient
+
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.web.app import make_app
+from activeeval.web.people import invited
+from activeeval.web.rendering import safe_markdown
+from activeeval.web.served import Door, Guidelines, Served
+
+BASE = "http://127.0.0.1:8347"
+SECOND = 1_000_000
+
+
+def texts_for(pairs):
+    """Return what judges read of each pair."""
+    titles = [f"Title of {doc}" for _, doc in pairs]
+    return {"query": [f"what is {query}?" for query, _ in pairs], "title": titles, "text": ["Some text."] * len(pairs)}
+
+
+class Site:
+    """A served campaign of 24 queries with four items each, of which the budget of 48 pays for some."""
+
+    def __init__(self, door=None, guidelines="# Go by this", texts=texts_for, **case):
+        self.case = Case(texts=texts, **case)
+        self.store = self.case.store
+        self.desk = page_desk(self.store, "week", {2: "Spot on"})
+        kept = None
+        if guidelines:
+            kept = Guidelines(html=safe_markdown(guidelines), version=self.store.keep_guidelines(guidelines))
+        door = door or Door(host="127.0.0.1", port=8347)
+        self.served = Served(store=self.store, desk=self.desk, door=door, guidelines=kept)
+        self.app = make_app(self.served)
+
+    def browser(self, **options):
+        """Return a browser that nobody has come in with; it sends where its forms come from."""
+        return TestClient(self.app, base_url=self.served.door.url, headers={"Origin": self.served.door.url}, **options)
+
+    def at(self, name="ann", role="judge"):
+        """Return the browser of somebody who came in."""
+        browser = self.browser()
+        assert browser.get(invited(self.served, role, name)).status_code == 200
+        return browser
+
+    def program(self, name="ann"):
+        """Return a client with a judge's token."""
+        token = self.store.access("week").issue("token", "judge", name)
+        return TestClient(self.app, base_url=BASE, headers={"Authorization": f"Bearer {token}"})
+
+    @property
+    def judged(self):
+        """Every event of a grade."""
+        return [event for event in self.store.events("week") if event.kind == "judged"]
+
+
+@pytest.fixture
+def site():
+    made = Site()
+    yield made
+    made.desk.reading.wait()
+
+
+def item_of(page):
+    """Return query, document and token of the item that a page shows."""
+    text = page.text if hasattr(page, "text") else page
+    names = {"doc": "data-doc-id", "query": "data-query-id"}
+    ids = {name: re.search(f'{attribute}="([^"]*)"', text)[1] for name, attribute in names.items()}
+    token = re.search(r'name="token" value="([^"]*)"', text)
+    return ids["query"], ids["doc"], token and token[1]
+
+
+def answer(browser, page, grade=1, **fields):
+    """Answer the item that a page shows; return the next page."""
+    return browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": grade, **fields})

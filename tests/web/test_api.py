@@ -1,0 +1,126 @@
+"""Programs with a token: claim, submit and status, with the lines of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from activeeval.tasks.campaigns.state import state_of
+
+URL = "/api/campaigns/week"
+
+
+def claim(program):
+    return program.post(f"{URL}/claim", json={})
+
+
+def submit(program, **body):
+    return program.post(f"{URL}/submit", json=body)
+
+
+def test_claim_and_submit_say_what_the_commands_say(site):
+    program = site.program()
+    item = claim(program).json()
+    names = ["token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text"]
+    assert list(item) == names
+    done = submit(program, token=item["token"], grade=2, active_ms=500).json()
+    assert list(done) == ["seq", "kind", "judge", "query_id", "doc_id", "grade", "token"]
+    assert (done["kind"], done["judge"], done["grade"]) == ("judged", "ann", 2)
+    assert site.judged[0].active_ms == 500
+
+
+def test_then_claim_goes_on_until_nothing_is_left(site):
+    program, n = site.program(), 0
+    item = claim(program).json()
+    while item:
+        item = submit(program, token=item["token"], grade=1, then_claim=True).json()["next"]
+        n += 1
+    assert n == len(site.judged) == sum(len(unit.places) for unit in site.store.units("week"))
+    assert claim(program).json() == {}
+
+
+def test_the_same_again_is_the_same_and_another_changes_nothing(site):
+    program = site.program()
+    token = claim(program).json()["token"]
+    first, again = submit(program, token=token, grade=1), submit(program, token=token, grade=1)
+    assert again.json() == first.json() | {"repeated": True}
+    other = submit(program, token=token, grade=2)
+    assert other.status_code == 409
+    assert "says something else" in other.json()["error"]
+    assert [event.grade for event in site.judged] == [1]
+
+
+def test_a_token_of_another_judges_item_is_unknown(site):
+    token = claim(site.program("ann")).json()["token"]
+    refused = submit(site.program("bob"), token=token, grade=1)
+    assert refused.status_code == 404
+    assert refused.json() == submit(site.program("bob"), token="nothing", grade=1).json()
+    assert site.judged == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"grade": 1, "later": True}, 422),
+        ({}, 422),
+        ({"grade": "1"}, 422),
+        ({"grade": 7}, 422),
+        ({"grade": -1}, 422),
+        ({"cannot": ""}, 422),
+        ({"grade": 1, "active_ms": -5}, 422),
+        ({"grade": 1, "more": 1}, 422),
+        ({"grade": 1, "key": ""}, 422),
+    ],
+)
+def test_what_nobody_can_say_is_refused_in_a_sentence(site, body, status):
+    program = site.program()
+    refused = submit(program, token=claim(program).json()["token"], **body)
+    assert refused.status_code == status
+    says = refused.json()["error"]
+    assert "\n" not in says
+    assert 5 < len(says) < 300
+
+
+@pytest.mark.parametrize("content", [b"{", b"[" * 30_000, b"\xff", b'{"token": NaN}', b"1"])
+def test_what_is_no_json_is_refused(site, content):
+    headers = {"Content-Type": "application/json"}
+    refused = site.program().post(f"{URL}/submit", content=content, headers=headers)
+    assert refused.status_code in (400, 422)
+    assert isinstance(refused.json()["error"], str)
+
+
+def test_status_has_no_estimate(site):
+    row = site.program().get(f"{URL}/status").json()
+    assert (row["campaign"], row["judged"]) == ("week", 0)
+    assert row["waiting"] == row["free"]
+    assert not {"value", "low", "high", "system"} & set(row)
+
+
+def test_without_a_token_or_with_an_ended_one_nothing_is_said(site):
+    program = site.program()
+    for row in site.store.access("week").rows():
+        site.store.access("week").end_by_id(row.id)
+    for client in (program, site.browser(), site.at("cy")):
+        refused = claim(client)
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"] == "Bearer"
+    assert site.program().post("/api/campaigns/other/claim", json={}).status_code == 404
+
+
+def test_it_is_described(site):
+    paths = site.browser().get("/api/openapi.json").json()["paths"]
+    assert set(paths) == {f"/api/campaigns/{{name}}/{verb}" for verb in ("claim", "submit", "status")}
+
+
+def test_the_estimate_through_http_is_that_of_the_library(site):
+    program, case = site.program(), site.case
+    item = claim(program).json()
+    while item:
+        grade = case.grade(item["query_id"], item["doc_id"])
+        item = submit(program, token=item["token"], grade=grade, then_claim=True).json()["next"]
+    campaign = case.drawn(48.0).campaign
+    while (unit := campaign.ask()) is not None:
+        campaign.tell(unit, [int(case.labels[item]) for item in unit.items])
+    told = campaign.estimate()
+    stored = state_of(site.store, "week").sample.campaign.estimate()
+    assert abs(stored.value - told.value) <= 1e-12
+    assert abs(stored.std_error - told.std_error) <= 1e-12

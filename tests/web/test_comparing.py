@@ -1,0 +1,132 @@
+"""A judge who compares two documents at a time: the page, undo by replay, documents in frames of their own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+from tasks.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
+from web.conftest import BASE
+
+from activeeval.store import CampaignRow, SampleRow, open_store
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.tasks.campaigns.comparing import compared
+from activeeval.web.app import make_app
+from activeeval.web.people import invited
+from activeeval.web.served import Door, Served
+
+PART = {"HX-Request": "true"}
+
+
+class Compares:
+    """Three queries of five, one and four documents, of which the two best are looked for."""
+
+    def __init__(self, door=None):
+        self.store = open_store("sqlite://", create=True, clock=Clock())
+        units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
+        self.store.create(
+            CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
+        )
+        desk = page_desk(self.store, "top", {})
+        self.served = Served(store=self.store, desk=desk, door=door or Door(host="127.0.0.1", port=8347))
+        self.app = make_app(self.served)
+
+    def at(self, name="ann"):
+        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
+        assert browser.get(invited(self.served, "judge", name)).status_code == 200
+        return browser
+
+    @property
+    def preferred(self):
+        return [event for event in self.store.events("top") if event.kind == "preferred"]
+
+
+@pytest.fixture
+def pairs():
+    made = Compares()
+    yield made
+    made.served.desk.reading.wait()
+
+
+def pair_of(page):
+    query, docs = (re.search(f'{name}="([^"]*)"', page.text)[1] for name in ("data-query-id", "data-doc-id"))
+    return query, docs.split(" "), re.search(r'name="token" value="([^"]*)"', page.text)[1]
+
+
+def prefer(browser, page, **fields):
+    query, docs, token = pair_of(page)
+    best = max(docs, key=lambda doc: VALUES[query, doc])
+    return browser.post("/judge/answer", data={"token": token, **(fields or {"preferred": best})})
+
+
+def test_a_judge_goes_on_until_the_best_are_known(pairs):
+    browser = pairs.at()
+    page = browser.get("/judge")
+    assert re.findall(r'data-key="(Arrow\w+)"', page.text) == ["ArrowLeft", "ArrowRight", "ArrowDown"]
+    while "data-doc-id" in page.text:
+        page = prefer(browser, page)
+    assert "Nothing is left" in page.text
+    truths = compared(pairs.store, "top", "ann", K).truths
+    assert {query: [doc for _, doc in sorted(truth.ranked)] for query, truth in truths.items()} == BEST
+    assert pairs.store.verify("top") == []
+
+
+def test_a_part_of_the_page_says_how_many_are_left(pairs):
+    browser = pairs.at()
+    page = browser.get("/judge")
+    _, docs, token = pair_of(page)
+    part = browser.post("/judge/answer", data={"token": token, "tie": "1"}, headers=PART)
+    assert part.text.lstrip().startswith('<div id="work"')
+    assert "1 comparison of this query done" in part.text
+    assert re.search(r"3 queries left|2 queries left", part.text)
+    assert pairs.preferred[0].body["preferred"] is None
+    assert {pairs.preferred[0].body[side] for side in ("first", "second")} == set(docs)
+
+
+def test_undo_goes_back_and_back(pairs):
+    browser = pairs.at()
+    page = browser.get("/judge")
+    seen = [pair_of(page)[1]]
+    for _ in range(2):
+        page = prefer(browser, page)
+        seen.append(pair_of(page)[1])
+    for before in (seen[1], seen[0]):
+        page = browser.post("/judge/undo")
+        assert "Taken back" in page.text
+        assert pair_of(page)[1] == before
+    assert "nothing to take back" in browser.post("/judge/undo").text
+
+
+def test_a_document_is_thrown_out(pairs):
+    browser = pairs.at()
+    page = browser.get("/judge")
+    out = pair_of(page)[1][0]
+    page = prefer(browser, page, discard=out)
+    assert out not in pair_of(page)[1] or pair_of(page)[0] != "q1"
+    assert pairs.preferred[0].body == {"what": "discarded", "document": out}
+
+
+def test_what_was_not_asked_is_refused_and_what_is_anothers_is_not_there(pairs):
+    ann, bob = pairs.at(), pairs.at("bob")
+    page = ann.get("/judge")
+    token = pair_of(page)[2]
+    assert ann.post("/judge/answer", data={"token": token, "preferred": "d99"}).status_code == 422
+    assert ann.post("/judge/answer", data={"token": token, "grade": "1"}).status_code == 422
+    assert bob.post("/judge/answer", data={"token": token, "tie": "1"}).status_code == 404
+    assert bob.get(f"/judge/document/{token}/0").status_code == 404
+    assert ann.get(f"/judge/document/{token}/99").status_code == 404
+    assert ann.get(f"/judge/document/{token}/0").status_code == 200
+    assert pairs.preferred == []
+
+
+def test_programs_compare_too(pairs):
+    token = pairs.store.access("top").issue("token", "judge", "ann")
+    program = TestClient(pairs.app, base_url=BASE, headers={"Authorization": f"Bearer {token}"})
+    item = program.post("/api/campaigns/top/claim", json={}).json()
+    while item:
+        docs = [document["doc_id"] for document in item["text"]["documents"]]
+        best = max(docs, key=lambda doc: VALUES[item["query_id"], doc])
+        body = {"token": item["token"], "preferred": best, "then_claim": True}
+        item = program.post("/api/campaigns/top/submit", json=body).json()["next"]
+    assert len(compared(pairs.store, "top", "ann", K).truths) == 3

@@ -1,0 +1,333 @@
+"""The judging page in a real Chromium: keys, clocks, lost connections, hostile texts, narrow windows."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+from databases import missing
+from store.store_cases import make_campaign
+from web.conftest import Site
+from web.test_comparing import Compares
+
+from activeeval.store import open_store
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.web.app import make_app
+from activeeval.web.people import invited
+from activeeval.web.served import Door, Served
+
+QUIETLY = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+PAYLOADS = (
+    "<script>fetch('http://evil.example/')</script>",
+    "<img src=http://evil.example/ onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' autofocus onfocus=alert(1) x='",
+    "javascript:alert(1)",
+    "</textarea></div><iframe src=http://evil.example/></iframe>",
+    "<style>@import 'http://evil.example/'</style>",
+    "<form action=/go-out method=post><button>x",
+    "<a hx-get=http://evil.example/ hx-trigger=load>",
+    "<div hx-on:load=alert(1) hx-trigger=load hx-post=/go-out>",
+    "{{ 7*7 }}${7*7}<%= 7*7 %>",
+    "\u202egnp.exe \u2066",
+    *(
+        f"<{tag} src=http://evil.example/{event} data=http://evil.example/ {event}=alert(1) autofocus open tabindex=0>"
+        for tag in ("img", "svg", "video", "body", "input", "iframe", "object", "embed", "details", "math")
+        for event in ("onload", "onerror", "onfocus", "ontoggle", "onpointerenter")
+    ),
+)
+HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title='x'</script>" + "".join(PAYLOADS)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Return a browser; one for all tests of this file, as starting it takes a second."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        missing("chromium", "no browser is installed (Debian: apt install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=path, args=list(QUIETLY))
+
+
+class Running:
+    """What is behind a server of its own, at a port of this machine; ``app`` and ``served`` are of whoever it is."""
+
+    def listen(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        return Door(host="127.0.0.1", port=self.listener.getsockname()[1])
+
+    def run(self):
+        config = uvicorn.Config(self.app, log_level="error", proxy_headers=False)
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
+        self.thread.start()
+
+    def opened(self, browser, role="judge", name="ann", **options):
+        """Return a page of somebody, with its requests, its dialogs, and what it complains of."""
+        context = browser.new_context(**options)
+        page = context.new_page()
+        page.requests, page.dialogs, page.complaints = [], [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: page.requests.append(request))
+        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
+        page.goto(invited(self.served, role, name))
+        return page
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(10)
+        self.served.desk.reading.wait()
+
+
+class Live(Site, Running):
+    """A site behind a server."""
+
+    def __init__(self, **options):
+        super().__init__(door=self.listen(), **options)
+        self.case.clock.now = time.time_ns() // 1000
+        self.run()
+
+
+class LivePairs(Compares, Running):
+    """Comparisons behind a server."""
+
+    def __init__(self):
+        super().__init__(door=self.listen())
+        self.run()
+
+
+class LiveScale(Running):
+    """A campaign of thirty grades behind a server."""
+
+    def __init__(self):
+        self.store = open_store("sqlite://", create=True)
+        make_campaign(self.store, max_grade=29)
+        self.served = Served(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
+        self.app = make_app(self.served)
+        self.run()
+
+
+@pytest.fixture
+def live():
+    made = Live()
+    yield made
+    made.stop()
+
+
+def shown(page):
+    return page.locator("[data-doc-id]").get_attribute("data-doc-id")
+
+
+def token_of(page):
+    return page.locator("#answer [name=token]").get_attribute("value")
+
+
+def next_item(page, token):
+    """Wait until a page shows another item than that of a token: ids of documents are those of other queries too."""
+    page.wait_for_selector(f'#answer [name=token]:not([value="{token}"])', state="attached")
+
+
+def press(page, key):
+    """Press a key that answers, and wait for the next item."""
+    token = token_of(page)
+    page.keyboard.press(key)
+    next_item(page, token)
+
+
+def test_a_key_saves_and_shows_the_next_without_leaving_the_page(chromium, live):
+    page = live.opened(chromium)
+    first = shown(page)
+    press(page, "2")
+    assert [(event.doc_id, event.grade, event.body["input"]) for event in live.judged] == [(first, 2, "key")]
+    assert page.evaluate("document.activeElement.id") == "query"
+    assert page.url.endswith("/judge")
+    page.get_by_role("button", name="Relevant", exact=False).nth(1).click()
+    page.wait_for_selector("#said:has-text('Saved: Relevant')")
+    assert live.judged[-1].body["input"] == "mouse"
+    assert page.complaints == []
+
+
+def test_every_badge_does_what_it_says(chromium, live):
+    page = live.opened(chromium)
+    press(page, "1")
+    badges = {key.get_attribute("data-key") for key in page.locator("[data-key]").all()}
+    assert badges == {*"012", "l", "u", "p", "n", "c", "g", "?"}
+    for key, name in (("g", "#guidelines"), ("?", "#keys"), ("n", ".note"), ("c", ".cannot")):
+        was_open = page.locator(name).get_attribute("open")
+        page.keyboard.press(key)
+        assert page.locator(name).get_attribute("open") != was_open
+        page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    assert page.locator("[data-does=pause]").get_attribute("aria-pressed") == "true"
+    press(page, "l")
+    page.keyboard.press("u")
+    page.wait_for_url("**/judge/answers/*")
+    page.keyboard.press("0")
+    page.wait_for_url("**/judge?said=corrected")
+    assert [event.grade for event in live.judged] == [1, 0]
+
+
+def test_keys_are_letters_in_fields_and_nothing_where_they_are_switched_off(chromium, live):
+    page = live.opened(chromium)
+    page.keyboard.press("n")
+    page.keyboard.type("2 of 2 l c u")
+    page.keyboard.press("Escape")
+    press(page, "1")
+    assert [(event.grade, event.note) for event in live.judged] == [(1, "2 of 2 l c u")]
+    page.keyboard.press("?")
+    page.locator("#use-keys").uncheck()
+    page.locator("#query").focus()
+    page.keyboard.press("2")
+    page.wait_for_timeout(100)
+    assert len(live.judged) == 1
+    assert not page.locator(".grade kbd").first.is_visible()
+
+
+def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
+    page = live.opened(chromium)
+    before, token = shown(page), token_of(page)
+    page.locator("button[name=grade][value='1']").dblclick()
+    next_item(page, token)
+    page.wait_for_timeout(300)
+    assert [event.doc_id for event in live.judged] == [before]
+
+
+def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
+    page = live.opened(chromium)
+    before, token = shown(page), token_of(page)
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.wait_for_selector("#trouble:has-text('kept here')")
+    assert live.judged == []
+    page.keyboard.press("1")
+    page.context.set_offline(False)
+    next_item(page, token)
+    assert [(event.doc_id, event.grade) for event in live.judged] == [(before, 2)]
+    assert not page.locator("#trouble").is_visible()
+
+
+def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):
+    page = live.opened(chromium)
+    page.wait_for_timeout(400)
+    page.keyboard.press("p")
+    page.wait_for_timeout(600)
+    page.keyboard.press("p")
+    live.case.clock.now += 60 * 1_000_000
+    press(page, "1")
+    (event,) = live.judged
+    assert event.active_ms == pytest.approx(500, abs=250)
+    assert (event.idle_ms, event.body["hidden_ms"]) == (0, 0)
+
+
+def test_without_scripts_a_judge_goes_through_a_block(chromium, live):
+    page = live.opened(chromium, java_script_enabled=False)
+    for grade in ("0", "1", "2"):
+        page.locator(f"button[name=grade][value='{grade}']").click()
+        page.wait_for_load_state()
+    assert [event.grade for event in live.judged] == [0, 1, 2]
+    page.locator("a", has_text="Back").click()
+    page.locator("button[name=grade][value='0']").click()
+    page.locator("summary", has_text="judge").click()
+    page.locator("#reason").fill("a login page")
+    page.get_by_role("button", name="Save the reason").click()
+    page.wait_for_load_state()
+    assert {event.reason for event in live.store.answers_of("week", "ann", 9)} == {"", "a login page"}
+
+
+@pytest.mark.parametrize("is_html", [False, True])
+def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
+    payload = "\n".join(PAYLOADS)
+
+    def texts(pairs):
+        text = HTML if is_html else payload
+        names = {"query": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
+        return {name: [value] * len(pairs) for name, value in names.items()}
+
+    site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
+    try:
+        assert len(PAYLOADS) >= 60
+        page = site.opened(chromium, name=PAYLOADS[1])
+        page.locator("summary", has_text="Note").click()
+        page.locator("#note").fill(payload)
+        press(page, "1") if page.locator("#query").focus() is None else None
+        page.goto(page.url.split("/judge")[0] + "/judge/answers")
+        lead = site.opened(chromium, role="lead")
+        for seen in (page, lead):
+            seen.wait_for_timeout(100)
+            assert seen.dialogs == []
+            # what a policy blocks is told as a request that failed for it
+            others = [
+                request for request in seen.requests if not request.url.startswith((site.served.door.url, "data:"))
+            ]
+            assert {request.failure for request in others} <= {"csp"}
+        assert [event.note for event in site.judged] == [payload[:4000].strip()]
+        assert len(site.store.access("week").rows()) == 4
+    finally:
+        site.stop()
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800)])
+def test_nothing_is_wider_than_the_window_and_buttons_can_be_hit(chromium, live, width, height):
+    page = live.opened(chromium, viewport={"width": width, "height": height})
+    for _ in range(2):
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        press(page, "1")
+    boxes = [box.bounding_box() for box in page.locator("button:visible, .button:visible, summary:visible").all()]
+    assert min(min(box["width"], box["height"]) for box in boxes) >= 24
+
+
+def test_pairs_are_compared_by_arrows_and_taken_back(chromium):
+    pairs = LivePairs()
+    try:
+        page = pairs.opened(chromium)
+        left, right = page.locator("button[name=preferred]").all()
+        sides = [left.get_attribute("value"), right.get_attribute("value")]
+        for key in ("ArrowLeft", "ArrowRight", "ArrowDown"):
+            press(page, key)
+        first, second, third = (event.body["preferred"] for event in pairs.preferred)
+        assert first == sides[0]
+        assert second == pairs.preferred[1].body["second"]
+        assert third is None
+        token = token_of(page)
+        page.keyboard.press("u")
+        page.wait_for_selector("#said:has-text('Taken back')")
+        next_item(page, token)
+        assert pairs.preferred[-1].body == {"what": "undone"}
+    finally:
+        pairs.stop()
+
+
+def test_above_nine_a_grade_is_two_digits_and_enter(chromium):
+    scale = LiveScale()
+    try:
+        page = scale.opened(chromium, viewport={"width": 390, "height": 844})
+        assert page.locator("button[name=grade]").count() == 30
+        token = token_of(page)
+        page.keyboard.press("2")
+        page.keyboard.press("7")
+        assert "Grade 27" in page.locator("#said").inner_text()
+        page.keyboard.press("Enter")
+        next_item(page, token)
+        grades = [event.grade for event in scale.store.events("night") if event.kind == "judged"]
+        assert grades == [27]
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    finally:
+        scale.stop()
+
+
+def test_a_block_is_judged_by_tapping_alone(chromium, live):
+    page = live.opened(chromium, viewport={"width": 390, "height": 844}, has_touch=True)
+    for _ in range(6):
+        token = token_of(page)
+        page.locator("button[name=grade]").nth(1).tap()
+        next_item(page, token)
+    assert [event.grade for event in live.judged] == [1] * 6

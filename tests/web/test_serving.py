@@ -1,0 +1,137 @@
+"""The server as a process: what it prints before it serves, where it may listen, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager, suppress
+
+import pytest
+from campaign_cases import Case
+
+from activeeval.store import open_store
+from activeeval.tasks.campaigns.making import create
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with a campaign of 48 items, week.activeeval."""
+    folder = tmp_path_factory.mktemp("served")
+    case = Case()
+    from activeeval.campaign import Rules
+
+    with open_store(f"sqlite:///{folder}/week.activeeval", create=True) as store:
+        create(store, "week", case.sample, Rules())
+    return folder
+
+
+def command(*words):
+    return [sys.executable, "-m", "activeeval", "serve", "week", *words]
+
+
+@contextmanager
+def serving(folder, *words):
+    """Serve a campaign; yield the process and what it has printed about each person."""
+    words = command("--port", "0", "-o", "jsonl", *words)
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        n_people = 1 + words.count("--judge")
+        yield process, [json.loads(process.stdout.readline()) for _ in range(n_people)]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(url, token=None, body=None):
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=20) as answer:
+        return answer.read().decode()
+
+
+def test_it_prints_who_may_come_in_serves_and_ends_well(folder):
+    with serving(folder, "--judge", "ann", "--judge", "Bob ") as (process, people):
+        assert [list(row) for row in people] == [["kind", "url"], *[["kind", "judge", "url", "token"]] * 2]
+        assert [row.get("judge") for row in people] == [None, "ann", "bob"]
+        base = people[0]["url"].partition("/come-in/")[0]
+        item = json.loads(ask(f"{base}/api/campaigns/week/claim", people[1]["token"], {}))
+        body = {"token": item["token"], "grade": 1, "then_claim": True}
+        done = json.loads(ask(f"{base}/api/campaigns/week/submit", people[1]["token"], body))
+        assert (done["judge"], done["grade"]) == ("ann", 1)
+        assert done["next"]["token"]
+        process.send_signal(signal.SIGTERM)
+        _, says = process.communicate(timeout=20)
+        assert process.returncode == 0
+        assert says == "activeeval: ended; every answer is stored\n"
+    with serving(folder) as (_, people):
+        assert "cannot" not in people[0]["url"]
+        assert json.loads(ask(f"{people[0]['url'].partition('/come-in/')[0]}/api/openapi.json"))["openapi"]
+
+
+def test_a_store_that_is_gone_is_said_to_be_and_comes_back(folder):
+    with serving(folder, "--judge", "cy") as (_, people):
+        url = people[1]["url"].partition("/come-in/")[0] + "/api/campaigns/week/claim"
+        held = json.loads(ask(url, people[1]["token"], {}))
+        os.rename(folder / "week.activeeval", folder / "away")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(url, people[1]["token"], {})
+        assert refused.value.code == 503
+        assert refused.value.headers["Retry-After"]
+        refused.value.close()
+        os.rename(folder / "away", folder / "week.activeeval")
+        assert json.loads(ask(url, people[1]["token"], {}))["doc_id"] == held["doc_id"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--host", "0.0.0.0"), 1, "--certificate"),
+        (("--certificate", "c.pem"), 1, "--key"),
+        (("--grade", "7=Best"), 1, "'Best' is named grade 7 of 0 to 2"),
+        (("--grade", "Best"), 2, "--grade"),
+        (("--guidelines", "none.md"), 1, "none.md"),
+        (("--training", "none.csv"), 1, "none.csv"),
+        (("--db", "none.activeeval"), 1, "there is no such file"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_a_line(folder, words, code, says):
+    done = subprocess.run(command("--port", "0", *words), cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()[-1]) < 250
+
+
+def test_without_the_extra_it_says_what_to_install(folder):
+    code = (
+        "import sys; import importlib.util as util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'fastapi' else find(name, *rest)\n"
+        "from activeeval.cli import run; sys.exit(run())"
+    )
+    words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "pip install 'activeeval-ir[web]'" in done.stderr
+
+
+@pytest.mark.parametrize("start", [b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
+def test_a_body_without_end_is_refused_at_once(folder, start):
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    with serving(folder, "--judge", "eve") as (_, people):
+        host, port = people[1]["url"].split("/")[2].split(":")
+        head = f"POST /judge/answer HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://{host}:{port}\r\n".encode()
+        with socket.create_connection((host, int(port)), timeout=10) as line:
+            began = time.monotonic()
+            line.sendall(head + start)
+            with suppress(OSError):
+                for _ in range(4 if b"chunked" in start else 0):
+                    line.sendall(chunk)
+            assert b" 413 " in line.recv(4096)
+            assert time.monotonic() - began < 1

@@ -1,0 +1,139 @@
+"""What stands before every route: headers on all answers, sizes, where a server may listen."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+
+import pytest
+from web.conftest import Site
+
+from activeeval.errors import InputError, StateError
+from activeeval.web.people import invited
+from activeeval.web.served import Door
+from activeeval.web.serving import Listening
+from activeeval.web.shield import HEADERS, MOST_BYTES
+
+HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+
+
+def test_every_answer_has_the_headers(site, monkeypatch):
+    browser = site.at()
+    answers = [browser.get(path) for path in ("/judge", "/nothing", "/static/page.css", "/static/../api.py", "/lead")]
+    answers += [
+        browser.post("/judge"),
+        browser.post("/judge/answer", data={"token": "x"}),
+        site.browser().get("/judge"),
+    ]
+    answers += [browser.get("/judge", headers={"Host": "evil.example"})]
+    monkeypatch.setattr(type(site.desk), "page", lambda *_: 1 / 0)
+    answers.append(browser.get("/judge"))
+    assert {answer.status_code for answer in answers} >= {200, 401, 403, 404, 405, 421, 500}
+    for answer in answers:
+        for name in set(HEADERS) - {"cache-control"}:
+            assert answer.headers[name] == HEADERS[name], (answer.url, name)
+        assert "division" not in answer.text
+
+
+def test_what_holds_items_is_not_kept_by_browsers(site):
+    assert site.at().get("/judge").headers["cache-control"] == "no-store"
+
+
+def test_over_https_browsers_stay_there_and_cookies_are_of_this_host_alone():
+    site = Site(door=Door(host="127.0.0.1", port=8347, is_secure=True))
+    browser = site.browser()
+    came = browser.get(invited(site.served, "judge", "ann"), follow_redirects=False)
+    assert came.headers["strict-transport-security"]
+    cookie = came.headers["set-cookie"]
+    assert cookie.startswith("__Host-")
+    for part in ("HttpOnly", "Secure", "SameSite=lax", "Path=/"):
+        assert part in cookie
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(site):
+    browser, program = site.at(), site.program()
+    large = b"x" * (MOST_BYTES + 1)
+
+    def endless():
+        for _ in range(10**9):
+            yield large
+
+    for client, path in ((browser, "/judge/answer"), (program, "/api/campaigns/week/submit")):
+        assert client.post(path, content=large).status_code == 413
+        assert client.post(path, content=b"", headers={"Content-Length": str(10**9)}).status_code == 413
+
+
+def test_many_fields_are_refused(site):
+    fields = "&".join(f"a{k}=1" for k in range(2000))
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert site.at().post("/judge/answer", content=fields, headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("host", "asked", "is_meant"),
+    [
+        ("127.0.0.1", "127.0.0.1:8347", True),
+        ("127.0.0.1", "localhost:8347", True),
+        ("127.0.0.1", "evil.example:8347", False),
+        ("0.0.0.0", "192.0.2.7:8347", True),
+        ("0.0.0.0", "evil.example:8347", False),
+        ("::1", "[::1]:8347", True),
+        ("judge.example", "judge.example:8347", True),
+        ("judge.example", "127.0.0.1:8347", False),
+    ],
+)
+def test_a_host_is_meant_or_not(host, asked, is_meant):
+    assert Door(host=host, port=8347).is_meant(asked) == is_meant
+
+
+def test_behind_a_proxy_the_proxy_alone_is_answered():
+    site = Site(
+        door=Door(host="127.0.0.1", port=8347, proxy="192.0.2.1", address="https://judge.example", is_secure=True)
+    )
+    assert site.browser(client=("192.0.2.1", 1)).get("/static/page.css").status_code == 200
+    assert site.browser(client=("192.0.2.9", 1)).get("/static/page.css").status_code == 403
+
+
+def test_a_proxy_may_name_who_asks_and_nobody_else():
+    door = Door(host="127.0.0.1", port=8347, proxy="192.0.2.1", auth_header="X-Remote-User")
+    site = Site(door=door)
+    asked = site.browser(client=("192.0.2.1", 1))
+    assert asked.get("/judge").status_code == 401
+    assert asked.get("/judge", headers={"X-Remote-User": "Ann "}).status_code == 200
+    assert asked.get("/lead", headers={"X-Remote-User": "ann"}).status_code == 403
+    assert asked.get("/lead", headers={"X-Remote-User": "lead"}).status_code == 200
+    assert [event.judge for event in site.store.events("week") if event.kind == "shown"] == ["ann"]
+    stranger = site.browser(client=("192.0.2.9", 1))
+    assert stranger.get("/judge", headers={"X-Remote-User": "ann"}).status_code == 403
+    plain = Site()
+    assert plain.browser().get("/judge", headers={"X-Remote-User": "ann"}).status_code == 401
+    with pytest.raises(InputError, match="believed of a proxy alone"):
+        Listening(auth_header="X-Remote-User").check()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "judge.example", "::"])
+def test_nobody_listens_where_others_can_read_along(host):
+    with pytest.raises(InputError, match="reached by other machines"):
+        Listening(host=host).check()
+    Listening(host=host, certificate="c", key="k").check()
+    Listening(host=host, behind_proxy="127.0.0.1").check()
+
+
+def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypatch):
+    problem = StateError("the database is locked")
+    problem.is_passing = True
+
+    def fail(*_, **__):
+        raise problem
+
+    browser, program = site.at(), site.program()
+    monkeypatch.setattr(type(site.store), "claim", fail)
+    for refused in (browser.get("/judge"), program.post("/api/campaigns/week/claim", json={})):
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"]
+
+
+def test_vendored_files_are_what_was_published():
+    held = files("activeeval.web").joinpath("static")
+    assert hashlib.sha256(held.joinpath("htmx.min.js").read_bytes()).hexdigest() == HTMX
+    assert "Zero-Clause BSD" in held.joinpath("htmx.LICENSE.txt").read_text()
