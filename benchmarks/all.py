@@ -110,10 +110,17 @@ STEPS = (
     ),
     Step(
         "history-measures",
-        "the same for RR@10, Success@10, ERR@10 and AP",
-        "benchmarks.history --repetitions 300 --measure RR@10 --measure Success@10 --measure ERR@10 --measure AP "
-        "--out benchmarks/results/history-measures.json",
+        "the same for RR@10, Success@10 and ERR@10",
+        "benchmarks.history --repetitions 300 --measure RR@10 --measure Success@10 --measure ERR@10 --looks each "
+        "--looks 3 --out benchmarks/results/history-measures.json",
         ("results/history-measures.json",),
+    ),
+    Step(
+        "history-ideal",
+        "the same for AP and R@20",
+        "benchmarks.history --repetitions 300 --measure AP --measure R@20 --looks each --looks 3 "
+        "--out benchmarks/results/history-ideal.json",
+        ("results/history-ideal.json",),
     ),
     Step(
         "instalments",

@@ -35,7 +35,7 @@ MEASURES = ("nDCG@10", "RR@10", "Success@10", "ERR@10", "AP", "R@20")
 CASES, OVERHEADS, SHARES, SEED = ("one ranking", "two rankers", "index update"), (0.0, 5.0), (0.1, 0.2), 1
 BELIEFS = {"good": "forest", "uniform": "uniform", "reversed": "reversed"}
 FEW, LONGEST = 200, 50
-BELOW, ROUNDING = 2.5, 1e-24
+BELOW, ROUNDING, COVERED, ENOUGH = 2.5, 1e-24, 0.9, 100
 BARS = {
     "MQ2008": {"good": 1.6, "uniform": 1.55, "reversed": 1.5},
     "DL 2021": {"good": 2.0, "uniform": 2.0, "reversed": 1.7},
@@ -186,9 +186,25 @@ def figures_of(rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
                     at_most=0,
                 )
             )
-            covered = [row["coverage"] for row in chosen]
-            out.append(figure(f"{what}: mean coverage", float(np.mean(covered)), "", at_least=0.94))
-            out.append(figure(f"{what}: least coverage", min(covered), "", at_least=0.9))
+            out += _told(what, chosen, options.repetitions)
+    return out
+
+
+def _told(what: str, rows: Sequence[Row], repetitions: int) -> list[Row]:
+    """Return how intervals cover, the bias where a hundred queries are judged, and what repeating takes."""
+    covered = np.array([row["coverage"] for row in rows])
+    n_low = int((covered < COVERED - BELOW * math.sqrt(COVERED * (1 - COVERED) / repetitions)).sum())
+    biases = np.array([row["bias_over_rmse"] for row in rows if row["queries"] >= ENOUGH])
+    out = [
+        figure(f"{what}: mean coverage", float(covered.mean()), "", at_least=0.94),
+        figure(f"{what}: least coverage", float(covered.min()), ""),
+        figure(f"{what}: cells significantly below {COVERED:g}", n_low, "", at_most=0),
+    ]
+    if biases.size:
+        mean = math.sqrt(max(float((biases**2).mean()) - 1 / repetitions, 0.0))  # less what chance adds to a mean of 0
+        out.append(figure(f"{what}: bias from {ENOUGH} queries on", mean, "of the error", at_most=0.05, n=biases.size))
+    ratios = [row["seconds"] / row["seconds_today"] for row in rows]
+    out.append(figure(f"{what}: time of all repetitions, median", float(np.median(ratios)), "times today", at_most=2))
     return out
 
 
