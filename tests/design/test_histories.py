@@ -322,7 +322,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_the_control_of_the_tail_is_what_its_equation_says():
-    """h = Σ_{k>H} e_k / G_k − 1[H judged] / G_H Σ_{k>H} e_k, by plain loops."""
+    """Σ_{k>H} e_k / G_k − 1[H judged] / G_H Σ_{k>H} e_k, and planned depths' Σ e_k / G_k − Σ e_k, by plain loops."""
     design = design_of(NDCG("exp", cutoff=2), False)
     labels = np.array([1, 0, 0, 0, 1, 0, 2])
     followed = design.followed(labels)
@@ -341,6 +341,8 @@ def test_the_control_of_the_tail_is_what_its_equation_says():
             shown = reading.judge(labels).totals(selection_of(order, parts, level))
             by_hand = -steps.sum() / g[tail - 1] if depth >= tail else 0.0
             by_hand += sum(steps[k - tail] / g[k] for k in range(tail, depth))
+            whole = np.diff([reading.predictions[q], *reading.lowest[first:last]])
+            by_hand += sum(whole[k] / g[k] for k in range(depth)) - whole.sum()
             assert shown.totals[0, 3] == pytest.approx(by_hand, rel=1e-10, abs=1e-13)
             assert bool(shown.beyond[0]) == (depth > tail)
             value, _ = prefix_value([reading.predictions[q], *reading.judge(labels).judge.f[first : first + depth]], g)
