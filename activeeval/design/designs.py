@@ -351,4 +351,6 @@ class Design:
 
 
 def _not_asked(target: Target) -> str:
-    return f"{target.name} was not asked when the sample was drawn, whose depths follow labels: ask it then"
+    of = "the ranking" if target.versus is None else "the difference"
+    asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
+    return f"{asked}: ask it then, measure and question, or draw with `looks` none"

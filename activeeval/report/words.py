@@ -315,6 +315,7 @@ _NOTES: dict[str, Words] = {
     "to judge": _to_judge,
     "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
     "instalment": _instalment,
+    "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
     "few queries": "{n_queries} judged queries make a rough interval; with {enough} or more it can be relied on",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",

@@ -65,7 +65,8 @@ def sample(
     looks : {"each", "3", "1", "none"}, optional
         Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
         looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
-        then the first instalment, and `Sample.next` draws what follows. By default 3 for nDCG, none else.
+        then the first instalment, and `Sample.next` draws what follows. By default 3 where
+        nDCG alone is asked, else none.
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options

@@ -10,8 +10,10 @@ from typing import Any
 from activeeval.campaign import Rules
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
+from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.known import KnownGrades
 from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
+from activeeval.design.methods import Method, default_method, find_method
 from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.store.rows import LOOKS
@@ -19,7 +21,7 @@ from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, c
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
-from activeeval.tasks.looks import OF_CAMPAIGNS
+from activeeval.tasks.looks import OF_CAMPAIGNS, looks_of
 from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -61,6 +63,22 @@ def topped_up(
         return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
 
     return top_up(store, name, budget, texts_of)
+
+
+def _method_of(request: SampleRequest) -> Method:
+    """Return the method that a sample is drawn by."""
+    return find_method(request.method or default_method(*map(sampled_measure, request.measures)).name)
+
+
+def _follows_labels(request: SampleRequest) -> bool:
+    """Whether depths would follow labels as nobody says otherwise."""
+    measured = map(sampled_measure, request.measures)
+    return request.looks is None and looks_of(_method_of(request), measured, None) != "none"
+
+
+def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
+    """Return when a campaign looks at labels, of a method that has depths."""
+    return str(config.get(LOOKS, "none")) if _method_of(request).has_depths else "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +123,10 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
         """
-        request = replace(request, surely=True, usual="none" if rules.strict_order else OF_CAMPAIGNS)
+        strictly = rules.strict_order and _follows_labels(request)
+        if strictly:
+            self.say(Note("strict without looks", {}))
+        request = replace(request, surely=True, usual="none" if strictly else OF_CAMPAIGNS)
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
@@ -138,7 +159,7 @@ class CampaignDrawing:
                 choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
         choices = replace(choices, judged=(*choices.judged, known))
-        request = replace(request, surely=True, looks=request.looks or config.get(LOOKS, "none"))
+        request = replace(request, surely=True, looks=request.looks or _looks_before(request, config))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         _, texts = self._texts(sample, kept)
         with self.opened() as store:
