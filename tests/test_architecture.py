@@ -80,6 +80,7 @@ LIBRARIES = {
     "pydantic": {"web"},
     "uvicorn": {"web"},
     "markdown_it": {"web"},
+    "argon2": {"web"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from activeeval.errors import ActiveEvalError
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
-from activeeval.web import api, comparing, desks, doing, judging, leading, people, training
+from activeeval.web import api, comparing, desks, doing, judging, leading, people, signing_in, training
 from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
 from activeeval.web.served import Served
@@ -73,6 +73,7 @@ def routes(served: Served) -> FastAPI:
     for part in (
         router,
         people.router,
+        signing_in.router,
         judges,
         training.router,
         desks.router,

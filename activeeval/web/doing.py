@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse
 from activeeval.cases.budgets import Budget
 from activeeval.tasks.campaigns.drawing import topped_up
 from activeeval.web.forms import Fields, text_of
-from activeeval.web.leading import people_page
+from activeeval.web.leading import SCOPES, people_page
 from activeeval.web.people import invited
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
@@ -37,6 +37,17 @@ def invite(served: Here, who: Who, fields: Fields) -> Response:
     if not person or role not in ("judge", "lead"):
         raise RefusedError(422, "Please give a name, and say whether it is of a judge or a lead.")
     return people_page(served, who, invited(served, role, person), person)
+
+
+@router.post("/tokens")
+@for_role("lead")
+def make_token(served: Here, who: Who, fields: Fields) -> Response:
+    """Make a token for a program of somebody, and show it this once."""
+    person, scope = text_of(fields, "person", 100), fields.get("scope", "")
+    if not person or scope not in SCOPES:
+        raise RefusedError(422, "Please say for whom the program works, and what it may do.")
+    token = served.store.access(served.name).issue("token", "judge", person, scope)
+    return people_page(served, who, invited_name=person, token=token)
 
 
 @router.post("/people/{number}/end")

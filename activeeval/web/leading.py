@@ -18,6 +18,7 @@ from activeeval.tasks.campaigns.disagreements import disagreements
 from activeeval.tasks.campaigns.exporting import export
 from activeeval.tasks.campaigns.over_time import date_of
 from activeeval.tasks.campaigns.overview import course, overview
+from activeeval.web.passwords import LEAST, MOST
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role
@@ -34,7 +35,9 @@ FORMS = {
     "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
 }
 """What is written out: the end of its file's name, and what it is."""
-KINDS = {"invite": "a link", "session": "a browser", "token": "a program"}
+KINDS = {"invite": "a link", "session": "a browser", "token": "a program", "password": "a password"}
+SCOPES = {"all": "claim, submit, ask how far it is", "status": "ask how far it is"}
+"""What a program may do with a token."""
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _EVENTS = 100
 
@@ -109,10 +112,22 @@ def exported(served: Here, form: str) -> Response:
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def people_page(served: Served, who: Person, link: str = "", invited_name: str = "") -> Response:
-    """Return the page of people, with a link that is shown this once where somebody was invited."""
-    rows = [row for row in served.store.access(served.name).rows() if row.is_open]
-    values = {"rows": rows, "link": link, "invited_name": invited_name, "kinds": KINDS, "date": date_of}
+def people_page(served: Served, who: Person, link: str = "", invited_name: str = "", token: str = "") -> Response:
+    """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
+    access = served.store.access(served.name)
+    values = {
+        "rows": [row for row in access.rows() if row.is_open],
+        "link": link,
+        "token": token,
+        "invited_name": invited_name,
+        "kinds": KINDS,
+        "scopes": SCOPES,
+        "date": date_of,
+        "has_passwords": not served.door.auth_header,
+        "has_password": access.has_password(who.name),
+        "least": LEAST,
+        "most": MOST,
+    }
     return page_of("people.html.j2", served, who, **values)
 
 
