@@ -46,11 +46,11 @@ def take(connection: Connection, number: int, now: int, account: str, address: s
     connection.execute(delete(_table).where(_table.c.campaign_id == number, _table.c.last_at < long_ago))
     digests = dict(zip(KINDS, map(hashed, (account, address)), strict=True))
     for kind, digest in digests.items():
-        row = {"campaign_id": number, "kind": kind, "digest": digest, "n_failed": 0, "last_at": now, "waits_until": 0}
-        insert_missing(connection, _table, [row], "digest")
+        new = {"campaign_id": number, "kind": kind, "digest": digest, "n_failed": 0, "last_at": now, "waits_until": 0}
+        insert_missing(connection, _table, [new], "digest")
     of_both = and_(_table.c.campaign_id == number, or_(*(_is(kind, digests[kind]) for kind in KINDS)))
     rows = list(connection.execute(select(_table).where(of_both).order_by(_table.c.kind).with_for_update()))
-    wait = max(row.waits_until for row in rows) - now
+    wait = max(int(row.waits_until) for row in rows) - now
     if wait > 0:
         return -(-wait // MICROSECONDS)
     for row in rows:

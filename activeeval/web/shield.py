@@ -95,9 +95,11 @@ class Shield:
         host = headers.get("host", "")
         if not self.door.is_meant(host):
             return 421, "This server has another name: open the link that you were sent."
-        if scope["method"] in _SAFE or scope["path"].startswith("/api/"):  # tokens are sent by nobody's browser
+        if scope["method"] in _SAFE:
             return None
-        if not _is_from_here(headers, host):
+        # a program with a token says nothing of where it comes from; a browser always does
+        is_silent = not {"sec-fetch-site", "origin"} & set(headers.keys())
+        if not (is_silent and scope["path"].startswith("/api/")) and not _is_from_here(headers, host):
             return 403, "This form was not sent from this page: open the page again, and send it from there."
         return None
 
