@@ -50,7 +50,10 @@ def answer_to(request: Request, error: Exception) -> Response:
     """Return what is said of an error; handler of all that routes raise on purpose."""
     is_part = "hx-request" in request.headers
     status, sentence = _status_and_sentence(error, is_api=request.url.path.startswith("/api/"))
-    return refused(request.url.path, is_part, status, sentence)
+    response = refused(request.url.path, is_part, status, sentence)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)  # which methods an address takes
+    return response
 
 
 def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
