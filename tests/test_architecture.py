@@ -56,7 +56,7 @@ ALLOWED = {
     # assembly
     "cases": BELOW_CASES,
     # show
-    "report": BELOW_CASES,
+    "report": BELOW_CASES | {"lazily"},
     # verbs
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces

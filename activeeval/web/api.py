@@ -12,7 +12,6 @@ from activeeval.errors import InputError
 from activeeval.store import Person, Said
 from activeeval.tasks.campaigns.judging import desk_of
 from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
-from activeeval.tasks.campaigns.status import status as status_of
 from activeeval.web.described import ClaimedItem, NothingLeft, Progress, Stored, refusals
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
@@ -101,6 +100,8 @@ def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, A
 @for_role("any token")
 def status(served: Here, name: Name) -> Mapping[str, Any]:
     """Say how far the campaign is; a judge's token sees no estimate."""
+    from activeeval.tasks.campaigns.status import status as status_of
+
     _check_name(served, name)
     return served.desk.reading.look(lambda state: status_of(state, served.store)).row()
 

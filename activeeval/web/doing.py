@@ -5,8 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
-from activeeval.cases.budgets import Budget
-from activeeval.tasks.campaigns.drawing import topped_up
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.leading import SCOPES, people_page
 from activeeval.web.people import invited
@@ -62,5 +60,8 @@ def end(served: Here, number: int) -> Response:
 @for_role("lead")
 def top_up(served: Here, fields: Fields) -> Response:
     """Add to the budget of the campaign."""
+    from activeeval.cases.budgets import Budget
+    from activeeval.tasks.campaigns.drawing import topped_up
+
     topped_up(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
     return RedirectResponse("/lead", 303)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import uvicorn
 
-from activeeval.errors import InputError
+from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
@@ -19,6 +21,7 @@ from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.served import Door, Guidelines, Served, is_loopback
 
+_WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
 
 
@@ -108,14 +111,26 @@ def serve(
         kept = None
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
-        left = desk.log.left  # the log is read before anybody waits for it
-        desk.reading.precision(left)
+        _ = desk.log.left  # the log is read before anybody waits for it
         served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead, training=training)
         say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
         for judge in dict.fromkeys(judges):
             token = store.access(served.name).issue("token", "judge", judge)
             say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
+        _warm_up_later(served)
         _run(served, listening, listener)
+
+
+def _warm_up_later(served: Served) -> None:
+    """Have what estimates need ready before a lead asks, but not while the first pages are waited for."""
+
+    def warm() -> None:
+        with suppress(ActiveEvalError):  # who asks is told what is wrong
+            served.desk.reading.precision(served.desk.log.left)
+
+    timer = threading.Timer(_WARM_UP_AFTER_S, warm)
+    timer.daemon = True  # a server that is to end does not wait for it
+    timer.start()
 
 
 def _listener(listening: Listening) -> socket.socket:
