@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 from web.conftest import Site
-from web.test_comparing import Compares
+from web.test_comparing_page import Compares
 
 from activeeval.web.served import Door
 

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from sqlalchemy import MetaData, select
 from starlette.testclient import TestClient
 from web.conftest import BASE, Site, answer, item_of
-from web.test_comparing import Compares, pair_of, prefer
+from web.test_comparing_page import Compares, pair_of, prefer
 
 from activeeval.campaign import Rules
 from activeeval.tasks.campaigns.at_pairs import page_desk
