@@ -35,6 +35,7 @@ def refused(path: str, is_part: bool, status: int, sentence: str) -> Response:
     """
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 and path.startswith("/api/") else {}
     headers |= {"Retry-After": str(RETRY_S)} if status == 503 else {}
+    headers |= {"Connection": "close"} if status in (408, 413) else {}  # else the rest of the body would be read
     text = visible(" ".join(sentence.split()))
     if path.startswith("/api/"):
         return JSONResponse({"error": text}, status, headers)

@@ -147,6 +147,7 @@ def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
         make_app(served),
         ssl_certfile=listening.certificate or None,
         ssl_keyfile=listening.key or None,
+        http="httptools",  # a body in a million chunks of a byte would keep the one in Python busy for seconds
         # addresses of links are secrets: nobody writes them down
         access_log=False,
         log_level="warning",
