@@ -32,7 +32,7 @@ FORMS = {
 }
 """What is written out: the end of its file's name, and what it is."""
 KINDS = {"invite": "a link", "session": "a browser", "token": "a program", "password": "a password"}
-SCOPES = {"all": "claim, submit, ask how far it is", "status": "ask how far it is"}
+SCOPES = {"all": "judge", "status": "ask how far it is"}
 """What a program may do with a token."""
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _EVENTS = 100
