@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store
@@ -20,6 +21,7 @@ from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.served import Door, Guidelines, Served, is_loopback
+from activeeval.web.shield import HEADERS
 
 _WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
@@ -142,12 +144,23 @@ def _listener(listening: Listening) -> socket.socket:
         raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
 
 
+class _Protocol(HttpToolsProtocol):
+    """Answers what is no HTTP, and so comes as far as no application, with the headers of all answers."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that cannot be read, and end the connection."""
+        body = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(msg)), "connection": "close"}
+        lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in {**HEADERS, **body}.items())]
+        self.transport.write("\r\n".join([*lines, "", msg]).encode("ascii"))
+        self.transport.close()
+
+
 def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=listening.certificate or None,
         ssl_keyfile=listening.key or None,
-        http="httptools",  # a body in a million chunks of a byte would keep the one in Python busy for seconds
+        http=_Protocol,  # a body in a million chunks of a byte would keep the one in Python busy for seconds
         # addresses of links are secrets: nobody writes them down
         access_log=False,
         log_level="warning",

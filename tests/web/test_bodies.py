@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from web.test_serving import ask, folder, serving  # noqa: F401
 
+from activeeval.web.shield import HEADERS
+
 MEGABYTE = 1 << 20
 LONGEST_S, MOST_BYTES = 1.0, 50 * MEGABYTE
 FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
@@ -61,6 +63,18 @@ def refused(port, path, credentials, name):
         answer = line.recv(4096)
         took = time.monotonic() - began
     return int(answer.split(b" ", 2)[1]), took
+
+
+@pytest.mark.parametrize(
+    "sent", [b"nothing\r\n\r\n", b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n"]
+)
+def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sent):
+    _, port, _ = at_door
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        line.sendall(sent)
+        head = line.recv(8192).decode().partition("\r\n\r\n")[0].split("\r\n")
+    assert head[0] == "HTTP/1.1 400 Bad Request"
+    assert {f"{name}: {value}" for name, value in HEADERS.items()} <= set(head)
 
 
 def test_whoever_goes_on_sending_is_cut_off(at_door):
