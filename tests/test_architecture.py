@@ -56,7 +56,7 @@ ALLOWED = {
     # assembly
     "cases": BELOW_CASES,
     # show
-    "report": BELOW_CASES,
+    "report": BELOW_CASES | {"lazily"},
     # verbs
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
@@ -80,6 +80,7 @@ LIBRARIES = {
     "pydantic": {"web"},
     "uvicorn": {"web"},
     "markdown_it": {"web"},
+    "argon2": {"web"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from activeeval.web.serving import Invited
 
 _WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
-_NEEDED = ("fastapi", "uvicorn", "markdown_it")
+_NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 
 @command("Serve the judging page of a campaign")

@@ -1,30 +1,45 @@
-"""Results as tables and pictures."""
+"""Results as tables and pictures; a name is imported when it is first used."""
 
-from activeeval.report.learned_words import click_lines
-from activeeval.report.pictures import (
-    PICTURES,
-    line_style,
-    plot_coherence,
-    plot_design,
-    plot_errors,
-    plot_gains,
-    plot_plans,
-    plot_regularization,
-)
-from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, render
-from activeeval.report.rows import (
-    GainsBand,
-    amount,
-    design_columns,
-    gains_band,
-    gains_record,
-    gains_rows,
-    plain_plan_rows,
-    plan_footnote,
-    plan_rows,
-)
-from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows
+from typing import TYPE_CHECKING
 
+from activeeval.lazily import attached
+
+_HOMES = {
+    "activeeval.report.learned_words": ("click_lines",),
+    "activeeval.report.pictures": (
+        "PICTURES",
+        "line_style",
+        "plot_coherence",
+        "plot_design",
+        "plot_errors",
+        "plot_gains",
+        "plot_plans",
+        "plot_regularization",
+    ),
+    "activeeval.report.rendering": (
+        "FORMATS",
+        "Row",
+        "format_cell",
+        "note_text",
+        "render",
+    ),
+    "activeeval.report.rows": (
+        "GainsBand",
+        "amount",
+        "design_columns",
+        "gains_band",
+        "gains_record",
+        "gains_rows",
+        "plain_plan_rows",
+        "plan_footnote",
+        "plan_rows",
+    ),
+    "activeeval.report.simulations": (
+        "at_once_rows",
+        "compact_rows",
+        "plain_rows",
+    ),
+}
 __all__ = [
     "FORMATS",
     "PICTURES",
@@ -53,3 +68,31 @@ __all__ = [
     "plot_regularization",
     "render",
 ]
+
+__getattr__, __dir__ = attached(__name__, _HOMES)
+
+if TYPE_CHECKING:
+    from activeeval.report.learned_words import click_lines
+    from activeeval.report.pictures import (
+        PICTURES,
+        line_style,
+        plot_coherence,
+        plot_design,
+        plot_errors,
+        plot_gains,
+        plot_plans,
+        plot_regularization,
+    )
+    from activeeval.report.rendering import FORMATS, Row, format_cell, note_text, render
+    from activeeval.report.rows import (
+        GainsBand,
+        amount,
+        design_columns,
+        gains_band,
+        gains_record,
+        gains_rows,
+        plain_plan_rows,
+        plan_footnote,
+        plan_rows,
+    )
+    from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from activeeval.report.campaign_summary import Question
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from activeeval.report.campaign_summary import Question
 
 
 def number(value: float | None, places: int = 4) -> str:
@@ -89,6 +92,7 @@ def name_of(question: Question) -> str:
 
     Examples
     --------
+    >>> from activeeval.report.campaign_summary import Question
     >>> asked = Question(measure="DCG@10", question="difference", system="new.run", versus="old.run", definition="")
     >>> name_of(asked)
     'DCG@10, new.run − old.run'

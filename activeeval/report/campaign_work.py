@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from activeeval.judgments import Coefficient
+if TYPE_CHECKING:
+    from activeeval.judgments import Coefficient
 
 StepKind = Literal["judge", "wait", "top up", "draw", "stop", "done"]
 

@@ -1,6 +1,6 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
-from activeeval.store.access import CredentialRow, Person
+from activeeval.store.access import SCOPES, CredentialRow, PasswordTry, Person
 from activeeval.store.address import address_of, checked_name, file_url, masked
 from activeeval.store.importing import Unjudged
 from activeeval.store.lending import Chosen, OnSheet, OpenPlace
@@ -19,6 +19,7 @@ from activeeval.store.store import Store, is_made, open_store
 
 __all__ = [
     "LOOKS",
+    "SCOPES",
     "Acknowledged",
     "CampaignRow",
     "Chosen",
@@ -27,6 +28,7 @@ __all__ = [
     "ItemTexts",
     "OnSheet",
     "OpenPlace",
+    "PasswordTry",
     "Person",
     "PlaceRow",
     "Said",

@@ -1,7 +1,8 @@
-"""Who may come in: invites, sessions and tokens, of which the store keeps digests alone.
+"""Who may come in: invites, sessions and tokens, of which the store keeps digests alone, and leads' passwords.
 
 A secret has 256 random bits, so that a plain digest is enough. An invite becomes a session once; a session ends by
-being left alone, by its age, or because somebody ends it.
+being left alone, by its age, or because somebody ends it. Of a password the store keeps what it is given: the page
+makes a slow hash of it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, shown
+from activeeval.io.judges import judge_name
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import tables
+from activeeval.store import tables, trying
 from activeeval.store.claiming import hashed
 from activeeval.store.log import checked_judge
 from activeeval.store.rows import CampaignRow
@@ -23,12 +25,15 @@ from activeeval.store.rows import CampaignRow
 T = TypeVar("T")
 credential = tables.credential
 
-LASTS_S = {"invite": 7 * 86_400, "session": 30 * 86_400, "token": 90 * 86_400}
+LASTS_S = {"invite": 7 * 86_400, "session": 30 * 86_400, "token": 90 * 86_400, "password": 3650 * 86_400}
 """How long each kind is good for, whatever happens."""
 IDLE_S = 12 * 3600
 """After so long without a request a session is over."""
+_SECRET = ("invite", "session", "token")
 _NOTED_S = 60  # a session is written to at most so often: each time costs a wait for the disk
 ROLES = ("judge", "lead")
+SCOPES = ("all", "status")
+"""What a token is good for: all that its judge may, or to ask how far the campaign is and nothing else."""
 
 
 class Transaction(Protocol):
@@ -46,10 +51,28 @@ class Person:
     ----------
     name : str
     role : {"judge", "lead"}
+    scope : {"all", "status"}
     """
 
     name: str
     role: str
+    scope: str = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordTry:
+    """A try of a password, which counts as failed until `Access.sign_in` says otherwise.
+
+    Attributes
+    ----------
+    wait_s : int
+        Seconds until there may be one; 0 where it may go on.
+    hash : str or None
+        Of the password, as it was set; None where there is none.
+    """
+
+    wait_s: int
+    hash: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +81,7 @@ class CredentialRow:
 
     Attributes
     ----------
-    kind : {"invite", "session", "token"}
+    kind : {"invite", "session", "token", "password"}
     is_open : bool
         Whether it is good now.
     """
@@ -66,6 +89,7 @@ class CredentialRow:
     id: int
     kind: str
     role: str
+    scope: str
     person: str
     created_at: int
     seen_at: int
@@ -78,12 +102,14 @@ class Access:
     def __init__(self, read: Transaction, write: Transaction, now: Callable[[Connection], int]) -> None:
         self._read, self._write, self._now = read, write, now
 
-    def issue(self, kind: str, role: str, person: str) -> str:
+    def issue(self, kind: str, role: str, person: str, scope: str = "all") -> str:
         """Return the secret of a new invite, session or token."""
-        if kind not in LASTS_S or role not in ROLES:
-            raise InputError(f"expected one of {', '.join(LASTS_S)} for a judge or a lead, got {kind!r} for {role!r}")
-        name = checked_judge(person)
-        return self._write(lambda connection, number, _: self._add(connection, number, kind, Person(name, role)))
+        if kind not in _SECRET or role not in ROLES:
+            raise InputError(f"expected one of {', '.join(_SECRET)} for a judge or a lead, got {kind!r} for {role!r}")
+        if scope not in SCOPES:
+            raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {shown(scope)}", field="scope")
+        whose = Person(checked_judge(person), role, scope)
+        return self._write(lambda connection, number, _: self._add(connection, number, kind, whose))
 
     def come_in(self, invite: str, instead_of: str | None = None) -> tuple[str, Person] | None:
         """Make a session of an invite, once; None where it is none, used, ended or too old.
@@ -107,6 +133,62 @@ class Access:
 
         return self._write(work)
 
+    def set_password(self, person: str, password_hash: str) -> str:
+        """Let a lead sign in with a password from now on; return the secret of a new session, the only one left."""
+        lead = Person(checked_judge(person), "lead")
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> str:
+            now = self._now(connection)
+            is_old = credential.c.kind.in_(("password", "session")) & credential.c.ended_at.is_(None)
+            _end(connection, now, credential.c.campaign_id == number, credential.c.person == lead.name, is_old)
+            self._insert(connection, number, "password", lead, password_hash)
+            return self._add(connection, number, "session", lead)
+
+        return self._write(work)
+
+    def has_password(self, person: str) -> bool:
+        """Return whether somebody may sign in with a password."""
+        return self._read(lambda connection, number, _: _password(connection, number, person) is not None)
+
+    def try_password(self, person: str, address: str) -> PasswordTry:
+        """Take a try of a password, as a failed one, of a name and from an address.
+
+        It is the same whether or not anybody has that name.
+        """
+        name = judge_name(person)
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> PasswordTry:
+            wait_s = trying.take(connection, number, self._now(connection), name, address)
+            return PasswordTry(wait_s=wait_s, hash=_password(connection, number, name))
+
+        return self._write(work)
+
+    def sign_in(
+        self, person: str, address: str, password_hash: str, instead_of: str | None = None
+    ) -> tuple[str, Person] | None:
+        """Make a session of a try that was right; None where the password was ended or changed meanwhile.
+
+        Parameters
+        ----------
+        password_hash : str
+            Of the password that was right.
+        instead_of : str, optional
+            The session that the same browser had, which ends.
+        """
+        lead = Person(judge_name(person), "lead")
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> tuple[str, Person] | None:
+            now = self._now(connection)
+            if _password(connection, number, lead.name) != password_hash:
+                return None
+            trying.give_back(connection, number, lead.name, address)
+            if instead_of is not None:
+                _end(connection, now, *_good("session", number, instead_of, now))
+            connection.execute(update(credential).where(credential.c.digest == password_hash).values(seen_at=now))
+            return self._add(connection, number, "session", lead), lead
+
+        return self._write(work)
+
     def person_of(self, kind: str, secret: str) -> Person | None:
         """Return whose session or token a secret is; None where it is none that is good now."""
 
@@ -115,7 +197,7 @@ class Access:
             row = connection.execute(select(credential).where(*_good(kind, number, secret, now))).first()
             if row is None:
                 return None, False
-            return Person(row.person, row.role), now - row.seen_at > _NOTED_S * MICROSECONDS
+            return Person(row.person, row.role, row.scope), now - row.seen_at > _NOTED_S * MICROSECONDS
 
         person, is_due = self._read(look)
         if is_due:
@@ -151,19 +233,24 @@ class Access:
         return self._read(work)
 
     def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
-        secret, now = secrets.token_urlsafe(32), self._now(connection)
+        secret = secrets.token_urlsafe(32)
+        self._insert(connection, number, kind, person, hashed(secret))
+        return secret
+
+    def _insert(self, connection: Connection, number: int, kind: str, person: Person, digest: str) -> None:
+        now = self._now(connection)
         values = {
             "campaign_id": number,
             "kind": kind,
             "role": person.role,
+            "scope": person.scope,
             "person": person.name,
-            "digest": hashed(secret),
+            "digest": digest,
             "created_at": now,
             "seen_at": now,
             "expires_at": now + LASTS_S[kind] * MICROSECONDS,
         }
         connection.execute(insert(credential).values(values))
-        return secret
 
     def _note(self, kind: str, secret: str) -> None:
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
@@ -180,6 +267,13 @@ def _good(kind: str, number: int, secret: str, now: int) -> tuple[Any, ...]:
     return (*is_it, credential.c.ended_at.is_(None), credential.c.expires_at > now, *idle)
 
 
+def _password(connection: Connection, number: int, person: str) -> str | None:
+    """Return the hash of the password that somebody has; None of whoever has none."""
+    is_it = (credential.c.campaign_id == number, credential.c.kind == "password", credential.c.person == person)
+    chosen = select(credential.c.digest).where(*is_it, credential.c.ended_at.is_(None))
+    return connection.execute(chosen.order_by(credential.c.id.desc())).scalars().first()
+
+
 def _end(connection: Connection, now: int, *conditions: Any) -> None:
     connection.execute(update(credential).where(*conditions).values(ended_at=now))
 
@@ -190,6 +284,7 @@ def _row(row: Any, now: int) -> CredentialRow:
         id=row.id,
         kind=row.kind,
         role=row.role,
+        scope=row.scope,
         person=row.person,
         created_at=row.created_at,
         seen_at=row.seen_at,

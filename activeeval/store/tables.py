@@ -1,8 +1,9 @@
 """The tables of the store.
 
-Only `assignment` is ever changed, who has an item now and until when, and `credential`, who may come in. All else is
-written once; triggers of the migration refuse to update or delete it. Times are UTC integer microseconds, bodies are
-canonical JSON as text, so that both databases give the same bytes back.
+Only `assignment` is ever changed, who has an item now and until when, `credential`, who may come in, and `sign_in_try`,
+who has to wait before the next password. All else is written once; triggers of the migration refuse to update or delete
+it. Times are UTC integer microseconds, bodies are canonical JSON as text, so that both databases give the same bytes
+back.
 """
 
 from __future__ import annotations
@@ -177,13 +178,27 @@ credential = Table(
     _campaign(primary_key=False),
     Column("kind", Text, nullable=False),
     Column("role", Text, nullable=False),
+    Column("scope", Text, nullable=False),
     Column("person", Text, nullable=False),
     Column("digest", Text, nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
     Column("seen_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
-    CheckConstraint("kind IN ('invite', 'session', 'token')", name="kind"),
+    CheckConstraint("kind IN ('invite', 'session', 'token', 'password')", name="kind"),
+    CheckConstraint("scope IN ('all', 'status')", name="scope"),
+)
+
+sign_in_try = Table(
+    "sign_in_try",
+    metadata,
+    _campaign(primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("digest", Text, primary_key=True),
+    Column("n_failed", Integer, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("waits_until", BigInteger, nullable=False),
+    CheckConstraint("kind IN ('account', 'address')", name="kind"),
 )
 
 

@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from activeeval.errors import InputError
 from activeeval.store import Person, Said
 from activeeval.tasks.campaigns.judging import desk_of
 from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
-from activeeval.tasks.campaigns.status import status as status_of
+from activeeval.web.described import ClaimedItem, NothingLeft, Progress, Stored, refusals
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.served import Served
 
 router = APIRouter(prefix="/api/campaigns/{name}")
+_STORABLE = r"^[^\x00]*$"
 Name = Annotated[str, Path(description="Of the campaign.")]
+
+
+def _as_whole(value: object) -> object:
+    """Return a number as JSON means it: 2.0 is 2."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Nothing(BaseModel):
@@ -35,14 +41,14 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     token: StrictStr = Field(max_length=200)
-    grade: StrictInt | None = None
-    cannot: StrictStr | None = Field(None, min_length=1, max_length=4000)
+    grade: Annotated[StrictInt, BeforeValidator(_as_whole)] | None = None
+    cannot: StrictStr | None = Field(None, min_length=1, max_length=4000, pattern=_STORABLE)
     later: StrictBool = False
     preferred: StrictStr | None = None
     tie: StrictBool = False
     discard: StrictStr | None = None
-    key: StrictStr | None = Field(None, min_length=1, max_length=200)
-    active_ms: Annotated[StrictInt, Field(ge=0, lt=2**53)] | None = None
+    key: StrictStr | None = Field(None, min_length=1, max_length=200, pattern=_STORABLE)
+    active_ms: Annotated[StrictInt, Field(ge=0, lt=2**53), BeforeValidator(_as_whole)] | None = None
     then_claim: StrictBool = False
 
     @model_validator(mode="after")
@@ -66,7 +72,9 @@ class Answer(BaseModel):
         return Said(kind="preferred", body=body, active_ms=self.active_ms)
 
 
-@router.post("/claim")
+@router.post(
+    "/claim", response_model=ClaimedItem | NothingLeft, response_model_exclude_unset=True, responses=refusals(409)
+)
 @for_role("token")
 def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body()] = None) -> Mapping[str, Any]:
     """Take the next item; nothing is left where the answer is empty."""
@@ -75,7 +83,7 @@ def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body(
     return {} if item is None else claimed_line(item)
 
 
-@router.post("/submit")
+@router.post("/submit", response_model=Stored, response_model_exclude_unset=True, responses=refusals(409))
 @for_role("token")
 def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, Any]:
     """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
@@ -88,10 +96,12 @@ def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, A
     return {**acknowledged_line(done, answer.token), "next": {} if item is None else claimed_line(item)}
 
 
-@router.get("/status")
-@for_role("token")
+@router.get("/status", response_model=Progress, responses=refusals(409))
+@for_role("any token")
 def status(served: Here, name: Name) -> Mapping[str, Any]:
     """Say how far the campaign is; a judge's token sees no estimate."""
+    from activeeval.tasks.campaigns.status import status as status_of
+
     _check_name(served, name)
     return served.desk.reading.look(lambda state: status_of(state, served.store)).row()
 

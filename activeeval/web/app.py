@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +13,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from activeeval.errors import ActiveEvalError
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
-from activeeval.web import api, comparing, desks, doing, judging, leading, people, training
+from activeeval.web import api, comparing, desks, doing, judging, leading, people, signing_in, training
+from activeeval.web.described import described
 from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
 from activeeval.web.served import Served
@@ -47,9 +49,15 @@ def static(name: str) -> Response:
 def _add_all(app: FastAPI, part: APIRouter, *, is_described: bool) -> None:
     """Add the routes of a part one by one, so that whoever asks for the routes of the application has them all."""
     for route in part.routes:
-        if isinstance(route, APIRoute):
-            methods = sorted(route.methods or ())
-            app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described)
+        if not isinstance(route, APIRoute):
+            continue
+        says: dict[str, Any] = {}
+        if is_described:
+            unset = route.response_model_exclude_unset
+            says = {"response_model": route.response_model, "response_model_exclude_unset": unset}
+            says |= {"responses": route.responses}
+        methods = sorted(route.methods or ())
+        app.add_api_route(route.path, route.endpoint, methods=methods, include_in_schema=is_described, **says)
 
 
 def make_app(served: Served) -> Shield:
@@ -60,7 +68,7 @@ def make_app(served: Served) -> Shield:
     @for_role("anyone")
     def openapi() -> JSONResponse:
         """Say what programs may ask."""
-        return JSONResponse(app.openapi())
+        return JSONResponse(described(app, served))
 
     return Shield(app, served.door)
 
@@ -73,6 +81,7 @@ def routes(served: Served) -> FastAPI:
     for part in (
         router,
         people.router,
+        signing_in.router,
         judges,
         training.router,
         desks.router,

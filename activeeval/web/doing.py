@@ -5,10 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
-from activeeval.cases.budgets import Budget
-from activeeval.tasks.campaigns.drawing import topped_up
 from activeeval.web.forms import Fields, text_of
-from activeeval.web.leading import people_page
+from activeeval.web.leading import SCOPES, people_page
 from activeeval.web.people import invited
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
@@ -39,6 +37,17 @@ def invite(served: Here, who: Who, fields: Fields) -> Response:
     return people_page(served, who, invited(served, role, person), person)
 
 
+@router.post("/tokens")
+@for_role("lead")
+def make_token(served: Here, who: Who, fields: Fields) -> Response:
+    """Make a token for a program of somebody, and show it this once."""
+    person, scope = text_of(fields, "person", 100), fields.get("scope", "")
+    if not person or scope not in SCOPES:
+        raise RefusedError(422, "Please say for whom the program works, and what it may do.")
+    token = served.store.access(served.name).issue("token", "judge", person, scope)
+    return people_page(served, who, invited_name=person, token=token)
+
+
 @router.post("/people/{number}/end")
 @for_role("lead")
 def end(served: Here, number: int) -> Response:
@@ -51,5 +60,8 @@ def end(served: Here, number: int) -> Response:
 @for_role("lead")
 def top_up(served: Here, fields: Fields) -> Response:
     """Add to the budget of the campaign."""
+    from activeeval.cases.budgets import Budget
+    from activeeval.tasks.campaigns.drawing import topped_up
+
     topped_up(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
     return RedirectResponse("/lead", 303)

@@ -11,18 +11,15 @@ from urllib.parse import quote
 from fastapi import APIRouter, Response
 from starlette.responses import HTMLResponse
 
-from activeeval.report.charts import reading_chart
 from activeeval.report.judging_words import named_grade
 from activeeval.store import Person
-from activeeval.tasks.campaigns.disagreements import disagreements
-from activeeval.tasks.campaigns.exporting import export
-from activeeval.tasks.campaigns.over_time import date_of
-from activeeval.tasks.campaigns.overview import course, overview
+from activeeval.web.passwords import LEAST, MOST
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.served import Served
 
+# what estimates need is imported where it is wanted: the first page of a judge does not wait for it
 router = APIRouter(prefix="/lead")
 FORMS = {
     "qrels": ("qrels", "Grades, as TREC qrels"),
@@ -34,7 +31,9 @@ FORMS = {
     "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
 }
 """What is written out: the end of its file's name, and what it is."""
-KINDS = {"invite": "a link", "session": "a browser", "token": "a program"}
+KINDS = {"invite": "a link", "session": "a browser", "token": "a program", "password": "a password"}
+SCOPES = {"all": "judge", "status": "ask how far it is"}
+"""What a program may do with a token."""
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _EVENTS = 100
 
@@ -43,6 +42,8 @@ _EVENTS = 100
 @for_role("lead")
 def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
     """Show what the campaign answers so far, and how far it is."""
+    from activeeval.tasks.campaigns.overview import overview
+
     view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
     return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
 
@@ -51,6 +52,9 @@ def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t
 @for_role("lead")
 def picture(served: Here) -> Response:
     """Show the answer to the first question over blocks, as a picture."""
+    from activeeval.report.charts import reading_chart
+    from activeeval.tasks.campaigns.overview import course
+
     moments, budget, unit = served.desk.reading.look(
         lambda state: (
             course(state),
@@ -68,6 +72,8 @@ def picture(served: Here) -> Response:
 @for_role("lead")
 def differing(served: Here, who: Who) -> Response:
     """Show the items on which judges differ, those first that move the answer most."""
+    from activeeval.tasks.campaigns.disagreements import disagreements
+
     desk = served.desk
     rows = desk.reading.look(lambda state: disagreements(state, served.store))
     names = {"grades": served.grades, "named": partial(named_grade, served.grades)}
@@ -86,6 +92,8 @@ def people(served: Here, who: Who) -> Response:
 @for_role("lead")
 def log(served: Here, who: Who, before: int | None = None) -> Response:
     """Show what happened, the newest first, and what can be taken along."""
+    from activeeval.tasks.campaigns.over_time import date_of
+
     last = served.store.last_seq(served.name) if before is None else before - 1
     events = served.store.last_events(served.name, last, _EVENTS)
     forms = [(form, text) for form, (_, text) in FORMS.items()]
@@ -99,6 +107,8 @@ def exported(served: Here, form: str) -> Response:
     """Send the campaign in a format of other tools."""
     if form not in FORMS:
         raise RefusedError(404, "There is no such format.")
+    from activeeval.tasks.campaigns.exporting import export
+
     suffix, _ = FORMS[form]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{form}.{suffix}"
@@ -109,10 +119,24 @@ def exported(served: Here, form: str) -> Response:
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def people_page(served: Served, who: Person, link: str = "", invited_name: str = "") -> Response:
-    """Return the page of people, with a link that is shown this once where somebody was invited."""
-    rows = [row for row in served.store.access(served.name).rows() if row.is_open]
-    values = {"rows": rows, "link": link, "invited_name": invited_name, "kinds": KINDS, "date": date_of}
+def people_page(served: Served, who: Person, link: str = "", invited_name: str = "", token: str = "") -> Response:
+    """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
+    from activeeval.tasks.campaigns.over_time import date_of
+
+    access = served.store.access(served.name)
+    values = {
+        "rows": [row for row in access.rows() if row.is_open],
+        "link": link,
+        "token": token,
+        "invited_name": invited_name,
+        "kinds": KINDS,
+        "scopes": SCOPES,
+        "date": date_of,
+        "has_passwords": not served.door.auth_header,
+        "has_password": access.has_password(who.name),
+        "least": LEAST,
+        "most": MOST,
+    }
     return page_of("people.html.j2", served, who, **values)
 
 

@@ -29,7 +29,7 @@ def come_in(request: Request, served: Here, invite: str) -> Response:
         return RedirectResponse(HOME[person.role], 303)
     secret, person = came
     response = RedirectResponse(HOME[person.role], 303)
-    _set_cookie(response, served, secret, _COOKIE_S)
+    set_session(response, served, secret)
     return response
 
 
@@ -47,6 +47,11 @@ def invited(served: Served, role: str, person: str) -> str:
     """Return the address by which somebody comes in, once."""
     secret = served.store.access(served.name).issue("invite", role, person)
     return f"{served.door.url}/come-in/{secret}"
+
+
+def set_session(response: Response, served: Served, secret: str) -> None:
+    """Give a browser the secret of a new session, in place of the one that it had."""
+    _set_cookie(response, served, secret, _COOKIE_S)
 
 
 def _set_cookie(response: Response, served: Served, value: str, age_s: int) -> None:

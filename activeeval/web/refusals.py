@@ -35,6 +35,7 @@ def refused(path: str, is_part: bool, status: int, sentence: str) -> Response:
     """
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 and path.startswith("/api/") else {}
     headers |= {"Retry-After": str(RETRY_S)} if status == 503 else {}
+    headers |= {"Connection": "close"} if status in (408, 413) else {}  # else the rest of the body would be read
     text = visible(" ".join(sentence.split()))
     if path.startswith("/api/"):
         return JSONResponse({"error": text}, status, headers)
@@ -50,7 +51,10 @@ def answer_to(request: Request, error: Exception) -> Response:
     """Return what is said of an error; handler of all that routes raise on purpose."""
     is_part = "hx-request" in request.headers
     status, sentence = _status_and_sentence(error, is_api=request.url.path.startswith("/api/"))
-    return refused(request.url.path, is_part, status, sentence)
+    response = refused(request.url.path, is_part, status, sentence)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)  # which methods an address takes
+    return response
 
 
 def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:

@@ -12,14 +12,17 @@ from activeeval.store import Person
 from activeeval.web.refusals import RefusedError
 from activeeval.web.served import Served
 
-Role = Literal["anyone", "judge", "lead", "token"]
+Role = Literal["anyone", "judge", "lead", "token", "any token"]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 _COMES_IN = {"judge": ("judge", "lead"), "lead": ("lead",)}
 _BEARER = "bearer "
 
 
 def for_role(role: Role) -> Callable[[Endpoint], Endpoint]:
-    """Mark a route's function with the role that may use it; a lead may use all that a judge may."""
+    """Mark a route's function with the role that may use it; a lead may use all that a judge may.
+
+    ``token`` is a program that may claim and submit, ``any token`` also one that may ask for the status alone.
+    """
 
     def mark(endpoint: Endpoint) -> Endpoint:
         endpoint.role = role  # type: ignore[attr-defined]
@@ -47,7 +50,7 @@ def guard(request: Request) -> None:
         return
     if role is None:
         raise RefusedError(403, "This page is for nobody.")
-    request.state.person = _by_token(request) if role == "token" else _by_session(request, role)
+    request.state.person = _by_token(request, role) if "token" in role else _by_session(request, role)
 
 
 def _by_session(request: Request, role: str) -> Person:
@@ -70,12 +73,14 @@ def _by_proxy(request: Request, served: Served) -> Person | None:
     return Person(name, "lead" if name == served.lead else "judge") if name else None
 
 
-def _by_token(request: Request) -> Person:
+def _by_token(request: Request, role: str) -> Person:
     served, header = served_in(request), request.headers.get("authorization", "")
     secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
     person = served.store.access(served.name).person_of("token", secret) if secret else None
     if person is None:
         raise RefusedError(401, "this needs a token that is good: Authorization: Bearer TOKEN")
+    if role != "any token" and person.scope != "all":
+        raise RefusedError(403, "this token is for the status alone: a lead makes one that may claim and submit")
     return person
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from activeeval.errors import InputError
+from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
@@ -18,7 +21,9 @@ from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.served import Door, Guidelines, Served, is_loopback
+from activeeval.web.shield import HEADERS
 
+_WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
 
 
@@ -108,14 +113,26 @@ def serve(
         kept = None
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
-        left = desk.log.left  # the log is read before anybody waits for it
-        desk.reading.precision(left)
+        _ = desk.log.left  # the log is read before anybody waits for it
         served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead, training=training)
         say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
         for judge in dict.fromkeys(judges):
             token = store.access(served.name).issue("token", "judge", judge)
             say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
+        _warm_up_later(served)
         _run(served, listening, listener)
+
+
+def _warm_up_later(served: Served) -> None:
+    """Have what estimates need ready before a lead asks, but not while the first pages are waited for."""
+
+    def warm() -> None:
+        with suppress(ActiveEvalError):  # who asks is told what is wrong
+            served.desk.reading.precision(served.desk.log.left)
+
+    timer = threading.Timer(_WARM_UP_AFTER_S, warm)
+    timer.daemon = True  # a server that is to end does not wait for it
+    timer.start()
 
 
 def _listener(listening: Listening) -> socket.socket:
@@ -127,11 +144,23 @@ def _listener(listening: Listening) -> socket.socket:
         raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
 
 
+class _Protocol(HttpToolsProtocol):
+    """Answers what is no HTTP, and so comes as far as no application, with the headers of all answers."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that cannot be read, and end the connection."""
+        body = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(msg)), "connection": "close"}
+        lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in {**HEADERS, **body}.items())]
+        self.transport.write("\r\n".join([*lines, "", msg]).encode("ascii"))
+        self.transport.close()
+
+
 def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=listening.certificate or None,
         ssl_keyfile=listening.key or None,
+        http=_Protocol,  # a body in a million chunks of a byte would keep the one in Python busy for seconds
         # addresses of links are secrets: nobody writes them down
         access_log=False,
         log_level="warning",

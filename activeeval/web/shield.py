@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,6 +19,7 @@ from activeeval.web.served import Door
 
 MOST_BYTES = 64 * 1024
 """Of a body: an answer with its note takes a few hundred."""
+_LINGERS_S, _LETS_GO_BYTES = 2, 1 << 20
 _BODY_S = 30  # a body that trickles in is waited for so long
 _SAFE = ("GET", "HEAD", "OPTIONS")
 PAGE_POLICY = (
@@ -69,16 +71,17 @@ class Shield:
                     sent.setdefault(name, value)
             await send(message)
 
-        async def refuse(status: int, sentence: str) -> None:
+        async def refuse(status: int, sentence: str, send_by: Send = with_headers) -> None:
             response = refused(scope["path"], "hx-request" in headers, status, sentence)
-            await response(scope, receive, with_headers)
+            await response(scope, receive, send_by)
 
         problem = self._problem(scope, headers)
         if problem is not None:
             return await refuse(*problem)
         body = await _body(receive, headers)
         if isinstance(body, int):
-            return await refuse(body, "This is more than an answer can be." if body == 413 else "This took too long.")
+            sentence = "This is more than an answer can be." if body == 413 else "This took too long."
+            return await refuse(body, sentence, _lingering(receive, with_headers))
         try:
             await self.app(scope, _replayed(body, receive), with_headers)
         except Exception:
@@ -95,9 +98,11 @@ class Shield:
         host = headers.get("host", "")
         if not self.door.is_meant(host):
             return 421, "This server has another name: open the link that you were sent."
-        if scope["method"] in _SAFE or scope["path"].startswith("/api/"):  # tokens are sent by nobody's browser
+        if scope["method"] in _SAFE:
             return None
-        if not _is_from_here(headers, host):
+        # a program with a token says nothing of where it comes from; a browser always does
+        is_silent = not {"sec-fetch-site", "origin"} & set(headers.keys())
+        if not (is_silent and scope["path"].startswith("/api/")) and not _is_from_here(headers, host):
             return 403, "This form was not sent from this page: open the page again, and send it from there."
         return None
 
@@ -113,20 +118,43 @@ def _is_from_here(headers: Headers, host: str) -> bool:
 async def _body(receive: Receive, headers: Headers) -> bytes | int:
     """Return the body of a request, or the status with which it is refused."""
     length = headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > MOST_BYTES:
+    if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > MOST_BYTES:
         return 413
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(_BODY_S):
             while True:
                 message = await receive()
-                body += bytes(message.get("body", b""))
+                body += message.get("body", b"")
                 if len(body) > MOST_BYTES:
                     return 413
                 if not message.get("more_body", False):
-                    return body
+                    return bytes(body)
     except TimeoutError:
         return 408
+
+
+def _lingering(receive: Receive, send: Send) -> Send:
+    """Return what sends a whole answer at once, and ends the connection a little later.
+
+    Whoever is still sending would else be told that the connection broke, and not why. A little of what still comes is
+    let go, the rest is not read.
+    """
+
+    async def send_and_linger(message: Message) -> None:
+        if message["type"] != "http.response.body":
+            return await send(message)
+        await send({**message, "more_body": True})
+        n_read, is_more = 0, True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LINGERS_S):
+                while is_more and n_read < _LETS_GO_BYTES:
+                    got = await receive()
+                    n_read, is_more = n_read + len(got.get("body", b"")), got.get("more_body", False)
+                await asyncio.sleep(_LINGERS_S if is_more else 0)
+        return await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return send_and_linger
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from store_cases import make_campaign
 
+from activeeval.errors import InputError
 from activeeval.store import Person
 from activeeval.store.access import IDLE_S, LASTS_S
+from activeeval.store.trying import FORGOTTEN_S, LONGEST_WAIT_S, N_FREE
 
 
 @pytest.fixture
@@ -65,6 +69,75 @@ def test_what_is_revoked_lets_nobody_in(access):
 
 
 def test_no_secret_is_stored(access, store):
-    secrets = [access.issue(kind, "judge", "ann") for kind in LASTS_S]
+    secrets = [access.issue(kind, "judge", "ann") for kind in ("invite", "session", "token")]
     assert all(len(secret) >= 43 for secret in secrets)
     assert not any(secret in repr(access.rows()) for secret in secrets)
+
+
+def test_a_token_keeps_its_scope(access):
+    assert access.person_of("token", access.issue("token", "judge", "ann", "status")).scope == "status"
+    assert access.person_of("token", access.issue("token", "judge", "ann")).scope == "all"
+    with pytest.raises(InputError, match="scope must be one of all, status"):
+        access.issue("token", "judge", "ann", "half")
+    with pytest.raises(InputError, match="expected one of invite, session, token"):
+        access.issue("password", "lead", "zoe")
+
+
+def test_a_new_password_ends_the_old_one_and_all_sessions_before(access):
+    before, _ = access.come_in(access.issue("invite", "lead", "zoe"))
+    assert not access.has_password("zoe")
+    first = access.set_password("Zoe ", "hash 1")
+    assert access.person_of("session", before) is None
+    second = access.set_password("zoe", "hash 2")
+    assert access.person_of("session", first) is None
+    assert access.person_of("session", second) == Person("zoe", "lead")
+    assert access.try_password("ZOE", "here").hash == "hash 2"
+    assert access.sign_in("zoe", "here", "hash 1") is None
+    secret, person = access.sign_in("zoe", "here", "hash 2", second)
+    assert person == access.person_of("session", secret) == Person("zoe", "lead")
+    assert access.person_of("session", second) is None
+
+
+def test_a_password_that_was_ended_is_none(access):
+    access.set_password("zoe", "hash")
+    for row in access.rows():
+        access.end_by_id(row.id)
+    assert not access.has_password("zoe")
+    assert access.try_password("zoe", "here").hash is None
+    assert access.sign_in("zoe", "here", "hash") is None
+
+
+@pytest.mark.parametrize("person", ["zoe", "nobody"])
+def test_tries_of_a_name_are_counted_wherever_they_come_from(access, clock, person):
+    access.set_password("zoe", "hash")
+    waits = [access.try_password(person, f"address {k}").wait_s for k in range(N_FREE + 1)]
+    assert waits == [0] * N_FREE + [30]
+    clock.sleep(30)
+    assert [access.try_password(person, "another").wait_s for _ in range(2)] == [0, 60]
+    assert access.try_password("yan", "yet another").wait_s == 0
+
+
+def test_tries_from_an_address_are_counted_whatever_the_name(access, clock):
+    waits = [access.try_password(f"name {k}", "here").wait_s for k in range(N_FREE + 1)]
+    assert waits == [0] * N_FREE + [30]
+    for _ in range(12):
+        clock.sleep(access.try_password("zoe", "here").wait_s)
+        assert access.try_password("zoe", "here").wait_s == 0
+    assert access.try_password("zoe", "here").wait_s == LONGEST_WAIT_S
+    clock.sleep(FORGOTTEN_S + 1)
+    assert access.try_password("zoe", "here").wait_s == 0
+
+
+def test_whoever_is_right_has_all_tries_again_and_the_address_what_failed_there(access):
+    access.set_password("zoe", "hash")
+    assert [access.try_password("zoe", "here").wait_s for _ in range(N_FREE - 1)] == [0] * (N_FREE - 1)
+    assert access.sign_in("zoe", "here", "hash") is not None
+    assert [access.try_password("zoe", "there").wait_s for _ in range(N_FREE + 1)] == [0] * N_FREE + [30]
+    n_left = N_FREE - (N_FREE - 2)
+    assert [access.try_password("yan", "here").wait_s for _ in range(n_left + 1)] == [0] * n_left + [30]
+
+
+def test_tries_at_once_are_no_more_than_tries_one_by_one(access):
+    with ThreadPoolExecutor(12) as pool:
+        waits = list(pool.map(lambda k: access.try_password("zoe", f"address {k}").wait_s, range(24)))
+    assert waits.count(0) == N_FREE

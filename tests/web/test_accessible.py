@@ -17,7 +17,7 @@ ASK = {
     "rules": {"target-size": {"enabled": True}},
 }
 JUDGE = ("/judge", "/judge/answers", "answer", "cannot", "refused")
-LEAD = ("/lead", "/lead/disagreements", "/lead/people", "/lead/log")
+LEAD = ("/lead", "/lead/disagreements", "/lead/people", "/lead/log", "/sign-in")
 
 
 @pytest.fixture(scope="module")

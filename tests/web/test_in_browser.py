@@ -12,7 +12,7 @@ import uvicorn
 from databases import missing
 from store.store_cases import make_campaign
 from web.conftest import Site
-from web.test_comparing import Compares
+from web.test_comparing_page import Compares
 
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk

@@ -1,82 +1,305 @@
-"""Who may use which route: a table that is made of the routes themselves."""
+"""Who may use which route, from where: tables that are made of the routes themselves."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from fastapi.routing import APIRoute
-from web.conftest import Site
+from sqlalchemy import MetaData, select
+from starlette.testclient import TestClient
+from web.conftest import BASE, Site, answer, item_of
+from web.test_comparing_page import Compares, pair_of, prefer
 
+from activeeval.campaign import Rules
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.tasks.campaigns.making import create
+from activeeval.web.app import make_app
+from activeeval.web.desks import FRAME_POLICY
+from activeeval.web.leading import _PICTURE_POLICY
+from activeeval.web.people import invited
 from activeeval.web.roles import role_of
+from activeeval.web.served import Door, Served
+from activeeval.web.shield import HEADERS, PAGE_POLICY
 
-SITE = Site()
-ROUTES = [route for route in SITE.app.app.routes if isinstance(route, APIRoute)]
-CALLS = [(method, route) for route in ROUTES for method in sorted(route.methods)]
+SITE, PAIRS = Site(), Compares()
+
+
+def calls_of(site):
+    """Return every method and route of an application."""
+    routes = [route for route in site.app.app.routes if isinstance(route, APIRoute)]
+    return [(method, route) for route in routes for method in sorted(route.methods)]
+
+
+CALLS = calls_of(SITE)
+OF_PAIRS = [(m, r) for m, r in calls_of(PAIRS) if (m, r.path) not in {(m, r.path) for m, r in CALLS}]
+UNSAFE = [(method, route) for method, route in CALLS if method != "GET"]
 ALLOWED = {
-    "anyone": {"nobody", "judge", "lead", "token"},
+    "anyone": {"nobody", "judge", "lead", "token", "status token"},
     "judge": {"judge", "lead"},
     "lead": {"lead"},
     "token": {"token"},
+    "any token": {"token", "status token"},
 }
-every_call = pytest.mark.parametrize(("method", "route"), CALLS, ids=[f"{m} {r.path}" for m, r in CALLS])
+ROLES = ("nobody", "judge", "lead", "token", "status token")
 
 
-def who(role):
-    if role == "nobody":
-        return SITE.browser()
-    return SITE.program("ann") if role == "token" else SITE.at("ann", role)
+def each(calls):
+    return pytest.mark.parametrize(("method", "route"), calls, ids=[f"{m} {r.path}" for m, r in calls])
 
 
-def path_of(route):
-    name = "week" if "/campaigns/" in route.path else "1"
+every_call, every_unsafe_call = each(CALLS), each(UNSAFE)
+
+
+def program(site, scope="all", name="ann"):
+    token = site.store.access(site.served.name).issue("token", "judge", name, scope)
+    return TestClient(site.app, base_url=BASE, headers={"Authorization": f"Bearer {token}", "Origin": BASE})
+
+
+def who(role, site=SITE):
+    if "token" in role:
+        return program(site, "status" if role == "status token" else "all")
+    browser = TestClient(site.app, base_url=BASE, headers={"Origin": BASE})
+    if role != "nobody":
+        browser.get(invited(site.served, role, "ann"))
+    return browser
+
+
+def path_of(route, site=SITE):
+    name = site.served.name if "/campaigns/" in route.path else "1"
     return re.sub(r"\{[^}]+\}", name, route.path)
+
+
+def all_rows(site):
+    """Return all that is stored, but for when somebody was last seen."""
+
+    def look(connection):
+        tables = MetaData()
+        tables.reflect(connection)
+        return {
+            name: sorted(
+                repr({key: value for key, value in row._mapping.items() if key != "seen_at"})
+                for row in connection.execute(select(table))
+            )
+            for name, table in tables.tables.items()
+        }
+
+    return site.store._database.read(look)
+
+
+def has_the_headers(response):
+    policies = {PAGE_POLICY, FRAME_POLICY, _PICTURE_POLICY}
+    assert response.headers["content-security-policy"] in policies
+    assert response.headers["cache-control"] in ("no-store", "public, max-age=3600")
+    assert response.headers["referrer-policy"] in ("same-origin", "no-referrer")
+    for name in set(HEADERS) - {"cache-control", "content-security-policy", "referrer-policy"}:
+        assert response.headers[name] == HEADERS[name], name
+    assert not response.content or response.headers["content-type"]
+    return True
 
 
 def test_there_are_no_routes_of_another_kind():
     assert [route for route in SITE.app.app.routes if not isinstance(route, APIRoute)] == []
 
 
-@every_call
+@each(CALLS + OF_PAIRS)
 def test_every_route_names_its_role(method, route):
     assert role_of(route.endpoint) in ALLOWED
 
 
-@every_call
-@pytest.mark.parametrize("role", ["nobody", "judge", "lead", "token"])
-def test_a_route_lets_in_whom_it_names(method, route, role):
-    response = who(role).request(method, path_of(route), follow_redirects=False)
-    is_let_in = response.status_code not in (401, 403)
-    assert is_let_in == (role in ALLOWED[role_of(route.endpoint)])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("site", "calls"), [(SITE, CALLS), (PAIRS, OF_PAIRS)], ids=["grades", "pairs"])
+def test_a_route_lets_in_whom_it_names(site, calls, role):
+    table = {}
+    for method, route in calls:
+        response = who(role, site).request(method, path_of(route, site), follow_redirects=False)
+        assert has_the_headers(response)
+        table[method, route.path] = response.status_code not in (401, 403)
+    assert table == {(method, route.path): role in ALLOWED[role_of(route.endpoint)] for method, route in calls}
+    assert len(table) >= (30 if site is SITE else 2)
 
 
-@every_call
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "http://127.0.0.1:9999"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": ""},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "none"},
-    ],
-    ids=str,
-)
-def test_forms_of_other_pages_are_refused(method, route, headers):
-    if method == "GET" or route.path.startswith("/api/"):
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "NONSENSE"])
+def test_other_methods_are_refused_and_change_nothing(method):
+    lead = who("lead")
+    before = all_rows(SITE)
+    for path in sorted({path_of(route) for _, route in CALLS}):
+        response = lead.request(method, path)
+        assert response.status_code == 405, path
+        assert has_the_headers(response)
+    assert all_rows(SITE) == before
+
+
+ELSEWHERE = [
+    ("other port", {"Origin": "http://127.0.0.1:9999"}, 403),
+    ("other host", {"Origin": "http://evil.example"}, 403),
+    ("other scheme", {"Origin": "https://127.0.0.1:8347", "Sec-Fetch-Site": "same-site"}, 403),
+    ("null origin", {"Origin": "null"}, 403),
+    ("missing headers", {"Origin": None}, 403),
+    ("empty origin", {"Origin": ""}, 403),
+    ("other site", {"Origin": BASE, "Sec-Fetch-Site": "cross-site"}, 403),
+    ("same site, other port", {"Origin": BASE, "Sec-Fetch-Site": "same-site"}, 403),
+    ("from the address bar", {"Origin": BASE, "Sec-Fetch-Site": "none"}, 403),
+    ("rebinding host", {"Host": "evil.example:8347", "Origin": "http://evil.example:8347"}, 421),
+    ("rebinding host, believed", {"Host": "evil.example:8347", "Sec-Fetch-Site": "same-origin"}, 421),
+    ("host of another port", {"Host": "127.0.0.1:9999", "Origin": "http://127.0.0.1:9999"}, 421),
+    ("no host", {"Host": "", "Origin": "http://"}, 421),
+]
+
+
+@every_unsafe_call
+@pytest.mark.parametrize(("headers", "status"), [row[1:] for row in ELSEWHERE], ids=[row[0] for row in ELSEWHERE])
+def test_what_comes_from_elsewhere_is_refused_and_changes_nothing(method, route, headers, status):
+    """Each is asked by somebody who else may: with a lead's cookie, or a good token."""
+    is_api = role_of(route.endpoint) == "token"
+    client = who("token" if is_api else "lead")
+    if headers.get("Origin", "") is None:
+        del client.headers["Origin"]
+    before = all_rows(SITE)
+    sent = {name: value for name, value in headers.items() if value is not None}
+    response = client.request(method, path_of(route), headers=sent)
+    if is_api and headers == {"Origin": None}:  # a program says nothing of where it comes from
+        assert response.status_code not in (401, 403)
         return
-    browser = SITE.at()
-    n = SITE.store.last_seq("week")
-    assert browser.request(method, path_of(route), headers=headers).status_code == 403
-    assert SITE.store.last_seq("week") == n
+    assert response.status_code == status
+    assert has_the_headers(response)
+    assert all_rows(SITE) == before
+
+
+@pytest.mark.parametrize("role", ["nobody", "judge", "lead"])
+def test_a_cookie_is_no_token_whatever_it_says_of_where_it_comes_from(role):
+    client = who(role)
+    del client.headers["Origin"]
+    before = all_rows(SITE)
+    for method, route in CALLS:
+        if "token" in role_of(route.endpoint):
+            response = client.request(method, path_of(route))
+            assert response.status_code == 401
+            assert has_the_headers(response)
+    assert all_rows(SITE) == before
 
 
 @every_call
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:9999", "evil.example:8347", ""])
 def test_another_host_is_refused(method, route, host):
-    assert SITE.at().request(method, path_of(route), headers={"Host": host}).status_code == 421
+    response = who("lead").request(method, path_of(route), headers={"Host": host})
+    assert response.status_code == 421
+    assert has_the_headers(response)
+
+
+SECRET_TEXT = "only for ann to read"
+
+
+def only_for_ann(pairs):
+    return {name: [SECRET_TEXT] * len(pairs) for name in ("query", "title", "text")}
+
+
+def ids_of_ann(site, graded):
+    """Return what ann has been given: the number of an answer, the token of an item in her hand."""
+    ann = who("judge", site)
+    page = ann.get("/judge")
+    if graded:
+        assert SECRET_TEXT in page.text
+        page = answer(ann, page, note="a note of ann's")
+        return site.judged[-1].seq, item_of(page)[2]
+    page = prefer(ann, page)
+    return site.preferred[-1].seq, pair_of(page)[2]
+
+
+def bodies_of(token):
+    """Return what may be said of an item under a token, as forms."""
+    says = ({"grade": "2"}, {"cannot": "1", "reason": "bob"}, {"later": "1"}, {"tie": "1"}, {"preferred": "d1"})
+    return [{"token": token, **body} for body in (*says, {"discard": "d1"}, {})]
+
+
+@pytest.mark.parametrize("graded", [True, False], ids=["grades", "pairs"])
+@pytest.mark.parametrize("role", ["judge", "lead", "token", "status token"])
+def test_what_is_anns_is_neither_read_nor_changed_by_bob(graded, role):
+    site = Site(texts=only_for_ann) if graded else Compares()
+    seq, token = ids_of_ann(site, graded)
+    bob = who(role, site) if "token" not in role else program(site, "status" if "status" in role else "all", "bob")
+    if "token" not in role:
+        bob.get(invited(site.served, role, "bob"))
+    before, n = all_rows(site), 0
+    for method, route in calls_of(site):
+        if role_of(route.endpoint) not in ("judge", "token", "any token"):
+            continue  # what anybody and what a lead may ask is no judge's
+        path = route.path.replace("{token}", token).replace("{seq}", str(seq)).replace("{number}", "0")
+        path = path.replace("{name}", site.served.name)
+        names_an_id = path != route.path.replace("{name}", site.served.name) and "training" not in path
+        if method == "GET" and names_an_id:
+            responses = [bob.get(path)]
+        elif method == "POST" and (names_an_id or path.endswith(("answer", "renew"))):
+            responses = [bob.post(path, data=body) for body in bodies_of(token)]
+        elif path.endswith("submit"):
+            said = ({"grade": 2}, {"cannot": "bob"}, {"later": True}, {"tie": True}, {"grade": 1, "then_claim": True})
+            responses = [bob.post(path, json={"token": token, **body}) for body in said]
+        else:
+            continue
+        for response in responses:
+            n += 1
+            assert response.status_code in (401, 403, 404, 422), (method, path)
+            for text in (SECRET_TEXT, "a note of ann's", "text of"):
+                assert text not in response.text
+            assert has_the_headers(response)
+    assert all_rows(site) == before
+    assert n >= 12
+
+
+@pytest.fixture
+def two():
+    """Two campaigns of one store, each at a door of its own."""
+    site = Site(texts=only_for_ann)
+    create(site.store, "other", site.case.drawn(48.0), Rules())
+    door = Door(host="127.0.0.1", port=8348)
+    served = Served(store=site.store, desk=page_desk(site.store, "other", {}), door=door)
+    yield site, served, make_app(served)
+    site.desk.reading.wait()
+    served.desk.reading.wait()
+
+
+def test_who_came_in_to_one_campaign_is_nobody_in_another(two):
+    site, served, app = two
+    seq, token = ids_of_ann(site, graded=True)
+    access = site.store.access("week")
+    secrets = {kind: access.issue(kind, "lead", "zoe") for kind in ("invite", "token")}
+    session, _ = access.come_in(access.issue("invite", "lead", "zoe"))
+    access.set_password("yan", "hash")
+    browser = TestClient(app, base_url=served.door.url, headers={"Origin": served.door.url})
+    browser.cookies.set(served.cookie, session)
+    before = all_rows(site)
+    for path in ("/judge", "/lead", "/lead/log", f"/judge/answers/{seq}", f"/judge/document/{token}"):
+        assert browser.get(path).status_code == 401
+    assert browser.get(f"/come-in/{secrets['invite']}").status_code == 410
+    for call in ("claim", "submit", "status"):
+        headers = {"Authorization": f"Bearer {secrets['token']}"}
+        method = "GET" if call == "status" else "POST"
+        response = browser.request(method, f"/api/campaigns/other/{call}", headers=headers)
+        assert response.status_code == 401
+    assert site.store.access("other").try_password("yan", "here").hash is None
+    after = all_rows(site)
+    assert len(after.pop("sign_in_try")) == 2
+    before.pop("sign_in_try")
+    assert after == before
+
+
+def test_a_lead_of_another_campaign_ends_and_decides_nothing_here(two):
+    site, served, app = two
+    seq, token = ids_of_ann(site, graded=True)
+    stranger = TestClient(app, base_url=served.door.url, headers={"Origin": served.door.url})
+    stranger.get(invited(served, "lead", "zoe"))
+    ids = [row.id for row in site.store.access("week").rows()]
+    before = json.dumps(all_rows(site))
+    for number in ids:
+        stranger.post(f"/lead/people/{number}/end", follow_redirects=False)
+    refused = stranger.post(f"/lead/disagreements/{seq}", data={"grade": "1", "reason": "x"})
+    assert refused.status_code == 422
+    for path in (f"/judge/document/{token}", f"/judge/answers/{seq}", f"/judge/answers/{seq}/document"):
+        response = stranger.get(path)
+        assert response.status_code == 404
+        assert SECRET_TEXT not in response.text
+    assert json.dumps(all_rows(site)) == before
 
 
 def test_a_route_without_a_role_is_closed():

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from campaign_cases import Case
@@ -121,17 +120,21 @@ def test_without_the_extra_it_says_what_to_install(folder):
     assert "pip install 'activeeval-ir[web]'" in done.stderr
 
 
-@pytest.mark.parametrize("start", [b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
-def test_a_body_without_end_is_refused_at_once(folder, start):
-    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-    with serving(folder, "--judge", "eve") as (_, people):
-        host, port = people[1]["url"].split("/")[2].split(":")
-        head = f"POST /judge/answer HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://{host}:{port}\r\n".encode()
-        with socket.create_connection((host, int(port)), timeout=10) as line:
-            began = time.monotonic()
-            line.sendall(head + start)
-            with suppress(OSError):
-                for _ in range(4 if b"chunked" in start else 0):
-                    line.sendall(chunk)
-            assert b" 413 " in line.recv(4096)
-            assert time.monotonic() - began < 1
+def test_the_first_page_is_there_within_two_seconds(folder):
+    """The best of three: other tests run meanwhile. It was .9 s on two cores with nothing else to do."""
+    took = []
+    for k in range(3):
+        began = time.monotonic()
+        with serving(folder, "--judge", f"dan{k}") as (_, people):
+            page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(people[1]["url"], timeout=20)
+            with page:
+                assert "data-doc-id" in page.read().decode()
+            took.append(time.monotonic() - began)
+    assert min(took) <= 2.0, took
+
+
+def test_what_the_first_page_needs_is_imported_without_what_estimates_need():
+    code = "import sys, activeeval.cli.serving, activeeval.web.serving, activeeval.tasks.campaigns.at_pairs\n"
+    heavy = {"numpy", "scipy", "numba", "polars", "matplotlib", "sklearn", "alembic", "argon2"}
+    code += f"assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError
 from activeeval.judgments.log import Event
 from activeeval.store import Acknowledged, ItemTexts, Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
-from activeeval.tasks.campaigns.comparing import Comparing, Question, claim_comparison
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
+
+if TYPE_CHECKING:  # where items are graded, nobody waits for what comparisons need
+    from activeeval.tasks.campaigns.comparing import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,8 @@ class PairsDesk(PageDesk):
 
     def page(self, judge: str) -> PairView:
         """Return the page of a judge, who has the query then."""
+        from activeeval.tasks.campaigns.comparing import claim_comparison
+
         return self._view(claim_comparison(self.store, self.name, judge, self.k))
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
@@ -70,6 +75,8 @@ class PairsDesk(PageDesk):
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
+        from activeeval.tasks.campaigns.comparing import Comparing
+
         return Comparing(self.store, self.name, judge).undo()
 
     def document(self, event: Event, number: int) -> ItemView:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from activeeval.errors import ActiveEvalError
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
 from activeeval.store import Store
-from activeeval.tasks.campaigns.over_time import finite
-from activeeval.tasks.campaigns.state import CampaignState, state_of
-from activeeval.tasks.campaigns.status import estimates_of, intervals
+
+# what estimates need takes longer to import than all else: whoever waits for an item does without
+if TYPE_CHECKING:
+    from activeeval.tasks.campaigns.state import CampaignState
 
 T = TypeVar("T")
 
@@ -83,6 +84,8 @@ class LiveReading:
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
         """Return what is asked of the campaign as it is now."""
+        from activeeval.tasks.campaigns.state import state_of
+
         with self._lock:
             state = self._state
             self._state = state_of(self._store, self._name) if state is None else state.refresh(self._store)
@@ -112,6 +115,9 @@ class LiveReading:
 
 def precision_of(state: CampaignState) -> Precision | None:
     """Return how wide the interval of a campaign's first question is; None where nothing can be read."""
+    from activeeval.tasks.campaigns.over_time import finite
+    from activeeval.tasks.campaigns.status import estimates_of, intervals
+
     if not state.block:
         return None
     first = intervals(estimates_of(state).answers[:1])[0]

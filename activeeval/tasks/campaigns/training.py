@@ -6,13 +6,15 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError, shown
-from activeeval.io.tables.cells import is_empty
-from activeeval.io.tables.sheets import Sheet, sheet_parts
 from activeeval.judgments.log import Event
 from activeeval.store import ItemTexts, Store
 from activeeval.tasks.campaigns.desk_views import ItemView
+
+if TYPE_CHECKING:
+    from activeeval.io.tables.sheets import Sheet
 
 MOST = 10
 """Items of the file that are asked, the first of it: more would be read with less and less care."""
@@ -67,6 +69,8 @@ def read_known(path: str, max_grade: int) -> list[KnownItem]:
     InputError
         Where there is no such table, or a grade is none of the scale.
     """
+    from activeeval.io.tables.sheets import sheet_parts
+
     items: list[KnownItem] = []
     for part in sheet_parts(path, 4096):
         sheet = part.plainly_named()
@@ -123,5 +127,7 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:
+    from activeeval.io.tables.cells import is_empty
+
     value = sheet.columns[name][row] if name in sheet.columns else None
     return "" if is_empty(value) else str(value)

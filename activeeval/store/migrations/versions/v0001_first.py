@@ -177,13 +177,24 @@ def _people() -> None:
         "credential",
         sa.Column("id", ID, nullable=False),
         _campaign_id(),
-        *(sa.Column(name, sa.Text(), nullable=False) for name in ("kind", "role", "person", "digest")),
+        *(sa.Column(name, sa.Text(), nullable=False) for name in ("kind", "role", "scope", "person", "digest")),
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in ("created_at", "seen_at", "expires_at")),
         sa.Column("ended_at", sa.BigInteger()),
         sa.PrimaryKeyConstraint("id", name="pk_credential"),
         sa.UniqueConstraint("digest", name="uq_credential_digest"),
-        sa.CheckConstraint("kind IN ('invite', 'session', 'token')", name="ck_credential_kind"),
+        sa.CheckConstraint("kind IN ('invite', 'session', 'token', 'password')", name="ck_credential_kind"),
+        sa.CheckConstraint("scope IN ('all', 'status')", name="ck_credential_scope"),
         _of_campaign("credential"),
+    )
+    op.create_table(
+        "sign_in_try",
+        _campaign_id(),
+        *(sa.Column(name, sa.Text(), nullable=False) for name in ("kind", "digest")),
+        sa.Column("n_failed", sa.Integer(), nullable=False),
+        *(sa.Column(name, sa.BigInteger(), nullable=False) for name in ("last_at", "waits_until")),
+        sa.PrimaryKeyConstraint("campaign_id", "kind", "digest", name="pk_sign_in_try"),
+        sa.CheckConstraint("kind IN ('account', 'address')", name="ck_sign_in_try_kind"),
+        _of_campaign("sign_in_try"),
     )
 
 

@@ -1,0 +1,84 @@
+"""Leads who sign in with a password: the form, the tries, a password for whoever came in by a link."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from activeeval.web.forms import Fields
+from activeeval.web.passwords import MOST, hashed_password, is_right
+from activeeval.web.people import HOME, set_session
+from activeeval.web.refusals import RefusedError
+from activeeval.web.rendering import rendered
+from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.served import Served
+
+router = APIRouter()
+_WRONG = "This name and this password do not go together, or the name has none. Leads alone have passwords."
+
+
+@router.get("/sign-in")
+@for_role("anyone")
+def form(served: Here) -> Response:
+    """Show the form of a lead who has a password."""
+    return _form(served, "", "", 200)
+
+
+@router.post("/sign-in")
+@for_role("anyone")
+def sign_in(request: Request, served: Here, fields: Fields) -> Response:
+    """Make a new session of a name and its password, in place of the one that this browser had."""
+    name, password = fields.get("person", "")[:200], fields.get("password", "")
+    address, access = address_of(request, served), served.store.access(served.name)
+    tried = access.try_password(name, address)
+    if tried.wait_s:
+        return _form(served, name, f"Too many tries. Please wait {_lasting(tried.wait_s)}.", 429, tried.wait_s)
+    if not is_right(password, tried.hash) or tried.hash is None:
+        return _form(served, name, _WRONG, 403)
+    came = access.sign_in(name, address, tried.hash, request.cookies.get(served.cookie))
+    if came is None:
+        return _form(served, name, _WRONG, 403)
+    response = RedirectResponse(HOME["lead"], 303)
+    set_session(response, served, came[0])
+    return response
+
+
+@router.post("/lead/password")
+@for_role("lead")
+def set_password(served: Here, who: Who, fields: Fields) -> Response:
+    """Let a lead sign in with a password from now on; all other sessions of his end."""
+    if served.door.auth_header:
+        raise RefusedError(409, "Here the proxy says who asks: passwords are its matter.")
+    password_hash = hashed_password(fields.get("password", ""), fields.get("again", ""))
+    response = RedirectResponse("/lead/people", 303)
+    set_session(response, served, served.store.access(served.name).set_password(who.name, password_hash))
+    return response
+
+
+def address_of(request: Request, served: Served) -> str:
+    """Return where a request comes from, as tries are counted: of IPv6 the network, which a household has whole.
+
+    Behind a proxy it is what the proxy says last; it alone can ask.
+    """
+    peer = request.client.host if request.client else ""
+    if served.door.proxy:
+        peer = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or peer
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return peer[:100]
+    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
+
+
+def _form(served: Served, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
+    values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST}
+    headers = {"Retry-After": str(wait_s)} if wait_s else {}
+    return HTMLResponse(rendered("signing_in.html.j2", **values), status, headers)
+
+
+def _lasting(seconds: int) -> str:
+    if seconds < 90:
+        return f"{seconds} second{'' if seconds == 1 else 's'}"
+    return f"{-(-seconds // 60)} minutes"

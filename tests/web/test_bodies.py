@@ -1,0 +1,132 @@
+"""Bodies that are too much for a server, as a process: refused at once, and nothing of them is held."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import pytest
+from web.test_serving import ask, folder, serving  # noqa: F401
+
+from activeeval.web.shield import HEADERS
+
+MEGABYTE = 1 << 20
+LONGEST_S, MOST_BYTES = 1.0, 50 * MEGABYTE
+FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
+
+
+def chunked(pieces):
+    for piece in pieces:
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+def endless(piece):
+    while True:
+        yield piece
+
+
+BODIES = {
+    # name: (what stands in the head, pieces, content type, statuses)
+    "1 GB, announced": (b"Content-Length: 1000000000", lambda: endless(b"x" * 65_536), FORM, {413}),
+    "1 GB, announced, and nothing comes": (b"Content-Length: 1000000000", list, FORM, {413}),
+    "endless chunks": (b"Transfer-Encoding: chunked", lambda: chunked(endless(b"x" * 65_536)), FORM, {413}),
+    "endless small chunks": (b"Transfer-Encoding: chunked", lambda: endless(b"1\r\nx\r\n" * 10_000), FORM, {413}),
+    "a million fields": (b"Transfer-Encoding: chunked", lambda: chunked([b"a=1&" * 10**6]), FORM, {413}),
+    "as many fields as a body holds": (b"Content-Length: 64000", lambda: [b"a&" * 32_000], FORM, {400, 422}),
+    "deep JSON of 100 MB": (b"Transfer-Encoding: chunked", lambda: chunked(endless(b"[" * 65_536)), JSON, {413}),
+    "JSON as deep as a body holds": (b"Content-Length: 64000", lambda: [b"[" * 64_000], JSON, {400, 415, 422}),
+    "deep objects": (b"Content-Length: 60000", lambda: [b'{"a":' * 12_000], JSON, {400, 415, 422}),
+    "a long number": (b"Content-Length: 60000", lambda: [b"9" * 60_000], JSON, {400, 415, 422}),
+}
+
+
+def refused(port, path, credentials, name):
+    """Send a body; return the status with which it is refused, and after how many seconds that came."""
+    head, pieces, kind, _ = BODIES[name]
+    lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Origin: http://127.0.0.1:{port}", credentials]
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        began = time.monotonic()
+        line.sendall("\r\n".join(lines).encode() + b"\r\nContent-Type: " + kind + b"\r\n" + head + b"\r\n\r\n")
+        for piece in pieces():
+            if select.select([line], [], [], 0)[0] or time.monotonic() - began > LONGEST_S:
+                break
+            with suppress(TimeoutError):
+                line.settimeout(0.1)
+                line.sendall(piece)
+        line.settimeout(10)
+        answer = line.recv(4096)
+        took = time.monotonic() - began
+    return int(answer.split(b" ", 2)[1]), took
+
+
+@pytest.mark.parametrize(
+    "sent", [b"nothing\r\n\r\n", b"GET / HTTP/1.1\r\nHost : x\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n"]
+)
+def test_what_is_no_http_is_refused_with_the_headers_of_all_answers(at_door, sent):
+    _, port, _ = at_door
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        line.sendall(sent)
+        head = line.recv(8192).decode().partition("\r\n\r\n")[0].split("\r\n")
+    assert head[0] == "HTTP/1.1 400 Bad Request"
+    assert {f"{name}: {value}" for name, value in HEADERS.items()} <= set(head)
+
+
+def test_whoever_goes_on_sending_is_cut_off(at_door):
+    _, port, _ = at_door
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        head = f"POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+        line.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
+        began, is_cut = time.monotonic(), False
+        while not is_cut and time.monotonic() < began + 10:
+            try:
+                line.sendall(b"1\r\nx\r\n" * 10_000)
+            except OSError:
+                is_cut = True
+    assert is_cut
+
+
+def peak(pid):
+    """Return the most memory that a process ever held, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+
+
+@pytest.fixture(scope="module")
+def at_door(folder):  # noqa: F811
+    """Return the process of a server that has all that it needs in memory, and who may ask it."""
+    with serving(folder, "--judge", "eve") as (process, people):
+        jar = CookieJar()
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+        for person in people:
+            browser.open(person["url"], timeout=60).close()  # the page of the lead imports what estimates need
+        cookie = "; ".join(f"{each.name}={each.value}" for each in jar)
+        port = int(people[0]["url"].split("/")[2].split(":")[1])
+        token = people[1]["token"]
+        ask(f"http://127.0.0.1:{port}/api/campaigns/week/claim", token, {})
+        time.sleep(2)  # the precision is made
+        who = {
+            "/judge/answer": f"Cookie: {cookie}",
+            "/sign-in": "Accept: text/html",
+            "/api/campaigns/week/submit": f"Authorization: Bearer {token}",
+        }
+        yield process.pid, port, who
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read where Linux tells it")
+@pytest.mark.parametrize("path", ["/judge/answer", "/sign-in", "/api/campaigns/week/submit"])
+def test_what_is_too_much_is_refused_at_once_and_not_held(at_door, path):
+    pid, port, who = at_door
+    before = peak(pid)
+    for name, (_, _, _, statuses) in BODIES.items():
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda _, name=name: refused(port, path, who[path], name), range(4)))
+        assert {status for status, _ in answers} <= statuses, name
+        assert max(took for _, took in answers) < LONGEST_S, (name, answers)
+    grown = peak(pid) - before
+    assert grown < MOST_BYTES, f"{grown / MEGABYTE:.0f} MB"
