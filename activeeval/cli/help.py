@@ -42,7 +42,7 @@ GROUPS = {
         """,
     "People": """
         --judge --lead --overlap --for --documents --queries --guidelines sample,top-up,sheet,next,serve --grade
-        serve --grades --training
+        serve --grades --training --controls --controls-from
         --judges-per-item --policy --adjudicate
         """,
     "The model": """

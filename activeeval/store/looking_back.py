@@ -9,9 +9,10 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from activeeval.judgments.log import ANSWERS, Event
-from activeeval.store import answering, history, tables
+from activeeval.store import answering, controls, history, tables
 from activeeval.store import queries as reading
 from activeeval.store.adjudicating import Decision, ask_third, decide
+from activeeval.store.controls import Control
 from activeeval.store.database import Database, clock_of
 from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events
 from activeeval.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
@@ -110,6 +111,12 @@ class LookingBack:
         of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
         return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
 
+    def pose(self, name: str, control: Control) -> tuple[str, Event]:
+        """Show a judge a control; return the token with which `Store.submit` takes the answer, and the event."""
+        return self._write(
+            name, lambda connection, number, _: controls.pose(connection, number, control, self._now(connection))
+        )
+
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""
         judge = checked_judge(judge)
@@ -125,14 +132,13 @@ class LookingBack:
 
     def texts_of(self, name: str, event: Event) -> ItemTexts:
         """Return what judges read of the item of an event."""
-        unit = event.unit or 0
-        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, unit, event.doc_id))
+        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, event))
 
     def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
         """Return what judges read of the items of some events, in one transaction."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
-            return [history.texts_of(connection, number, event.unit or 0, event.doc_id) for event in answers]
+            return [history.texts_of(connection, number, event) for event in answers]
 
         return self._read(name, work)
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import answering, checking, drawing, importing, lending, schema, tables
+from activeeval.store import answering, checking, controls, drawing, importing, lending, schema, tables
 from activeeval.store import queries as reading
 from activeeval.store.access import Access
 from activeeval.store.adjudicating import ask_third
@@ -400,7 +400,10 @@ class Store(LookingBack):
             if goes_on:
                 lock_judge(connection, number, shown.judge, now)
                 lock_held(connection, number, shown.judge)
-            stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
+            if shown.kind == "posed":
+                stored = controls.check(connection, number, shown, judgment, now)
+            else:
+                stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
             asked = Claim(number, campaign, shown.judge, now, by_query)
             return stored, claim(connection, asked) if goes_on else None

@@ -5,15 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from activeeval.errors import InputError, shown
 from activeeval.judgments.log import Event
+from activeeval.judgments.state import State
 from activeeval.report.judging_words import grade_names, named_grade
-from activeeval.store import Acknowledged, Claimed, ItemTexts, Said, Store
+from activeeval.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
 from activeeval.store.answering import RECLAIMED
+from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
-from activeeval.tasks.campaigns.live import LiveLog, LiveReading
+from activeeval.tasks.campaigns.live import Left, LiveLog, LiveReading, left_in
 
 N_RECENT = 5
 """Answers that are shown for correction."""
@@ -58,7 +61,8 @@ class PageDesk:
 
     def renew(self, judge: str, token: str) -> bool:
         """Let the lease of a judge's item start again; return whether he still has it."""
-        self.event_of(judge, token)
+        if self.event_of(judge, token).kind == "posed":  # nobody else waits for a control
+            return judge in self.log.look(lambda state: state.checks.posed)
         return self.store.renew(self.name, token) is not None
 
 
@@ -70,6 +74,8 @@ class JudgesDesk(PageDesk):
     ----------
     names : mapping of int to str
         Of grades.
+    controls : Controls, optional
+        What is mixed in among the items.
 
     Raises
     ------
@@ -78,6 +84,7 @@ class JudgesDesk(PageDesk):
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
+    controls: Controls | None = None
     grades: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +100,7 @@ class JudgesDesk(PageDesk):
 
     def page(self, judge: str) -> JudgingView:
         """Return the page of a judge, who has the item then."""
-        return self._view(judge, self.desk.claim(judge))
+        return self._view(judge, self._control(judge) or self.desk.claim(judge))
 
     def answer(
         self, event: Event, token: str, reply: Reply, *, goes_on: bool
@@ -116,12 +123,13 @@ class JudgesDesk(PageDesk):
             Where something else was said under the token before.
         """
         said = self.said(event, reply)
-        if not goes_on:
-            return self._told_elsewhere(event, said, self.desk.submit(token, said)), None
+        if not goes_on or self._is_control_near(event.judge):
+            done = as_seen(self._told_elsewhere(event, said, self.desk.submit(token, said)))
+            return done, self.page(event.judge) if goes_on else None
         done, following = self.desk.submit_and_claim(token, said)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
             done, following = self.desk.submit_and_claim(following.token, said)
-        return done, self._view(event.judge, following)
+        return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
         """Return an earlier answer of a judge; InputError where there is none of his that stands."""
@@ -138,8 +146,8 @@ class JudgesDesk(PageDesk):
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         says = [(event.seq, event.grade, event.reason, event.note) for event in same]
         if says == [(seq, said.grade, said.reason, reply.note)]:
-            return Acknowledged(event=same[0], is_repeated=True)
-        return self.store.correct(self.name, seq, judge, said, f"instead of {seq}")
+            return as_seen(Acknowledged(event=same[0], is_repeated=True))
+        return as_seen(self.store.correct(self.name, seq, judge, said, f"instead of {seq}"))
 
     def texts(self, event: Event) -> ItemView:
         """Return the item of an event with its texts."""
@@ -152,6 +160,35 @@ class JudgesDesk(PageDesk):
     def history(self, judge: str, most: int) -> list[AnswerView]:
         """Return the last answers of a judge that stand, the newest first."""
         return self._answers(self.store.answers_of(self.name, judge, most))
+
+    def _control(self, judge: str) -> Claimed | None:
+        """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
+        if self.controls is None:
+            return None
+        control = self.log.look(partial(self._next_control, self.controls, judge))
+        if control is None:
+            return None
+        token, posed = self.store.pose(self.name, control)
+        return as_claimed(token, posed, self.store.texts_of(self.name, posed))
+
+    def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
+        if (posed := state.checks.posed.get(judge)) is not None:
+            return again(posed, self.store.texts_of(self.name, posed))
+        held = state.in_hand.get(judge)
+        has_item = held is not None and (held.state, held.judge) == ("leased", judge)
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any(state.n_waiting.values())
+        return controls.choose(judge, state) if is_due and not has_item else None
+
+    def _is_control_near(self, judge: str) -> bool:
+        """Whether a control may come after the answer that a judge gives now."""
+        if self.controls is None:
+            return False
+        return self.controls.is_due(judge, self.log.look(lambda state: state.checks.n_said.get(judge, 0)) + 1)
+
+    def _left_for(self, judge: str) -> tuple[Left, Left]:
+        """Return what is left, and what is as the judge sees it."""
+        left, n_said = self.log.look(lambda state: (left_in(state), state.checks.n_said.get(judge, 0)))
+        return left, left if self.controls is None else self.controls.left(judge, n_said, left)
 
     def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
@@ -166,7 +203,7 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
-        campaign, left = self.store.campaign(self.name), self.log.left
+        campaign, (left, seen) = self.store.campaign(self.name), self._left_for(judge)
         answers = self.store.answers_of(self.name, judge, _N_PACE)
         timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
         texts = None if claimed is None else ItemTexts(query_text=claimed.query_text, text=claimed.text)
@@ -176,7 +213,7 @@ class JudgesDesk(PageDesk):
             lease_s=campaign.lease_s,
             can_put_off=not campaign.strict_order,
             grades=self.grades,
-            left=left,
+            left=seen,
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
             recent=self._answers(answers[:N_RECENT]),

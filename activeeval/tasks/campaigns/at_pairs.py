@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError
 from activeeval.judgments.log import Event
 from activeeval.store import Acknowledged, ItemTexts, Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
 from activeeval.tasks.campaigns.comparing import Comparing, Question, claim_comparison
+from activeeval.tasks.campaigns.controls import Controls
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
 
@@ -104,7 +105,9 @@ class PairsDesk(PageDesk):
         )
 
 
-def page_desk(store: Store, name: str, names: Mapping[int, str]) -> JudgesDesk | PairsDesk:
+def page_desk(
+    store: Store, name: str, names: Mapping[int, str], controls: Controls | None = None
+) -> JudgesDesk | PairsDesk:
     """Return where judges of a campaign sit in front of a page, by how it is judged.
 
     Raises
@@ -113,7 +116,11 @@ def page_desk(store: Store, name: str, names: Mapping[int, str]) -> JudgesDesk |
         Where grades are named that it does not have.
     """
     if not store.campaign(name).judging.is_whole:
-        return JudgesDesk(store, name, names)
+        secret = store.digest_at(name, 1) or ""
+        return JudgesDesk(store, name, names, None if controls is None else replace(controls, secret=secret))
+    if controls is not None:
+        says = f"campaign {name}: its documents are compared, and controls are items to grade"
+        raise InputError(says, field="controls")
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     return PairsDesk(store, name)

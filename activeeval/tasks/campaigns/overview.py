@@ -12,6 +12,7 @@ from activeeval.report.campaign_summary import Moment
 from activeeval.report.campaign_work import Agreement, Work
 from activeeval.report.words import text_of
 from activeeval.store import Store
+from activeeval.tasks.campaigns.controls import Controlled, controlled
 from activeeval.tasks.campaigns.judges import agreement_of, work_of
 from activeeval.tasks.campaigns.over_time import date_of, readings_of
 from activeeval.tasks.campaigns.state import CampaignState
@@ -58,6 +59,7 @@ class Overview:
     judges : sequence of Work
     agreement : Agreement
     training : sequence of Trained
+    controls : sequence of Controlled
     cannot, notes : sequence of Remark
     """
 
@@ -76,6 +78,7 @@ class Overview:
     judges: Sequence[Work]
     agreement: Agreement
     training: Sequence[Trained] = field(default_factory=list)
+    controls: Sequence[Controlled] = field(default_factory=list)
     cannot: Sequence[Remark] = field(default_factory=list)
     notes: Sequence[Remark] = field(default_factory=list)
 
@@ -113,6 +116,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         judges=work_of(state.state, state.log),
         agreement=agreement_of(state, confidence),
         training=trained(state.log),
+        controls=controlled(state.state.checks),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
         notes=[_remark(event, event.note) for event in _last(state, "judged") if event.note],
     )
