@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from activeeval.judgments.log import CONTROLS, Event
+from activeeval.judgments.log import ANSWERS, CONTROLS, Event
 
 Checked = tuple[str, str]
 """A judge, and the key of a control."""
-_SAYS = ("judged", "cannot", "later", "checked", "passed")
+_STANDS = (*ANSWERS, "checked")
+_SAYS = (*_STANDS, "later", "passed")
 
 
 @dataclass(slots=True)
@@ -22,6 +23,8 @@ class Checks:
     ----------
     n_said : dict of str to int
         By judge how often he has said something of an item, of controls too; corrections are not counted.
+    standing : dict of str to dict of int to Event
+        By judge what he said of items that stands, of controls too, by event and in their order.
     posed : dict of str to Event
         By judge the control that waits for him.
     answers : dict of Checked to Event
@@ -29,6 +32,7 @@ class Checks:
     """
 
     n_said: dict[str, int] = field(default_factory=dict)
+    standing: dict[str, dict[int, Event]] = field(default_factory=dict)
     posed: dict[str, Event] = field(default_factory=dict)
     answers: dict[Checked, Event] = field(default_factory=dict)
 
@@ -36,6 +40,11 @@ class Checks:
         """Take an event in; return whether it is of a control."""
         if event.kind in _SAYS and event.supersedes is None:
             self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
+        if event.supersedes is not None:
+            for answers in self.standing.values():
+                answers.pop(event.supersedes, None)
+        if event.kind in _STANDS:
+            self.standing.setdefault(event.judge, {})[event.seq] = event
         if event.kind not in CONTROLS:
             return False
         if event.kind == "posed":

@@ -6,8 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 from activeeval.errors import InputError, shown
+from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
 from activeeval.report.judging_words import grade_names, named_grade
@@ -16,11 +18,13 @@ from activeeval.store.answering import RECLAIMED
 from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
-from activeeval.tasks.campaigns.live import Left, LiveLog, LiveReading, left_in
+from activeeval.tasks.campaigns.live import LiveLog, LiveReading, left_in
 
 N_RECENT = 5
 """Answers that are shown for correction."""
 _N_PACE = 30
+_MOST_HEADS = 10_000
+_PlaceOfItem = tuple[int | None, str, str]
 
 
 @dataclass(slots=True)
@@ -86,6 +90,7 @@ class JudgesDesk(PageDesk):
     names: Mapping[int, str] = field(default_factory=dict)
     controls: Controls | None = None
     grades: list[str] = field(init=False)
+    _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
@@ -159,7 +164,7 @@ class JudgesDesk(PageDesk):
 
     def history(self, judge: str, most: int) -> list[AnswerView]:
         """Return the last answers of a judge that stand, the newest first."""
-        return self._answers(self.store.answers_of(self.name, judge, most))
+        return self._answers(self._last_of(judge, most))
 
     def _control(self, judge: str) -> Claimed | None:
         """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
@@ -185,11 +190,6 @@ class JudgesDesk(PageDesk):
             return False
         return self.controls.is_due(judge, self.log.look(lambda state: state.checks.n_said.get(judge, 0)) + 1)
 
-    def _left_for(self, judge: str) -> tuple[Left, Left]:
-        """Return what is left, and what is as the judge sees it."""
-        left, n_said = self.log.look(lambda state: (left_in(state), state.checks.n_said.get(judge, 0)))
-        return left, left if self.controls is None else self.controls.left(judge, n_said, left)
-
     def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
             return done
@@ -203,37 +203,68 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
-        campaign, (left, seen) = self.store.campaign(self.name), self._left_for(judge)
-        answers = self.store.answers_of(self.name, judge, _N_PACE)
+        campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
+        left, n_said, answers = self.log.look(lambda state: (left_in(state), *_said_by(state, name, _N_PACE)))
         timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
-        texts = None if claimed is None else ItemTexts(query_text=claimed.query_text, text=claimed.text)
+        item = None if claimed is None else _item_of(claimed)
+        if claimed is not None and item is not None:
+            self._keep_head((claimed.unit, claimed.query_id, claimed.doc_id), item)
         return JudgingView(
-            item=None if claimed is None or texts is None else ItemView.of(claimed.query_id, claimed.doc_id, texts),
+            item=item,
             token="" if claimed is None else claimed.token,
             lease_s=campaign.lease_s,
             can_put_off=not campaign.strict_order,
             grades=self.grades,
-            left=seen,
+            left=left if controls is None else controls.left(judge, n_said, left),
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
             recent=self._answers(answers[:N_RECENT]),
         )
 
+    def _last_of(self, judge: str, most: int) -> list[Event]:
+        """Return the last answers of a judge that stand, the newest first."""
+        return self.log.look(lambda state: _said_by(state, judge_name(judge), most)[1])
+
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
-        texts = self.store.texts_of_all(self.name, events)
-        items = [ItemView.of(e.query_id, e.doc_id, of_item) for e, of_item in zip(events, texts, strict=True)]
-        return [self._answer(event, item) for event, item in zip(events, items, strict=True)]
+        new = [event for event in events if _place_of(event) not in self._heads]
+        for event, texts in zip(new, self.store.texts_of_all(self.name, new) if new else (), strict=True):
+            self._keep_head(_place_of(event), ItemView.of(event.query_id, event.doc_id, texts))
+        return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
+
+    def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
+        """Remember how an item is called: texts never change, and each is in somebody's last answers several times."""
+        if len(self._heads) > _MOST_HEADS:
+            self._heads = {}
+        self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
 
     def _answer(self, event: Event, view: ItemView) -> AnswerView:
+        return self._answered(event, view.query or view.query_id, view.title or view.doc_id)
+
+    def _answered(self, event: Event, query: str, title: str) -> AnswerView:
         return AnswerView(
             seq=event.seq,
-            query=view.query or view.query_id,
-            title=view.title or view.doc_id,
+            query=query,
+            title=title,
             grade=event.grade,
             name=named_grade(self.grades, event.grade),
             reason=event.reason,
             note=event.note,
         )
+
+
+def _said_by(state: State, judge: str, most: int) -> tuple[int, list[Event]]:
+    """Return how often a judge has said something, and the last of it that stands, the newest first."""
+    answers = state.checks.standing.get(judge, {})
+    return state.checks.n_said.get(judge, 0), list(islice(reversed(answers.values()), most))
+
+
+def _item_of(claimed: Claimed) -> ItemView:
+    texts = ItemTexts(query_text=claimed.query_text, text=claimed.text)
+    return ItemView.of(claimed.query_id, claimed.doc_id, texts)
+
+
+def _place_of(event: Event) -> _PlaceOfItem:
+    return event.unit, event.query_id, event.doc_id
 
 
 def _is_reclaimed(done: Acknowledged) -> bool:
