@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
 from activeeval.cases.budgets import Budget
+from activeeval.tasks.campaigns.closing import close, reopen
 from activeeval.tasks.campaigns.drawing import topped_up
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.leading import people_page
@@ -45,6 +46,22 @@ def end(served: Here, number: int) -> Response:
     """End a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
+
+
+@router.post("/close")
+@for_role("lead")
+def close_campaign(served: Here) -> Response:
+    """Give out nothing more."""
+    close(served.store, served.name)
+    return RedirectResponse("/lead", 303)
+
+
+@router.post("/open")
+@for_role("lead")
+def open_campaign(served: Here) -> Response:
+    """Give out again what was open when the campaign was closed."""
+    reopen(served.store, served.name)
+    return RedirectResponse("/lead", 303)
 
 
 @router.post("/top-up")

@@ -84,11 +84,14 @@ def test_what_a_lead_decides_counts_and_what_was_said_stays(differing):
     before = state_of(store, "week")
     first = disagreements(before, store)[0]
     value = estimates_of(before).answers[0].estimate.value
+    assert 0 < first.narrowest <= first.widest
     form = {"grade": "2", "reason": "it answers the query"}
     assert lead.post(f"/lead/disagreements/{first.seq}", data=form).status_code == 200
     after = state_of(store, "week")
     moved = estimates_of(after).answers[0].estimate.value - value
     assert abs(moved) == pytest.approx(first.influence, rel=1e-9)
+    interval = estimates_of(after).answers[0].interval
+    assert first.narrowest - 1e-12 <= (interval.high - interval.low) / 2 <= first.widest + 1e-12
     (decided,) = [row for row in disagreements(after, store) if row.seq == first.seq]
     assert (decided.counts_as, decided.decided_by, decided.reason) == (2, "zoe", "it answers the query")
     assert {opinion.grade for opinion in decided.opinions} == {0, 2}

@@ -15,6 +15,7 @@ from activeeval.judgments.state import State
 from activeeval.report.judging_words import grade_names, named_grade
 from activeeval.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
 from activeeval.store.answering import RECLAIMED
+from activeeval.tasks.campaigns.closing import is_closed
 from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
@@ -50,6 +51,12 @@ class PageDesk:
     def desk(self) -> Desk:
         """Where items are claimed for a page: query by query."""
         return desk_of(self.store, self.name, by_query=True)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is given out until a lead opens the campaign again."""
+        now = self.store.now(self.name)
+        return self.log.look(lambda state: is_closed(state, now))
 
     def event_of(self, judge: str, token: str) -> Event:
         """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
@@ -218,6 +225,7 @@ class JudgesDesk(PageDesk):
             left=left if controls is None else controls.left(judge, n_said, left),
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
+            is_closed=claimed is None and self.is_closed,
             recent=self._answers(answers[:N_RECENT]),
         )
 

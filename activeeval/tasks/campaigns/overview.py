@@ -58,6 +58,8 @@ class Overview:
         That what waits takes at the pace so far; None where no time was taken.
     judges : sequence of Work
     agreement : Agreement
+    n_corrected : int
+        Grades that a later round took for known and that are others now.
     training : sequence of Trained
     controls : sequence of Controlled
     cannot, notes : sequence of Remark
@@ -77,6 +79,7 @@ class Overview:
     hours_left: float | None
     judges: Sequence[Work]
     agreement: Agreement
+    n_corrected: int = 0
     training: Sequence[Trained] = field(default_factory=list)
     controls: Sequence[Controlled] = field(default_factory=list)
     cannot: Sequence[Remark] = field(default_factory=list)
@@ -115,6 +118,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         hours_left=_hours_left(state, progress.waiting),
         judges=work_of(state.state, state.log),
         agreement=agreement_of(state, confidence),
+        n_corrected=state.n_corrected,
         training=trained(state.log),
         controls=controlled(state.state.checks),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
