@@ -12,7 +12,7 @@ from activeeval.judgments.log import ANSWERS, CONTROLS, Event
 Checked = tuple[str, str]
 """A judge, and the key of a control."""
 _STANDS = (*ANSWERS, "checked")
-_SAYS = (*_STANDS, "later", "passed")
+_SAYS = (*_STANDS, "later", "passed", "preferred")
 
 
 @dataclass(slots=True)

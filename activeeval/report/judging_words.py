@@ -78,7 +78,7 @@ def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> s
     >>> controls_sentence("ann", "repeated", "4 of 4 (51 to 100 %)", 0)
     'ann: 4 of 4 (51 to 100 %) as before'
     """
-    than = "as known" if what == "known" else "as before"
+    than = {"known": "as known", "swapped": "as before, with sides swapped"}.get(what, "as before")
     return f"{judge}: {share} {than}" + (f", {n_skipped:,} not graded" if n_skipped else "")
 
 

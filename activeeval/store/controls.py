@@ -21,6 +21,7 @@ from activeeval.store.log import append, canonical, digest_of, lock_log, parsed,
 from activeeval.store.rows import Acknowledged, ItemTexts, Said
 
 _TEXTS = "document"
+_PAIR = ("preferred", "strength")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +32,12 @@ class Control:
     ----------
     item : str
         By which it is known among the controls of its judge: each is answered once.
-    what : {"known", "repeated"}
-    expected : int
-        The grade that is known, or that the judge gave before.
+    what : {"known", "repeated", "swapped"}
+    expected : int, str or None
+        The grade that is known, or that the judge gave before; of two documents shown again with sides swapped the one
+        that he preferred, None of a tie.
+    sides : tuple of str
+        Of two documents: left and right.
     unit : int or None
         Of an item that was drawn; None where its texts are ``texts``.
     """
@@ -41,10 +45,11 @@ class Control:
     judge: str
     item: str
     what: str
-    expected: int
+    expected: int | str | None
     query_id: str
     doc_id: str
     unit: int | None = None
+    sides: tuple[str, ...] = ()
     texts: ItemTexts = field(default_factory=lambda: ItemTexts(query_text="", text={}))
 
 
@@ -52,6 +57,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
     """Show a judge a control; return the token with which it is answered, and the event."""
     token = secrets.token_urlsafe(16)
     body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
+    body |= {"sides": list(control.sides)} if control.sides else {}
     if control.unit is None:
         content = canonical({"query": control.texts.query_text, "text": dict(control.texts.text)})
         body[_TEXTS] = digest_of(content)
@@ -87,13 +93,13 @@ def check(connection: Connection, campaign_id: int, posed: Event, judgment: Said
 
 def says_the_same(stored: Event, judgment: Said) -> bool:
     """Whether an answer to a control is what somebody says."""
-    then = (stored.grade, stored.reason, stored.kind == "passed")
-    return then == (judgment.grade, judgment.reason, judgment.kind == "later")
+    then = (stored.grade, stored.reason, stored.kind == "passed", *map(stored.body.get, _PAIR))
+    return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
 
 
 def answer_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
     """Return what is said of the control of another event as an event."""
-    names = ("item", "what", "expected", _TEXTS)
+    names = ("item", "what", "expected", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}
     return Event(
         seq=0,

@@ -39,9 +39,9 @@ def reopen(store: Store, name: str) -> int:
         Where it is not closed.
     """
     held: list[OpenPlace] = []
+    now = store.now(name)
 
     def look(there: Sequence[OpenPlace]) -> Chosen:
-        now = store.now(name)
         held[:] = [place for place in there if not place.judge and (place.lease_until or 0) > now + _FAR_US]
         return []
 

@@ -22,6 +22,8 @@ from activeeval.tasks.campaigns.training import KnownItem
 
 APART = 10
 """A judge meets none of his last ten items again: he would remember what he said."""
+SWAP_APART = 2
+"""Nor one of his last two comparisons: a query takes a dozen or two."""
 MOST_RATE = 0.5
 
 
@@ -126,8 +128,9 @@ class Controlled:
 
     Attributes
     ----------
-    what : {"known", "repeated"}
-        Of items whose grades are known, or of those that he had graded before.
+    what : {"known", "repeated", "swapped"}
+        Of items whose grades are known, of those that he had graded before, or of pairs that he had compared with sides
+        the other way round.
     share : Share
         Of those that he graded.
     n_skipped : int
@@ -167,7 +170,8 @@ def as_seen(done: Acknowledged) -> Acknowledged:
     """Return what became of an answer as its judge may see it: of a control as of any item."""
     kind = done.event.kind
     if kind == "checked":
-        kind = "cannot" if done.event.grade is None else "judged"
+        is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
+        kind = "preferred" if is_pair else "cannot" if done.event.grade is None else "judged"
     return replace(done, event=replace(done.event, kind="later" if kind == "passed" else kind))
 
 
@@ -177,18 +181,54 @@ def again(posed: Event, texts: ItemTexts) -> Control:
         judge=posed.judge,
         item=str(posed.body["item"]),
         what=str(posed.body["what"]),
-        expected=int(posed.body["expected"]),
+        expected=posed.body["expected"],
         query_id=posed.query_id,
         doc_id=posed.doc_id,
         unit=posed.unit,
+        sides=tuple(posed.body.get("sides", ())),
         texts=texts,
     )
 
 
+def swapped(judge: str, secret: str, events: Sequence[Event], checks: Checks) -> Control | None:
+    """Return a comparison of a judge, of those that stand, to be asked again with sides swapped; None where none is.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        What he said of the documents of one query.
+    """
+    compared = [event for event in events if event.body.get("what") == "compared"]
+    fresh = [event for event in compared[:-SWAP_APART] if (judge, _pair_key(event)) not in checks.answers]
+    if not fresh:
+        return None
+    event = min(fresh, key=lambda each: hashlib.sha256(f"{secret} {judge} {_pair_key(each)}".encode()).digest())
+    return Control(
+        judge=judge,
+        item=_pair_key(event),
+        what="swapped",
+        expected=event.body["preferred"],
+        query_id=event.query_id,
+        doc_id=event.doc_id,
+        unit=event.unit,
+        sides=(str(event.body["second"]), str(event.body["first"])),
+    )
+
+
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> Controlled:
-    graded = [event for event in events if event.grade is not None]
-    right = sum(event.grade == event.body["expected"] for event in graded)
-    return Controlled(judge=judge, what=what, share=share_of(right, len(graded)), n_skipped=len(events) - len(graded))
+    said = [event for event in events if event.grade is not None or "preferred" in event.body]
+    right = sum(_said_in(event) == event.body["expected"] for event in said)
+    return Controlled(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
+
+
+def _said_in(event: Event) -> object:
+    return event.body.get("preferred", event.grade)
+
+
+def _pair_key(event: Event) -> str:
+    """Return what the control of a comparison is called; two documents are compared once."""
+    names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
+    return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
 
 
 def _key(event: Event) -> str:

@@ -122,7 +122,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         training=trained(state.log),
         controls=controlled(state.state.checks),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
-        notes=[_remark(event, event.note) for event in _last(state, "judged") if event.note],
+        notes=[_remark(event, event.note) for event in [*_last(state, "judged"), *_compared_with_notes(state)]],
     )
 
 
@@ -141,6 +141,12 @@ def _last(state: CampaignState, kind: str) -> list[Event]:
     """Return the judgments of a kind that stand, the newest first."""
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
+
+
+def _compared_with_notes(state: CampaignState) -> list[Event]:
+    """Return the comparisons beside which a judge remarked something, the newest first."""
+    noted = (event for events in state.state.preferences.values() for event in events if event.note)
+    return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 
 
 def _remark(event: Event, text: str) -> Remark:
