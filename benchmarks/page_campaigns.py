@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from activeeval import Campaign
 from activeeval.campaign import Rules
+from activeeval.results import Estimate
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
 from activeeval.tasks.campaigns.making import create
@@ -39,7 +40,7 @@ class Whole:
 
 
 def judged(design: Any, truth: dict[tuple[str, str], int], seed: int, exact: float) -> Whole:
-    """Judge a campaign through HTTP, and directly with the same seed; return what both say."""
+    """Judge a campaign through HTTP; return what it says beside what the library says with the same seed."""
     with open_store("sqlite://", create=True) as db:
         create(db, NAME, Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), Rules())
         served = Served(store=db, desk=page_desk(db, NAME, {}), door=Door(host="127.0.0.1", port=8347))
@@ -62,26 +63,42 @@ def judged(design: Any, truth: dict[tuple[str, str], int], seed: int, exact: flo
             assert done.status_code == 200, done.text
         served.desk.reading.wait()
         (answer,), _ = answered(state_of(db, NAME))
-    direct = Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
+    direct = directly(design, truth, seed)
     differs = max(abs(direct.value - answer.estimate.value), abs(direct.std_error - answer.estimate.std_error))
     return Whole(answer.interval.low <= exact <= answer.interval.high, float(differs), n_put_off)
 
 
-def through_http(repetitions: int) -> list[dict[str, Any]]:
-    """Return how often intervals hold the truth, and how far estimates are from the library's."""
+def directly(design: Any, truth: dict[tuple[str, str], int], seed: int) -> Estimate:
+    """Return what the library says of the same campaign, called without store and server."""
+    return Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
+
+
+def through_http(repetitions: int, n_http: int) -> list[dict[str, Any]]:
+    """Return how often intervals hold the truth, and how far estimates are from the library's.
+
+    Parameters
+    ----------
+    repetitions : int
+        Campaigns in all; those that are not judged through HTTP are the library's, which says the same.
+    n_http : int
+        Those that are judged through HTTP, the first of them.
+    """
     sample, truth = sampled(N_UNITS, 0)
     design = sample.campaign.design
     pool = design.pool
     pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
     grades = np.array([truth[pair] for pair in pairs])
     exact = float(pool.query_probs @ design.target.values(grades))
-    wholes = [judged(design, truth, seed, exact) for seed in range(repetitions)]
+    wholes = [judged(design, truth, seed, exact) for seed in range(n_http)]
+    intervals = [directly(design, truth, seed).interval(0.95) for seed in range(n_http, repetitions)]
+    holds = [whole.holds for whole in wholes] + [each.low <= exact <= each.high for each in intervals]
     low, high = COVERED
-    held = 100 * float(np.mean([whole.holds for whole in wholes]))
-    error = float(np.sqrt(max(held * (100 - held), 1e-9) / repetitions))
+    held = 100 * float(np.mean(holds))
+    error = float(np.sqrt(max(held * (100 - held), 1e-9) / len(holds)))
     bounds = {"at_least": low, "at_most": high} if repetitions >= 1000 else {}
     return [
-        figure("campaigns", repetitions, "", put_off=sum(whole.n_put_off for whole in wholes)),
-        figure("intervals of 95 % that hold the truth", held, "%", **bounds, std_error=round(error, 2)),
+        figure("campaigns judged through HTTP", n_http, "", put_off=sum(whole.n_put_off for whole in wholes)),
         figure("largest difference to the library", max(w.differs for w in wholes), "", at_most=_LIBRARY_TOO),
+        figure("campaigns in all", len(holds), ""),
+        figure("intervals of 95 % that hold the truth", held, "%", **bounds, std_error=round(error, 2)),
     ]
