@@ -6,7 +6,8 @@ seconds after his page, and in a closed loop, without any pause; asked by one pr
 SIGKILL of the server again and again while eight programs judge; what it has acknowledged must be there, once.
 *Start*: from the command to the first page. *Overview*: the lead's page once the log has 10,000 events. *Estimates*:
 whole campaigns judged through HTTP by judges who skip, beside the library called directly with the same seed, and how
-often the interval holds the truth, over many more of the library's where both say the same. Stores benchmarks/results/page.json. ``--quick`` makes all of it small.
+often the interval holds the truth, over many more of the library's where both say the same. Stores
+benchmarks/results/page.json. ``--quick`` makes all of it small.
 """
 
 from __future__ import annotations
@@ -102,9 +103,7 @@ def main() -> None:
     parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--campaigns", type=int, default=1000, help="In all.")
-    parser.add_argument(
-        "--through-http", type=int, default=40, help="Of these judged through HTTP, all as the library."
-    )
+    parser.add_argument("--through-http", type=int, default=40, help="Of these judged through HTTP.")
     parser.add_argument("--only", action="append", choices=("answers", "kills", "start", "estimates"))
     parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
     args = parser.parse_args()
