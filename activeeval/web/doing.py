@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse
 from activeeval.cases.budgets import Budget
 from activeeval.tasks.campaigns.closing import close, reopen
 from activeeval.tasks.campaigns.drawing import topped_up
+from activeeval.tasks.campaigns.drawing_again import drawn_again
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.leading import people_page
 from activeeval.web.people import invited
@@ -46,6 +47,14 @@ def end(served: Here, number: int) -> Response:
     """End a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
+
+
+@router.post("/redraw")
+@for_role("lead")
+def redraw(served: Here, fields: Fields) -> Response:
+    """Draw a further round."""
+    drawn_again(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
+    return RedirectResponse("/lead", 303)
 
 
 @router.post("/close")
