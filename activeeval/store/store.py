@@ -178,7 +178,8 @@ class Store(LookingBack):
         first = 0 if since is None else since.seq
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[Event]:
-            if until is not None and not first <= until <= (last := tail(connection, number)[0]):
+            last = 0 if until is None else tail(connection, number)[0]
+            if until is not None and not first <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
             conditions = [] if until is None else [tables.event.c.seq <= until]
             if unit is not None:
