@@ -259,6 +259,19 @@ STEPS = (
         "benchmarks.durability",
         ("results/durability.json",),
     ),
+    Step(
+        "page",
+        "the judging page on SQLite: answers under load, kills, start, overview, estimates through HTTP",
+        "benchmarks.page --database SQLite --seconds 25 --kills 50 --through-http 20",
+        ("results/page.json",),
+    ),
+    Step(
+        "page-postgresql",
+        "the judging page on PostgreSQL: answers under load, kills, start, overview",
+        "benchmarks.page --database PostgreSQL --seconds 25 --kills 15 --acknowledged 300 --only answers --only kills "
+        "--only start --json benchmarks/results/page-postgresql.json",
+        ("results/page-postgresql.json",),
+    ),
     Step("replication", "campaigns replayed a second", "benchmarks.replication", ("results/replication.json",)),
     Step("depth", "designs for a pool of MSLR-WEB30K's size", "benchmarks.depth", ("results/depth.json",)),
     Step(

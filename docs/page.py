@@ -192,7 +192,7 @@ def take_pictures(folder: str) -> None:
         picture(leads, "disagreements")
         leads.get_by_role("link", name="People").click()
         picture(leads, "people")
-        pairs = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
+        pairs = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
         pairs.goto(pans["url"])
         for key in ("ArrowLeft", "ArrowRight"):
             before = pairs.locator("#answer [name=token]").get_attribute("value")

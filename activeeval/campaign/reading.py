@@ -146,14 +146,31 @@ def carried(design: Design, selection: Selection, labels: LabelsLike, target: Ta
     return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
 
 
+class Moved(NamedTuple):
+    """What the label of an item does to an estimate.
+
+    Attributes
+    ----------
+    span : float
+        How far apart the estimates are that its grades lead to.
+    narrowest, widest : float
+        Half the width of the t intervals that they lead to, infinite where there is none.
+    """
+
+    span: float
+    narrowest: float
+    widest: float
+
+
 def moved(
     design: Design,
     selection: Selection,
     labels: LabelsLike,
     grades: Mapping[int, Sequence[int]],
     target: Target | None = None,
-) -> dict[int, float]:
-    """Return by item how far apart the estimates are that its grades lead to, one item at a time.
+    confidence: float = 0.95,
+) -> dict[int, Moved]:
+    """Return by item what its grades lead to, one item at a time.
 
     Parameters
     ----------
@@ -162,14 +179,16 @@ def moved(
     """
     reading = design.reading(target)
     selection = of_target(reading, selection)
-    soft, spans = SoftLabels.of(labels), dict[int, float]()
+    soft, of_items = SoftLabels.of(labels), dict[int, Moved]()
     for item, several in grades.items():
-        values = [
-            _estimate(design, reading, selection, _with_grade(soft, item, grade), "pool").value
+        estimates = [
+            _estimate(design, reading, selection, _with_grade(soft, item, grade), "pool")
             for grade in sorted(set(several))
         ]
-        spans[item] = max(values) - min(values)
-    return spans
+        values = [each.value for each in estimates]
+        halves = [(each.high - each.low) / 2 for each in (some.interval(confidence) for some in estimates)]
+        of_items[item] = Moved(max(values) - min(values), min(halves), max(halves))
+    return of_items
 
 
 def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:

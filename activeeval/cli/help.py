@@ -42,7 +42,7 @@ GROUPS = {
         """,
     "People": """
         --judge --lead --overlap --for --documents --queries --guidelines sample,top-up,sheet,next,serve --grade
-        serve --grades --training
+        serve --grades --training --controls --controls-from
         --judges-per-item --policy --adjudicate
         """,
     "The model": """
@@ -56,7 +56,7 @@ GROUPS = {
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
-        --key --active-ms --keep-foreign --ask-skill --looks
+        --key --active-ms --keep-foreign --ask-skill --looks --reopen
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

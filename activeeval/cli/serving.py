@@ -19,6 +19,7 @@ from activeeval.errors import InputError
 from activeeval.report.rendering import render
 
 if TYPE_CHECKING:
+    from activeeval.tasks.campaigns.controls import Controls
     from activeeval.tasks.campaigns.training import KnownItem
     from activeeval.web.serving import Invited
 
@@ -38,6 +39,14 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 @click.option(
     "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
 )
+@click.option(
+    "--controls",
+    metavar="P%",
+    help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs.",
+)
+@click.option(
+    "--controls-from", metavar="FILE", help="Known ones: as --training, with query_id and doc_id. Default: repeated."
+)
 @click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8347, metavar="N", help="0 takes a free one.")
 @click.option("--certificate", metavar="FILE", help="For https, with --key.")
@@ -55,6 +64,8 @@ def serve(
     grades: str | None,
     guidelines: str | None,
     training: str | None,
+    controls: str | None,
+    controls_from: str | None,
     form: str,
     **where: Any,
 ) -> None:
@@ -81,8 +92,9 @@ def serve(
     who = [judge_of(judge) for judge in judges]
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
-        desk = page_desk(store, name, names)
-        known = [] if training is None else _known(training, store.campaign(name).max_grade)
+        top = store.campaign(name).max_grade
+        desk = page_desk(store, name, names, _controls(controls, controls_from, top))
+        known = [] if training is None else _known(training, top)
         settle()
         tell_of = partial(_print, form=form)
         serving.serve(store, desk, listening, who, guide, tell_of, lead=judge_of(lead), training=known)
@@ -98,13 +110,29 @@ def _print(invited: Invited, form: str) -> None:
     sys.stdout.flush()
 
 
-def _known(path: str, max_grade: int | None) -> list[KnownItem]:
-    """Return the items that judges begin with."""
+def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Controls | None:
+    """Return how controls are mixed in; None where none are."""
+    from activeeval.tasks.campaigns.controls import Controls
+
+    if rate is None:
+        if path is not None:
+            raise click.UsageError("--controls-from goes with --controls, as --controls 5%")
+        return None
+    text = rate.strip()
+    try:
+        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise click.UsageError(f"--controls takes a share, as 5%, got {rate!r}") from None
+    return Controls(rate=share, known=[] if path is None else _known(path, max_grade, None))
+
+
+def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[KnownItem]:
+    """Return items whose grades are known."""
     from activeeval.tasks.campaigns.training import read_known
 
     if max_grade is None:
         raise InputError(f"{path}: where documents are compared there are no grades to begin with", field="training")
-    return read_known(path, max_grade)
+    return read_known(path, max_grade, most)
 
 
 def _named(text: str) -> tuple[int, str]:

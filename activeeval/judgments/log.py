@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = (
-    *("drawn", "trained", "shown", "renewed", "lent", "returned"),
+    *("drawn", "trained", "shown", "renewed", "lent", "returned", "posed", "checked", "passed"),
     *("judged", "preferred", "cannot", "later", "adjudicated", "retracted", "late", "ended"),
 )
 """What can happen. ``trained`` is an answer to an item whose grade is known, which never counts; ``renewed`` a lease
-that starts again while its judge is at it; ``lent`` an item on a sheet, ``returned`` one that waits for anybody again;
-``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said stays; ``late`` a judgment
-that is kept and does not count, its reason says why."""
+that starts again while its judge is at it; ``posed`` a control that a judge was shown among other items, ``checked``
+what he said of it, ``passed`` that he put it off: none of it counts; ``lent`` an item on a sheet, ``returned`` one that
+waits for anybody again; ``adjudicated`` what an item counts as where judges differ, by whoever leads: what they said
+stays; ``late`` a judgment that is kept and does not count, its reason says why."""
 ANSWERS = ("judged", "cannot")
 """Kinds after which nobody waits for an item."""
+CONTROLS = ("posed", "checked", "passed")
+"""Kinds of what happens to a control."""
 OF_MACHINE = "machine"
 """In the body of a judgment: the file of a machine that it came from, which was taken for a person's."""
 BESIDE = frozenset({"note", "guidelines", "hidden_ms", "input"})

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
+from activeeval.judgments.controls import Checks
 from activeeval.judgments.log import ANSWERS, REOPENED, Event
 from activeeval.judgments.policies import needs_third
 
@@ -100,6 +101,8 @@ class State:
         The active time of all answers whose time was taken, also of those that do not count (any more).
     problems : list of str
         What does not follow from what was before.
+    checks : Checks
+        What judges said of controls.
     ended : str
         Why there will be no further unit; empty while there may be one.
     """
@@ -121,6 +124,7 @@ class State:
     put_off: list[Event] = field(default_factory=list)
     active_ms: list[int] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    checks: Checks = field(default_factory=Checks)
     ended: str = ""
 
     @classmethod
@@ -137,13 +141,14 @@ class State:
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)
+        is_of_control = self.checks.apply(event)
         if event.kind == "drawn":
             self._draw(event)
         elif event.kind == "late":
             self.late.append(event)
         elif event.kind == "ended":
             self.ended = event.reason
-        elif event.kind == "trained":  # of no item that was drawn
+        elif is_of_control or event.kind == "trained":  # of nothing that counts
             return None
         else:
             return self._of_place(event)

@@ -68,6 +68,20 @@ def pace_sentence(seconds: float | None, in_all: int) -> str:
     return pace + (f"; alone, all of it would take you {lasting(seconds * in_all)}" if in_all and seconds >= 1 else "")
 
 
+def controls_sentence(judge: str, what: str, share: object, n_skipped: int) -> str:
+    """Return how often a judge said of controls what was expected; ``share`` prints as people read it.
+
+    Examples
+    --------
+    >>> controls_sentence("ann", "known", "9 of 10 (60 to 98 %)", 1)
+    'ann: 9 of 10 (60 to 98 %) as known, 1 not graded'
+    >>> controls_sentence("ann", "repeated", "4 of 4 (51 to 100 %)", 0)
+    'ann: 4 of 4 (51 to 100 %) as before'
+    """
+    than = {"known": "as known", "swapped": "as before, with sides swapped"}.get(what, "as before")
+    return f"{judge}: {share} {than}" + (f", {n_skipped:,} not graded" if n_skipped else "")
+
+
 def lasting(seconds: float) -> str:
     """Return about how long something takes.
 

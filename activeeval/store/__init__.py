@@ -2,6 +2,7 @@
 
 from activeeval.store.access import SCOPES, CredentialRow, PasswordTry, Person
 from activeeval.store.address import address_of, checked_name, file_url, masked
+from activeeval.store.controls import Control
 from activeeval.store.importing import Unjudged
 from activeeval.store.lending import Chosen, OnSheet, OpenPlace
 from activeeval.store.rows import (
@@ -24,6 +25,7 @@ __all__ = [
     "CampaignRow",
     "Chosen",
     "Claimed",
+    "Control",
     "CredentialRow",
     "ItemTexts",
     "OnSheet",

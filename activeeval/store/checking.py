@@ -111,7 +111,7 @@ def _references(log: Sequence[Event]) -> Iterator[str]:
     for event in log:
         if event.supersedes is not None:
             before = by_seq.get(event.supersedes)
-            if before is None or before.kind not in ANSWERS or before.seq >= event.seq:
+            if before is None or before.kind not in (*ANSWERS, "checked") or before.seq >= event.seq:
                 yield f"event {event.seq} takes the place of event {event.supersedes}, which is no earlier answer"
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, exists, select, update
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import tables
+from activeeval.store import controls, tables
 from activeeval.store.answering import judgment_event, says_the_same
 from activeeval.store.claiming import hashed
 from activeeval.store.drawing import insert_missing
@@ -17,6 +17,7 @@ from activeeval.store.log import append, canonical, digest_of, events, lock_log,
 from activeeval.store.rows import Acknowledged, ItemTexts, Said
 
 assignment, event = tables.assignment, tables.event
+_SAID = (*ANSWERS, "checked")  # a judge cannot tell controls from other items
 
 
 class Correction(NamedTuple):
@@ -53,7 +54,7 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
     """Return the last answers of a judge that stand, the newest first, of those before an event."""
     later = event.alias("later")
     is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
-    conditions = [event.c.judge == judge, event.c.kind.in_(ANSWERS), ~is_replaced]
+    conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
     conditions += [] if before is None else [event.c.seq < before]
     of_judge = (event.c.campaign_id == campaign_id, *conditions)
     last = select(event.c.seq).where(*of_judge).order_by(event.c.seq.desc()).limit(most)
@@ -61,8 +62,11 @@ def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, 
     return events(connection, campaign_id, event.c.seq.in_(seqs))[::-1] if seqs else []
 
 
-def texts_of(connection: Connection, campaign_id: int, unit_number: int, doc_id: str) -> ItemTexts:
-    """Return what judges read of an item of a unit; InputError where there is none."""
+def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
+    """Return what judges read of the item of an event; InputError where there is none."""
+    if (beside := controls.texts_in(connection, item.body)) is not None:
+        return beside
+    unit_number, doc_id = item.unit or 0, item.doc_id
     unit, place, query, document = tables.unit, tables.place, tables.query, tables.document
     joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
     joined = joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
@@ -79,16 +83,18 @@ def correct(connection: Connection, campaign_id: int, said: Correction, at: int)
     lock_log(connection, campaign_id)
     stored = with_key(connection, campaign_id, said.key)
     if stored is not None:
-        if stored.judge == said.judge and says_the_same(stored, said.judgment):
+        compare = controls.says_the_same if stored.kind == "checked" else says_the_same
+        if stored.judge == said.judge and compare(stored, said.judgment):
             return Acknowledged(event=stored, is_repeated=True)
         raise StateError(f"the key {shown(said.key)} is that of event {stored.seq}, which says something else")
     there = events(connection, campaign_id, event.c.seq == said.seq, event.c.judge == said.judge)
-    if not there or there[0].kind not in ANSWERS:
+    if not there or there[0].kind not in _SAID:
         raise InputError(f"event {said.seq} is no answer of {shown(said.judge)}")
     by = events(connection, campaign_id, event.c.supersedes == said.seq)
     if by:
         raise StateError(f"event {said.seq} does not stand any more: event {by[0].seq} took its place")
-    new = judgment_event(there[0], said.judgment, at, said.key, supersedes=said.seq)
+    made = controls.answer_event if there[0].kind == "checked" else judgment_event
+    new = made(there[0], said.judgment, at, said.key, supersedes=said.seq)
     return Acknowledged(event=append(connection, campaign_id, [new])[0])
 
 

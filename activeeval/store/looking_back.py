@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection
 
 from activeeval.judgments.log import ANSWERS, Event
-from activeeval.store import answering, history, tables
+from activeeval.judgments.state import MICROSECONDS
+from activeeval.store import answering, controls, history, tables
 from activeeval.store import queries as reading
 from activeeval.store.adjudicating import Decision, ask_third, decide
+from activeeval.store.controls import Control
 from activeeval.store.database import Database, clock_of
 from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events
 from activeeval.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
 
 T = TypeVar("T")
+ASKED_S = 60.0
+"""After so long the clock of a server is asked again where about now will do: for sessions, and for how long somebody
+looked at a page."""
 Clock = Callable[[], int]
 
 
@@ -29,12 +35,17 @@ class LookingBack:
     def __init__(self, database: Database, clock: Clock | None) -> None:
         self._database = database
         self._now: Callable[[Connection], int] = clock_of if clock is None else lambda _: clock()
+        # of a server the clock is asked by a statement: whoever can do with about now asks it once in a while
+        self._is_asked = clock is None and not database.is_sqlite
+        self._asked: tuple[float, int] | None = None
         self._known: dict[str, tuple[int, CampaignRow]] = {}  # a campaign never changes
         self._guard = threading.Lock()
 
     def now(self, name: str) -> int:
         """Return the time by the store's clock: UTC, microseconds."""
-        return self._read(name, lambda connection, _, __: self._now(connection))
+        if self._asked is None or not self._is_asked or time.monotonic() - self._asked[0] > ASKED_S:
+            return self._read(name, lambda connection, _, __: self._about_now(connection))
+        return self._since_asked(*self._asked)
 
     def renew(self, name: str, token: str) -> int | None:
         """Let the lease of an item start again; return its new end, None where nobody has one under the token."""
@@ -110,6 +121,12 @@ class LookingBack:
         of_kind += [] if judge is None else [tables.event.c.judge == checked_judge(judge)]
         return self._read(name, lambda connection, number, _: events(connection, number, *of_kind))
 
+    def pose(self, name: str, control: Control) -> tuple[str, Event]:
+        """Show a judge a control; return the token with which `Store.submit` takes the answer, and the event."""
+        return self._write(
+            name, lambda connection, number, _: controls.pose(connection, number, control, self._now(connection))
+        )
+
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""
         judge = checked_judge(judge)
@@ -125,14 +142,13 @@ class LookingBack:
 
     def texts_of(self, name: str, event: Event) -> ItemTexts:
         """Return what judges read of the item of an event."""
-        unit = event.unit or 0
-        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, unit, event.doc_id))
+        return self._read(name, lambda connection, number, _: history.texts_of(connection, number, event))
 
     def texts_of_all(self, name: str, answers: Sequence[Event]) -> list[ItemTexts]:
         """Return what judges read of the items of some events, in one transaction."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[ItemTexts]:
-            return [history.texts_of(connection, number, event.unit or 0, event.doc_id) for event in answers]
+            return [history.texts_of(connection, number, event) for event in answers]
 
         return self._read(name, work)
 
@@ -143,6 +159,18 @@ class LookingBack:
     def guidelines(self, digest: str) -> str:
         """Return a version of guidelines; InputError where there is none of that digest."""
         return self._database.read(lambda connection: history.guidelines_of(connection, digest))
+
+    def _about_now(self, connection: Connection) -> int:
+        """Return the time by the store's clock, of a server as it was asked last and has gone on since."""
+        if not self._is_asked:
+            return self._now(connection)
+        if self._asked is None or time.monotonic() - self._asked[0] > ASKED_S:
+            self._asked = (time.monotonic(), self._now(connection))
+        return self._since_asked(*self._asked)
+
+    @staticmethod
+    def _since_asked(at: float, now: int) -> int:
+        return now + round((time.monotonic() - at) * MICROSECONDS)
 
     def _read(self, name: str, work: Callable[[Connection, int, CampaignRow], T]) -> T:
         return self._database.read(lambda connection: work(connection, *self._campaign(connection, name)))

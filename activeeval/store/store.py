@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from activeeval.errors import InputError, StateError, shown
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import answering, checking, drawing, importing, lending, schema, tables
+from activeeval.store import answering, checking, controls, drawing, importing, lending, schema, tables
 from activeeval.store import queries as reading
 from activeeval.store.access import Access
 from activeeval.store.adjudicating import ask_third
@@ -129,7 +129,9 @@ class Store(LookingBack):
 
     def campaign(self, name: str) -> CampaignRow:
         """Return a campaign as it was set up; InputError, with the names there are, where there is none."""
-        return self._read(name, lambda _, __, campaign: campaign)
+        with self._guard:
+            known = self._known.get(name)
+        return self._read(name, lambda _, __, campaign: campaign) if known is None else known[1]
 
     def samples(self, name: str) -> list[SampleRow]:
         """Return the versions of a campaign's sample, the first one first."""
@@ -176,16 +178,18 @@ class Store(LookingBack):
         first = 0 if since is None else since.seq
 
         def work(connection: Connection, number: int, _: CampaignRow) -> list[Event]:
-            last = tail(connection, number)[0]
+            last = 0 if until is None else tail(connection, number)[0]
             if until is not None and not first <= until <= last:
                 raise InputError(f"the last event is {last}, got {until}")
             conditions = [] if until is None else [tables.event.c.seq <= until]
             if unit is not None:
                 return events(connection, number, *conditions, tables.event.c.unit == unit)
-            log = events(connection, number, *conditions, tables.event.c.seq > first)
+            # whoever looks after each answer asks once: the event before comes with those after it
+            log = events(connection, number, *conditions, tables.event.c.seq >= first)
+            before = log.pop(0) if since is not None and log else None
             start = genesis(connection, number) if since is None else since.digest
             broken = next(breaks_of(log, start, first), None)
-            if since is not None and digest_at(connection, number, first) != since.digest:
+            if since is not None and (before is None or (before.seq, before.digest) != (first, since.digest)):
                 broken = f"event {first} is not what was written: its digest is another"
             if broken is not None:
                 raise StateError(f"campaign {shown(name)}: {broken}; campaign verify says all that is wrong")
@@ -256,7 +260,7 @@ class Store(LookingBack):
 
     def access(self, name: str) -> Access:
         """Return who may come in to a campaign, to be asked and changed."""
-        return Access(partial(self._read, name), partial(self._write, name), self._now)
+        return Access(partial(self._read, name), partial(self._write, name), self._about_now)
 
     def record(self, name: str, judge: str, judgments: Sequence[tuple[Any, ...]]) -> list[Acknowledged]:
         """Store judgments that a judge made elsewhere, all or none of them.
@@ -400,7 +404,10 @@ class Store(LookingBack):
             if goes_on:
                 lock_judge(connection, number, shown.judge, now)
                 lock_held(connection, number, shown.judge)
-            stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
+            if shown.kind == "posed":
+                stored = controls.check(connection, number, shown, judgment, now)
+            else:
+                stored = answering.submit(connection, number, shown, answer, now, campaign.lease_s)
             ask_third(connection, number, campaign, [stored.event])
             asked = Claim(number, campaign, shown.judge, now, by_query)
             return stored, claim(connection, asked) if goes_on else None

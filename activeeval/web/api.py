@@ -45,6 +45,7 @@ class Answer(BaseModel):
     cannot: StrictStr | None = Field(None, min_length=1, max_length=4000, pattern=_STORABLE)
     later: StrictBool = False
     preferred: StrictStr | None = None
+    strength: Annotated[StrictInt, Field(ge=1, le=5)] | None = None
     tie: StrictBool = False
     discard: StrictStr | None = None
     key: StrictStr | None = Field(None, min_length=1, max_length=200, pattern=_STORABLE)
@@ -56,6 +57,8 @@ class Answer(BaseModel):
         named = (self.grade, self.cannot, self.preferred, self.discard)
         if sum(value is not None for value in named) + self.later + self.tie != 1:
             raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
+        if self.strength is not None and self.preferred is None:
+            raise ValueError("strength goes with preferred")
         return self
 
     @property
@@ -64,11 +67,12 @@ class Answer(BaseModel):
         if self.discard is not None:
             return self._compared({"what": "discarded", "document": self.discard})
         if self.tie or self.preferred is not None:
-            return self._compared({"what": "compared", "preferred": self.preferred})
+            strength = {} if self.strength is None else {"strength": self.strength}
+            return self._compared({"what": "compared", "preferred": self.preferred, **strength})
         kind = "judged" if self.grade is not None else "cannot" if self.cannot is not None else "later"
         return Said(kind=kind, grade=self.grade, reason=self.cannot or "", active_ms=self.active_ms)
 
-    def _compared(self, body: dict[str, str | None]) -> Said:
+    def _compared(self, body: dict[str, str | int | None]) -> Said:
         return Said(kind="preferred", body=body, active_ms=self.active_ms)
 
 

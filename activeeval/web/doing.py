@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
+from activeeval.tasks.campaigns.closing import close, reopen
 from activeeval.web.forms import Fields, text_of
 from activeeval.web.leading import SCOPES, people_page
 from activeeval.web.people import invited
@@ -54,6 +55,33 @@ def end(served: Here, number: int) -> Response:
     """End a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)
+
+
+@router.post("/redraw")
+@for_role("lead")
+def redraw(served: Here, fields: Fields) -> Response:
+    """Draw a further round."""
+    from activeeval.cases.budgets import Budget
+    from activeeval.tasks.campaigns.drawing_again import drawn_again
+
+    drawn_again(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))
+    return RedirectResponse("/lead", 303)
+
+
+@router.post("/close")
+@for_role("lead")
+def close_campaign(served: Here) -> Response:
+    """Give out nothing more."""
+    close(served.store, served.name)
+    return RedirectResponse("/lead", 303)
+
+
+@router.post("/open")
+@for_role("lead")
+def open_campaign(served: Here) -> Response:
+    """Give out again what was open when the campaign was closed."""
+    reopen(served.store, served.name)
+    return RedirectResponse("/lead", 303)
 
 
 @router.post("/top-up")

@@ -15,6 +15,8 @@ from activeeval.web.refusals import RefusedError
 _MOST_FIELDS = 30
 MOST_OF_A_NOTE = 4000
 """Letters of a note."""
+MUCH = 2
+"""The strength of a preference that its judge calls much better; of others nobody asks."""
 _INPUTS = ("key", "mouse")
 
 
@@ -77,8 +79,10 @@ def _judgment(fields: Mapping[str, str]) -> Said:
     raise RefusedError(422, "Please choose a grade, or say why there can be none.")
 
 
-def _comparison(fields: Mapping[str, str]) -> dict[str, str | None] | None:
+def _comparison(fields: Mapping[str, str]) -> dict[str, str | int | None] | None:
     """Return what is said of two documents; None where that is nothing."""
+    if "much" in fields:
+        return {"what": "compared", "preferred": fields["much"], "strength": MUCH}
     if "tie" in fields or "preferred" in fields:
         return {"what": "compared", "preferred": None if "tie" in fields else fields["preferred"]}
     return {"what": "discarded", "document": fields["discard"]} if "discard" in fields else None

@@ -98,7 +98,8 @@ def log(served: Here, who: Who, before: int | None = None) -> Response:
     events = served.store.last_events(served.name, last, _EVENTS)
     forms = [(form, text) for form, (_, text) in FORMS.items()]
     earlier = events[-1].seq if events and events[-1].seq > 1 else None
-    return page_of("log.html.j2", served, who, events=events, before=earlier, forms=forms, date=date_of)
+    values = {"events": events, "before": earlier, "forms": forms, "date": date_of}
+    return page_of("log.html.j2", served, who, is_closed=served.desk.is_closed, **values)
 
 
 @router.get("/export/{form}")

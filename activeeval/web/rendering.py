@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from activeeval.errors import visible
 from activeeval.report import judging_words
 
-_SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting")
+_SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")
 _BELOW = 2
 """Headings of guidelines stand below those of the page."""
 

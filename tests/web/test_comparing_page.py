@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
 from tasks.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
 from web.conftest import BASE
 
+from activeeval.judgments.state import State
 from activeeval.store import CampaignRow, SampleRow, open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
 from activeeval.tasks.campaigns.comparing import compared
+from activeeval.tasks.campaigns.controls import Controls, controlled
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.served import Door, Served
@@ -130,3 +133,45 @@ def test_programs_compare_too(pairs):
         body = {"token": item["token"], "preferred": best, "then_claim": True}
         item = program.post("/api/campaigns/top/submit", json=body).json()["next"]
     assert len(compared(pairs.store, "top", "ann", K).truths) == 3
+
+
+def test_much_better_is_kept_with_a_note(pairs):
+    browser = pairs.at()
+    page = browser.get("/judge")
+    _, docs, token = pair_of(page)
+    browser.post("/judge/answer", data={"token": token, "much": docs[0], "note": "by far"})
+    body = pairs.preferred[0].body
+    assert (body["preferred"], body["strength"], body["note"]) == (docs[0], 2, "by far")
+    program = pairs.store.access("top").issue("token", "judge", "bob")
+    bob = TestClient(pairs.app, base_url=BASE, headers={"Authorization": f"Bearer {program}"})
+    item = bob.post("/api/campaigns/top/claim", json={}).json()
+    doc = item["text"]["documents"][0]["doc_id"]
+    says = {"token": item["token"], "preferred": doc, "strength": 3}
+    assert bob.post("/api/campaigns/top/submit", json=says).status_code == 200
+    assert pairs.preferred[1].body["strength"] == 3
+    assert bob.post("/api/campaigns/top/submit", json={**says, "strength": 9}).status_code == 422
+
+
+def test_pairs_come_again_with_sides_swapped(pairs):
+    pairs.served = replace(pairs.served, desk=page_desk(pairs.store, "top", {}, Controls(rate=0.5)))
+    pairs.app = make_app(pairs.served)
+    browser = pairs.at()
+    page = browser.get("/judge")
+    while "data-doc-id" in page.text:
+        assert "swapped" not in page.text
+        page = prefer(browser, page)
+        assert page.url.query in (b"", b"said=preferred")
+    events = pairs.store.events("top")
+    posed = [event for event in events if event.kind == "posed"]
+    assert posed
+    before = {(e.body["first"], e.body["second"]) for e in pairs.preferred if e.body["what"] == "compared"}
+    assert all(tuple(reversed(event.body["sides"])) in before for event in posed)
+    (row,) = controlled(state_after(events))
+    assert (row.what, row.share.right, row.share.n) == ("swapped", len(posed), len(posed))
+    truths = compared(pairs.store, "top", "ann", K).truths
+    assert {query: [doc for _, doc in sorted(truth.ranked)] for query, truth in truths.items()} == BEST
+    assert pairs.store.verify("top") == []
+
+
+def state_after(events):
+    return State.of(events).checks

@@ -331,3 +331,50 @@ def test_a_block_is_judged_by_tapping_alone(chromium, live):
         page.locator("button[name=grade]").nth(1).tap()
         next_item(page, token)
     assert [event.grade for event in live.judged] == [1] * 6
+
+
+def test_clocks_are_those_of_a_scripted_reader(chromium, live):
+    page = live.opened(chromium)
+    page.clock.install()
+    page.reload()
+    page.evaluate("document.addEventListener('htmx:afterSwap', () => { window.begun = performance.now(); })")
+    press(page, "0")
+    page.clock.pause_at(page.evaluate("Date.now() / 1000") + 1)
+    page.evaluate("dispatchEvent(new Event('wheel'))")
+    begun = page.evaluate("performance.now() - window.begun")
+
+    def turn(is_hidden):
+        page.evaluate(f"Object.defineProperty(document, 'hidden', {{value: {is_hidden}, configurable: true}})")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    page.clock.run_for(20_000)
+    page.evaluate("dispatchEvent(new Event('wheel'))")
+    page.clock.run_for(75_000)  # a minute of it in use
+    turn("true")
+    page.clock.run_for(30_000)
+    turn("false")
+    page.clock.run_for(5_000)
+    live.case.clock.now += 140 * 1_000_000
+    token = token_of(page)
+    page.keyboard.press("1")
+    page.clock.resume()
+    next_item(page, token)
+    event = live.judged[1]
+    assert event.active_ms == pytest.approx(begun + 85_000, abs=100)
+    assert event.idle_ms == pytest.approx(15_000, abs=100)
+    assert event.body["hidden_ms"] == pytest.approx(30_000, abs=100)
+
+
+def test_much_better_has_keys_of_its_own(chromium):
+    pairs = LivePairs()
+    try:
+        page = pairs.opened(chromium)
+        badges = {key.get_attribute("data-key") for key in page.locator("[data-key]").all()}
+        assert badges >= {"ArrowLeft", "ArrowRight", "ArrowDown", "Shift+ArrowLeft", "Shift+ArrowRight", "n"}
+        left = page.locator("button[name=preferred]").first.get_attribute("value")
+        press(page, "Shift+ArrowLeft")
+        body = pairs.preferred[0].body
+        assert (body["preferred"], body["strength"]) == (left, 2)
+        assert page.complaints == []
+    finally:
+        pairs.stop()

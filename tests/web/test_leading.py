@@ -84,11 +84,14 @@ def test_what_a_lead_decides_counts_and_what_was_said_stays(differing):
     before = state_of(store, "week")
     first = disagreements(before, store)[0]
     value = estimates_of(before).answers[0].estimate.value
+    assert 0 < first.narrowest <= first.widest
     form = {"grade": "2", "reason": "it answers the query"}
     assert lead.post(f"/lead/disagreements/{first.seq}", data=form).status_code == 200
     after = state_of(store, "week")
     moved = estimates_of(after).answers[0].estimate.value - value
     assert abs(moved) == pytest.approx(first.influence, rel=1e-9)
+    interval = estimates_of(after).answers[0].interval
+    assert first.narrowest - 1e-12 <= (interval.high - interval.low) / 2 <= first.widest + 1e-12
     (decided,) = [row for row in disagreements(after, store) if row.seq == first.seq]
     assert (decided.counts_as, decided.decided_by, decided.reason) == (2, "zoe", "it answers the query")
     assert {opinion.grade for opinion in decided.opinions} == {0, 2}
@@ -164,3 +167,22 @@ def test_a_top_up_is_more_to_judge(site):
     page = judge.get("/judge")
     assert answer(judge, page).status_code == 200
     assert site.at("zoe", "lead").post("/lead/top-up", data={"budget": "-1"}).status_code == 422
+
+
+def test_a_further_round_is_drawn_once_all_is_judged(site):
+    lead = site.at("zoe", "lead")
+    assert lead.post("/lead/redraw", data={"budget": "20"}).status_code == 409
+    state = judged_by(site, "ann")
+    before = estimates_of(state).answers[0].interval
+    assert lead.post("/lead/redraw", data={"budget": "10%"}).status_code == 422
+    assert lead.post("/lead/redraw", data={"budget": "20"}).status_code == 200
+    known = {(event.query_id, event.doc_id) for event in site.judged}
+    judged_by(site, "bob")
+    after = state_of(site.store, "week")
+    assert len(after.rounds) == 2
+    new = [(event.query_id, event.doc_id) for event in site.judged if event.judge == "bob"]
+    assert new
+    assert not known & set(new)
+    answers = estimates_of(after).answers[0]
+    assert answers.interval.high - answers.interval.low < before.high - before.low
+    assert site.store.verify("week") == []

@@ -24,7 +24,13 @@ def campaign() -> None:
 
 
 campaign.add_late(
-    "Draw", __name__, create="making:create", top_up="making:top_up", redraw="making:redraw", list="making:list_"
+    "Draw",
+    __name__,
+    create="making:create",
+    top_up="making:top_up",
+    redraw="making:redraw",
+    close="closing:close",
+    list="making:list_",
 )
 campaign.add_late(
     "Judge",

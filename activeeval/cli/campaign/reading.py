@@ -58,7 +58,9 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         _show_status(state, far, estimates, db, places)
     else:
         now = [asdict(interim) for interim in intervals(estimates.answers)] if estimates else []
-        output.emit([far.row() | line for line in now] or [far.row()], form, places)
+        controls = controls_of(state)
+        row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
+        output.emit([row | line for line in now] or [row], form, places)
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
@@ -82,6 +84,8 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
     ]
     if click.get_current_context().params["as_of"] is not None:
         about.append(f"This is as of event {progress.as_of}.")
+    controls = controls_of(state)
+    about += ["Controls: " + "; ".join(controls) + "."] if controls else []
     for line in [*(estimates.headline if estimates else []), *filter(None, about)]:
         output.show_text(visible(line))
     if estimates and len(findings) > 1:
@@ -90,6 +94,15 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
         click.echo()
     step = step_of(state, answers, far.free)
     output.show_text(visible(next_sentence(step, _command(step, state, db))))
+
+
+def controls_of(state: CampaignState) -> list[str]:
+    """Return how often each judge said of controls what was expected, as sentences."""
+    from activeeval.report.judging_words import controls_sentence
+    from activeeval.tasks.campaigns.controls import controlled
+
+    rows = controlled(state.state.checks)
+    return [controls_sentence(visible(row.judge), row.what, row.share, row.n_skipped) for row in rows]
 
 
 def _command(step: Step, state: CampaignState, db: str | None) -> str:

@@ -5,19 +5,27 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 from activeeval.errors import InputError, shown
+from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
+from activeeval.judgments.state import State
 from activeeval.report.judging_words import grade_names, named_grade
-from activeeval.store import Acknowledged, Claimed, ItemTexts, Said, Store
+from activeeval.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
 from activeeval.store.answering import RECLAIMED
+from activeeval.tasks.campaigns.closing import is_closed
+from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
-from activeeval.tasks.campaigns.live import LiveLog, LiveReading
+from activeeval.tasks.campaigns.live import LiveLog, LiveReading, left_in
 
 N_RECENT = 5
 """Answers that are shown for correction."""
 _N_PACE = 30
+_MOST_HEADS = 10_000
+_PlaceOfItem = tuple[int | None, str, str]
 
 
 @dataclass(slots=True)
@@ -44,6 +52,12 @@ class PageDesk:
         """Where items are claimed for a page: query by query."""
         return desk_of(self.store, self.name, by_query=True)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is given out until a lead opens the campaign again."""
+        now = self.store.now(self.name)
+        return self.log.look(lambda state: is_closed(state, now))
+
     def event_of(self, judge: str, token: str) -> Event:
         """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
         event = self.store.shown(self.name, token)
@@ -58,7 +72,8 @@ class PageDesk:
 
     def renew(self, judge: str, token: str) -> bool:
         """Let the lease of a judge's item start again; return whether he still has it."""
-        self.event_of(judge, token)
+        if self.event_of(judge, token).kind == "posed":  # nobody else waits for a control
+            return judge in self.log.look(lambda state: state.checks.posed)
         return self.store.renew(self.name, token) is not None
 
 
@@ -70,6 +85,8 @@ class JudgesDesk(PageDesk):
     ----------
     names : mapping of int to str
         Of grades.
+    controls : Controls, optional
+        What is mixed in among the items.
 
     Raises
     ------
@@ -78,7 +95,9 @@ class JudgesDesk(PageDesk):
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
+    controls: Controls | None = None
     grades: list[str] = field(init=False)
+    _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
@@ -93,7 +112,7 @@ class JudgesDesk(PageDesk):
 
     def page(self, judge: str) -> JudgingView:
         """Return the page of a judge, who has the item then."""
-        return self._view(judge, self.desk.claim(judge))
+        return self._view(judge, self._control(judge) or self.desk.claim(judge))
 
     def answer(
         self, event: Event, token: str, reply: Reply, *, goes_on: bool
@@ -116,12 +135,13 @@ class JudgesDesk(PageDesk):
             Where something else was said under the token before.
         """
         said = self.said(event, reply)
-        if not goes_on:
-            return self._told_elsewhere(event, said, self.desk.submit(token, said)), None
+        if not goes_on or self._is_control_near(event.judge):
+            done = as_seen(self._told_elsewhere(event, said, self.desk.submit(token, said)))
+            return done, self.page(event.judge) if goes_on else None
         done, following = self.desk.submit_and_claim(token, said)
         if _is_reclaimed(done) and following is not None and _is_of(following, event):
             done, following = self.desk.submit_and_claim(following.token, said)
-        return done, self._view(event.judge, following)
+        return as_seen(done), self._view(event.judge, following)
 
     def correcting(self, judge: str, seq: int) -> CorrectingView:
         """Return an earlier answer of a judge; InputError where there is none of his that stands."""
@@ -138,8 +158,8 @@ class JudgesDesk(PageDesk):
         same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
         says = [(event.seq, event.grade, event.reason, event.note) for event in same]
         if says == [(seq, said.grade, said.reason, reply.note)]:
-            return Acknowledged(event=same[0], is_repeated=True)
-        return self.store.correct(self.name, seq, judge, said, f"instead of {seq}")
+            return as_seen(Acknowledged(event=same[0], is_repeated=True))
+        return as_seen(self.store.correct(self.name, seq, judge, said, f"instead of {seq}"))
 
     def texts(self, event: Event) -> ItemView:
         """Return the item of an event with its texts."""
@@ -151,7 +171,31 @@ class JudgesDesk(PageDesk):
 
     def history(self, judge: str, most: int) -> list[AnswerView]:
         """Return the last answers of a judge that stand, the newest first."""
-        return self._answers(self.store.answers_of(self.name, judge, most))
+        return self._answers(self._last_of(judge, most))
+
+    def _control(self, judge: str) -> Claimed | None:
+        """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
+        if self.controls is None:
+            return None
+        control = self.log.look(partial(self._next_control, self.controls, judge))
+        if control is None:
+            return None
+        token, posed = self.store.pose(self.name, control)
+        return as_claimed(token, posed, self.store.texts_of(self.name, posed))
+
+    def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
+        if (posed := state.checks.posed.get(judge)) is not None:
+            return again(posed, self.store.texts_of(self.name, posed))
+        held = state.in_hand.get(judge)
+        has_item = held is not None and (held.state, held.judge) == ("leased", judge)
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any(state.n_waiting.values())
+        return controls.choose(judge, state) if is_due and not has_item else None
+
+    def _is_control_near(self, judge: str) -> bool:
+        """Whether a control may come after the answer that a judge gives now."""
+        if self.controls is None:
+            return False
+        return self.controls.is_due(judge, self.log.look(lambda state: state.checks.n_said.get(judge, 0)) + 1)
 
     def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
@@ -166,37 +210,69 @@ class JudgesDesk(PageDesk):
         return answers[0]
 
     def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
-        campaign, left = self.store.campaign(self.name), self.log.left
-        answers = self.store.answers_of(self.name, judge, _N_PACE)
+        campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
+        left, n_said, answers = self.log.look(lambda state: (left_in(state), *_said_by(state, name, _N_PACE)))
         timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
-        texts = None if claimed is None else ItemTexts(query_text=claimed.query_text, text=claimed.text)
+        item = None if claimed is None else _item_of(claimed)
+        if claimed is not None and item is not None:
+            self._keep_head((claimed.unit, claimed.query_id, claimed.doc_id), item)
         return JudgingView(
-            item=None if claimed is None or texts is None else ItemView.of(claimed.query_id, claimed.doc_id, texts),
+            item=item,
             token="" if claimed is None else claimed.token,
             lease_s=campaign.lease_s,
             can_put_off=not campaign.strict_order,
             grades=self.grades,
-            left=left,
+            left=left if controls is None else controls.left(judge, n_said, left),
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
+            is_closed=claimed is None and self.is_closed,
             recent=self._answers(answers[:N_RECENT]),
         )
 
+    def _last_of(self, judge: str, most: int) -> list[Event]:
+        """Return the last answers of a judge that stand, the newest first."""
+        return self.log.look(lambda state: _said_by(state, judge_name(judge), most)[1])
+
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
-        texts = self.store.texts_of_all(self.name, events)
-        items = [ItemView.of(e.query_id, e.doc_id, of_item) for e, of_item in zip(events, texts, strict=True)]
-        return [self._answer(event, item) for event, item in zip(events, items, strict=True)]
+        new = [event for event in events if _place_of(event) not in self._heads]
+        for event, texts in zip(new, self.store.texts_of_all(self.name, new) if new else (), strict=True):
+            self._keep_head(_place_of(event), ItemView.of(event.query_id, event.doc_id, texts))
+        return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
+
+    def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
+        """Remember how an item is called: texts never change, and each is in somebody's last answers several times."""
+        if len(self._heads) > _MOST_HEADS:
+            self._heads = {}
+        self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
 
     def _answer(self, event: Event, view: ItemView) -> AnswerView:
+        return self._answered(event, view.query or view.query_id, view.title or view.doc_id)
+
+    def _answered(self, event: Event, query: str, title: str) -> AnswerView:
         return AnswerView(
             seq=event.seq,
-            query=view.query or view.query_id,
-            title=view.title or view.doc_id,
+            query=query,
+            title=title,
             grade=event.grade,
             name=named_grade(self.grades, event.grade),
             reason=event.reason,
             note=event.note,
         )
+
+
+def _said_by(state: State, judge: str, most: int) -> tuple[int, list[Event]]:
+    """Return how often a judge has said something, and the last of it that stands, the newest first."""
+    answers = state.checks.standing.get(judge, {})
+    return state.checks.n_said.get(judge, 0), list(islice(reversed(answers.values()), most))
+
+
+def _item_of(claimed: Claimed) -> ItemView:
+    texts = ItemTexts(query_text=claimed.query_text, text=claimed.text)
+    return ItemView.of(claimed.query_id, claimed.doc_id, texts)
+
+
+def _place_of(event: Event) -> _PlaceOfItem:
+    return event.unit, event.query_id, event.doc_id
 
 
 def _is_reclaimed(done: Acknowledged) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError
+from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
-from activeeval.store import Acknowledged, ItemTexts, Store
+from activeeval.judgments.state import State
+from activeeval.store import Acknowledged, Control, ItemTexts, Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
+from activeeval.tasks.campaigns.controls import Controls, again, as_seen, swapped
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
 
@@ -55,7 +59,9 @@ class PairView:
 
 @dataclass(slots=True)
 class PairsDesk(PageDesk):
-    """Where judges compare two documents at a time."""
+    """Where judges compare two documents at a time; of controls, pairs that come again with sides swapped."""
+
+    controls: Controls | None = None
 
     @property
     def k(self) -> int:
@@ -67,11 +73,21 @@ class PairsDesk(PageDesk):
         """Return the page of a judge, who has the query then."""
         from activeeval.tasks.campaigns.comparing import claim_comparison
 
-        return self._view(claim_comparison(self.store, self.name, judge, self.k))
+        question = claim_comparison(self.store, self.name, judge, self.k)
+        control = None if question is None else self._control(judge_name(judge), question)
+        return self._view(question) if question is None or control is None else self._again(question, control)
 
     def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
         """Store what a judge says of a pair that was shown in an event, with what it settles; see `Desk.submit`."""
-        return self.desk.submit(token, self.said(event, reply))
+        said = self.said(event, reply)
+        if event.kind != "posed":
+            return self.desk.submit(token, said)
+        sides = event.body["sides"]
+        if said.kind == "preferred" and said.body.get("what") == "discarded":
+            raise InputError("these two were compared before: say which is better, or that they are alike")
+        if said.body.get("preferred") not in (None, *sides):
+            raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
+        return as_seen(self.store.submit(self.name, token, said))
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
@@ -85,6 +101,36 @@ class PairsDesk(PageDesk):
         if not 0 <= number < len(documents):
             raise InputError(f"query {event.query_id} has {len(documents)} documents, got number {number}")
         return _item(event.query_id, "", documents[number])
+
+    def _control(self, judge: str, question: Question) -> Control | None:
+        """Return a pair of the query that its judge is to compare once more; None where another one comes."""
+        if self.controls is None:
+            return None
+        return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
+
+    def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
+        posed = state.checks.posed.get(judge)
+        if posed is not None and posed.unit == unit:
+            return again(posed, ItemTexts(query_text="", text={}))
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
+        events = state.preferences.get((unit, judge), [])
+        # what was taken back does not stand: a query of which something was is left alone
+        has_undone = any(event.body.get("what") == "undone" for event in events)
+        return swapped(judge, controls.secret, events, state.checks) if is_due and not has_undone else None
+
+    def _again(self, question: Question, control: Control) -> PairView:
+        """Return the page with a pair of the query that was compared before, as that of any other pair."""
+        view = self._view(question)
+        token, posed = self.store.pose(self.name, control)
+        documents = self.store.texts_of(self.name, posed).text["documents"]
+        number = {each["doc_id"]: k for k, each in enumerate(documents)}
+        sides = tuple(Side(item=_item("", "", documents[number[doc]]), number=number[doc]) for doc in control.sides)
+        return replace(view, token=token, sides=sides)
+
+    def _n_again(self, judge: str, unit: int) -> int:
+        """Return how many pairs of a query its judge has compared once more: he sees them counted as any other."""
+        answers = self.log.look(lambda state: [e for (who, _), e in state.checks.answers.items() if who == judge])
+        return sum(event.unit == unit for event in answers)
 
     def _view(self, question: Question | None) -> PairView:
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
@@ -105,13 +151,15 @@ class PairsDesk(PageDesk):
             sides=sides,
             low=remaining.low,
             high=remaining.high,
-            n_compared=question.labelling.n_comparisons,
+            n_compared=question.labelling.n_comparisons + self._n_again(event.judge, claimed.unit),
             left=left,
             precision=self.reading.precision(left),
         )
 
 
-def page_desk(store: Store, name: str, names: Mapping[int, str]) -> JudgesDesk | PairsDesk:
+def page_desk(
+    store: Store, name: str, names: Mapping[int, str], controls: Controls | None = None
+) -> JudgesDesk | PairsDesk:
     """Return where judges of a campaign sit in front of a page, by how it is judged.
 
     Raises
@@ -119,11 +167,15 @@ def page_desk(store: Store, name: str, names: Mapping[int, str]) -> JudgesDesk |
     InputError
         Where grades are named that it does not have.
     """
+    controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
-        return JudgesDesk(store, name, names)
+        return JudgesDesk(store, name, names, controls)
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
-    return PairsDesk(store, name)
+    if controls is not None and controls.known:
+        says = f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
+        raise InputError(says, field="controls")
+    return PairsDesk(store, name, controls)
 
 
 def _item(query_id: str, query: str, document: Mapping[str, str]) -> ItemView:

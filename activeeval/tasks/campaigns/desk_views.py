@@ -84,6 +84,8 @@ class JudgingView:
     pace_s : float or None
         Seconds that this judge takes for an item, in the median.
     precision : Precision or None
+    is_closed : bool
+        Whether nothing is left as a lead has closed the campaign.
     recent : sequence of AnswerView
         What this judge said last, the newest first.
     """
@@ -96,6 +98,7 @@ class JudgingView:
     left: Left
     pace_s: float | None
     precision: Precision | None
+    is_closed: bool
     recent: Sequence[AnswerView]
 
 

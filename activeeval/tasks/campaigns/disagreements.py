@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from activeeval.campaign.reading import moved
+from activeeval.campaign.reading import Moved, moved
 from activeeval.judgments.log import Event
 from activeeval.store import Store
+from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, Pair, grades_of
 
 MOST = 100
@@ -40,6 +41,8 @@ class Disagreement:
     influence : float or None
         How far the answer to the first question moves at most between the grades that were given; None where the item
         is not read yet.
+    narrowest, widest : float or None
+        Half the width of its interval at these grades; None where there is none.
     decided_by, reason : str
         Who has adjudicated it and why; empty where nobody has.
     waits : bool
@@ -54,6 +57,8 @@ class Disagreement:
     opinions: Sequence[Opinion]
     counts_as: int | None
     influence: float | None
+    narrowest: float | None
+    widest: float | None
     decided_by: str
     reason: str
     waits: bool
@@ -67,14 +72,14 @@ def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
         if len({event.grade for event in by_judge.values()}) > 1
     }
     spans = _influence(state, differing)
-    order = sorted(differing, key=lambda pair: (pair not in spans, -spans.get(pair, 0.0), pair))
+    order = sorted(differing, key=lambda pair: (pair not in spans, -spans[pair].span if pair in spans else 0.0, pair))
     counts = grades_of(state)
     return [_disagreement(state, store, differing[pair], spans.get(pair), counts.get(pair)) for pair in order[:MOST]]
 
 
-def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, float]:
+def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, Moved]:
     """Return how far the answer to the first question moves with each item, of those that are read."""
-    spans: dict[Pair, float] = {}
+    spans: dict[Pair, Moved] = {}
     for sample in state.read if state.block else []:
         campaign = sample.campaign
         read = set(campaign.design.order.items[campaign.selection.places].tolist())
@@ -93,7 +98,7 @@ def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event
 
 
 def _disagreement(
-    state: CampaignState, store: Store, by_judge: Mapping[str, Event], influence: float | None, counts_as: int | None
+    state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: Moved | None, counts_as: int | None
 ) -> Disagreement:
     answers = sorted(by_judge.values(), key=lambda event: event.seq)
     first = answers[0]
@@ -107,7 +112,9 @@ def _disagreement(
         title=str(texts.text.get("title") or first.doc_id),
         opinions=[Opinion(judge=e.judge, grade=e.grade, reason=e.reason, note=e.note) for e in answers],
         counts_as=counts_as if counts_as is not None and counts_as >= 0 else None,
-        influence=influence,
+        influence=None if does is None else does.span,
+        narrowest=None if does is None else finite(does.narrowest),
+        widest=None if does is None else finite(does.widest),
         decided_by="" if decided is None else decided.judge,
         reason="" if decided is None else decided.reason,
         waits=state.state.waits(place),

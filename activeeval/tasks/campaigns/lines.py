@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from activeeval.tasks.campaigns.controls import as_seen
+
 if TYPE_CHECKING:
     from activeeval.report.rendering import Row
     from activeeval.store import Acknowledged, Claimed
@@ -19,6 +21,7 @@ def claimed_line(item: Claimed | None) -> Row:
 
 def acknowledged_line(done: Acknowledged, token: str | None = None) -> Row:
     """Return what the store has made of an answer, with the token that it was given with, where there is one."""
+    done = as_seen(done)
     record = {name: getattr(done.event, name) for name in _STORED}
     record |= {"reason": done.event.reason} if done.event.reason else {}
     record |= {"said": dict(done.event.body)} if done.event.kind == "preferred" else {}

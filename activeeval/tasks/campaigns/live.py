@@ -65,7 +65,7 @@ class LiveLog:
     @property
     def left(self) -> Left:
         """What waits now."""
-        return self.look(_left)
+        return self.look(left_in)
 
 
 class LiveReading:
@@ -125,6 +125,7 @@ def precision_of(state: CampaignState) -> Precision | None:
     return None if half_width is None else Precision(half_width=half_width, at_end=finite(first.half_width_at_end))
 
 
-def _left(state: State) -> Left:
+def left_in(state: State) -> Left:
+    """Return what waits."""
     waiting = [n for _, n in sorted(state.n_waiting.items()) if n]
     return Left(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

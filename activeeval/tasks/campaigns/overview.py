@@ -12,6 +12,7 @@ from activeeval.report.campaign_summary import Moment
 from activeeval.report.campaign_work import Agreement, Work
 from activeeval.report.words import text_of
 from activeeval.store import Store
+from activeeval.tasks.campaigns.controls import Controlled, controlled
 from activeeval.tasks.campaigns.judges import agreement_of, work_of
 from activeeval.tasks.campaigns.over_time import date_of, readings_of
 from activeeval.tasks.campaigns.state import CampaignState
@@ -57,7 +58,10 @@ class Overview:
         That what waits takes at the pace so far; None where no time was taken.
     judges : sequence of Work
     agreement : Agreement
+    n_corrected : int
+        Grades that a later round took for known and that are others now.
     training : sequence of Trained
+    controls : sequence of Controlled
     cannot, notes : sequence of Remark
     """
 
@@ -75,7 +79,9 @@ class Overview:
     hours_left: float | None
     judges: Sequence[Work]
     agreement: Agreement
+    n_corrected: int = 0
     training: Sequence[Trained] = field(default_factory=list)
+    controls: Sequence[Controlled] = field(default_factory=list)
     cannot: Sequence[Remark] = field(default_factory=list)
     notes: Sequence[Remark] = field(default_factory=list)
 
@@ -112,9 +118,11 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         hours_left=_hours_left(state, progress.waiting),
         judges=work_of(state.state, state.log),
         agreement=agreement_of(state, confidence),
+        n_corrected=state.n_corrected,
         training=trained(state.log),
+        controls=controlled(state.state.checks),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
-        notes=[_remark(event, event.note) for event in _last(state, "judged") if event.note],
+        notes=[_remark(event, event.note) for event in [*_last(state, "judged"), *_compared_with_notes(state)]],
     )
 
 
@@ -133,6 +141,12 @@ def _last(state: CampaignState, kind: str) -> list[Event]:
     """Return the judgments of a kind that stand, the newest first."""
     standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
     return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
+
+
+def _compared_with_notes(state: CampaignState) -> list[Event]:
+    """Return the comparisons beside which a judge remarked something, the newest first."""
+    noted = (event for events in state.state.preferences.values() for event in events if event.note)
+    return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
 
 
 def _remark(event: Event, text: str) -> Remark:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError, shown
 from activeeval.judgments.log import Event
+from activeeval.judgments.shares import share_of
 from activeeval.store import ItemTexts, Store
 from activeeval.tasks.campaigns.desk_views import ItemView
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST = 10
 """Items of the file that are asked, the first of it: more would be read with less and less care."""
 _TEXTS = ("need", "title", "text", "url")
-_Z = 1.959964
+_IDS = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,15 @@ class Trained:
     high: float
 
 
-def read_known(path: str, max_grade: int) -> list[KnownItem]:
+def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[KnownItem]:
     """Read items whose grades are known: a table of query, grade and, if it likes, need, title, text, url and why.
+
+    Columns query_id and doc_id say how the item is called; controls have them.
+
+    Parameters
+    ----------
+    most : int or None
+        Items that are taken, the first of the table; None takes all.
 
     Raises
     ------
@@ -78,8 +85,8 @@ def read_known(path: str, max_grade: int) -> list[KnownItem]:
             sheet.column(name, (name,))
         items += [_item(sheet, row, max_grade) for row in range(sheet.n_rows)]
     if not items:
-        raise InputError(f"{path}: holds no item to train with")
-    return items[:MOST]
+        raise InputError(f"{path}: holds no item whose grade is known")
+    return items[:most]
 
 
 def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem]) -> TrainingView | None:
@@ -110,10 +117,8 @@ def trained(events: Sequence[Event]) -> list[Trained]:
 
 
 def _trained(judge: str, right: int, n: int) -> Trained:
-    share, room = right / n, _Z**2 / n
-    middle = (share + room / 2) / (1 + room)
-    half = _Z / (1 + room) * math.sqrt(share * (1 - share) / n + room / (4 * n))
-    return Trained(judge=judge, right=right, n=n, low=max(0.0, middle - half), high=min(1.0, middle + half))
+    share = share_of(right, n)
+    return Trained(judge=judge, right=right, n=n, low=share.low, high=share.high)
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
@@ -121,9 +126,10 @@ def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
     grade = texts["grade"].removesuffix(".0")
     if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
         sheet.fail(row, "grade", f"{shown(texts['grade'])} is no grade, expected one from 0 to {max_grade}")
-    key = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()[:32]
+    query_id, doc_id = (_text(sheet, row, name) for name in _IDS)
+    key = hashlib.sha256("\0".join((*texts.values(), *filter(None, (query_id, doc_id)))).encode()).hexdigest()[:32]
     held = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
-    return KnownItem(key=key, item=ItemView.of("", "", held), grade=int(grade), why=texts["why"])
+    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, held), grade=int(grade), why=texts["why"])
 
 
 def _text(sheet: Sheet, row: int, name: str) -> str:

@@ -123,7 +123,8 @@
       if (button) { event.preventDefault(); button.click(); }
       return undefined;
     }
-    if (press(event.key)) event.preventDefault();
+    const shift = event.shiftKey && event.key.startsWith("Arrow") ? "Shift+" : "";
+    if (press(shift + event.key)) event.preventDefault();
     return undefined;
   });
   addEventListener("pointerdown", () => { lastUsed = "mouse"; }, true);

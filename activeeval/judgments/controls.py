@@ -1,0 +1,55 @@
+"""What a log says of controls: items whose grade is known, or was given before, that a judge meets among the others.
+
+A judge cannot tell them apart, and what is said of them never counts as a label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from activeeval.judgments.log import ANSWERS, CONTROLS, Event
+
+Checked = tuple[str, str]
+"""A judge, and the key of a control."""
+_STANDS = (*ANSWERS, "checked")
+_SAYS = (*_STANDS, "later", "passed", "preferred")
+
+
+@dataclass(slots=True)
+class Checks:
+    """What controls come to, event by event.
+
+    Attributes
+    ----------
+    n_said : dict of str to int
+        By judge how often he has said something of an item, of controls too; corrections are not counted.
+    standing : dict of str to dict of int to Event
+        By judge what he said of items that stands, of controls too, by event and in their order.
+    posed : dict of str to Event
+        By judge the control that waits for him.
+    answers : dict of Checked to Event
+        What stands of each control that was answered, or passed over.
+    """
+
+    n_said: dict[str, int] = field(default_factory=dict)
+    standing: dict[str, dict[int, Event]] = field(default_factory=dict)
+    posed: dict[str, Event] = field(default_factory=dict)
+    answers: dict[Checked, Event] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> bool:
+        """Take an event in; return whether it is of a control."""
+        if event.kind in _SAYS and event.supersedes is None:
+            self.n_said[event.judge] = self.n_said.get(event.judge, 0) + 1
+        if event.supersedes is not None:
+            for answers in self.standing.values():
+                answers.pop(event.supersedes, None)
+        if event.kind in _STANDS:
+            self.standing.setdefault(event.judge, {})[event.seq] = event
+        if event.kind not in CONTROLS:
+            return False
+        if event.kind == "posed":
+            self.posed[event.judge] = event
+        else:
+            self.posed.pop(event.judge, None)
+            self.answers[event.judge, str(event.body["item"])] = event
+        return True

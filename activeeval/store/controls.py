@@ -1,0 +1,131 @@
+"""Controls: items that a judge meets among the others, of which is known what he should say; they never count.
+
+A control is shown under a token as any item is, and answered with it; it has no assignment: nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from activeeval.errors import StateError
+from activeeval.judgments.log import Event
+from activeeval.store import tables
+from activeeval.store.claiming import hashed
+from activeeval.store.drawing import insert_missing
+from activeeval.store.log import append, canonical, digest_of, lock_log, parsed, with_key
+from activeeval.store.rows import Acknowledged, ItemTexts, Said
+
+_TEXTS = "document"
+_PAIR = ("preferred", "strength")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """An item that a judge is to meet once more, or whose grade is known.
+
+    Attributes
+    ----------
+    item : str
+        By which it is known among the controls of its judge: each is answered once.
+    what : {"known", "repeated", "swapped"}
+    expected : int, str or None
+        The grade that is known, or that the judge gave before; of two documents shown again with sides swapped the one
+        that he preferred, None of a tie.
+    sides : tuple of str
+        Of two documents: left and right.
+    unit : int or None
+        Of an item that was drawn; None where its texts are ``texts``.
+    """
+
+    judge: str
+    item: str
+    what: str
+    expected: int | str | None
+    query_id: str
+    doc_id: str
+    unit: int | None = None
+    sides: tuple[str, ...] = ()
+    texts: ItemTexts = field(default_factory=lambda: ItemTexts(query_text="", text={}))
+
+
+def pose(connection: Connection, campaign_id: int, control: Control, at: int) -> tuple[str, Event]:
+    """Show a judge a control; return the token with which it is answered, and the event."""
+    token = secrets.token_urlsafe(16)
+    body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
+    body |= {"sides": list(control.sides)} if control.sides else {}
+    if control.unit is None:
+        content = canonical({"query": control.texts.query_text, "text": dict(control.texts.text)})
+        body[_TEXTS] = digest_of(content)
+        insert_missing(connection, tables.document, [{"digest": body[_TEXTS], "content": content}], "digest")
+    lock_log(connection, campaign_id)
+    new = Event(
+        seq=0,
+        kind="posed",
+        at=at,
+        judge=control.judge,
+        query_id=control.query_id,
+        doc_id=control.doc_id,
+        unit=control.unit,
+        body=body,
+        shown_at=at,
+        key="shown:" + hashed(token),
+    )
+    return token, append(connection, campaign_id, [new])[0]
+
+
+def check(connection: Connection, campaign_id: int, posed: Event, judgment: Said, at: int) -> Acknowledged:
+    """Store what a judge says of a control; the first answer stands, as under any token."""
+    lock_log(connection, campaign_id)
+    key = "checked:" + hashed(f"{posed.judge}\0{posed.body['item']}")
+    stored = with_key(connection, campaign_id, key)
+    if stored is None:
+        new = answer_event(posed, judgment, at, key)
+        return Acknowledged(event=append(connection, campaign_id, [new])[0])
+    if not says_the_same(stored, judgment):
+        raise StateError(f"the token was answered by event {stored.seq}, which says something else")
+    return Acknowledged(event=stored, is_repeated=True)
+
+
+def says_the_same(stored: Event, judgment: Said) -> bool:
+    """Whether an answer to a control is what somebody says."""
+    then = (stored.grade, stored.reason, stored.kind == "passed", *map(stored.body.get, _PAIR))
+    return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
+
+
+def answer_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+    """Return what is said of the control of another event as an event."""
+    names = ("item", "what", "expected", "sides", _TEXTS)
+    control = {name: item.body[name] for name in names if name in item.body}
+    return Event(
+        seq=0,
+        kind="passed" if judgment.kind == "later" else "checked",
+        at=at,
+        judge=item.judge,
+        query_id=item.query_id,
+        doc_id=item.doc_id,
+        unit=item.unit,
+        grade=None if judgment.grade is None else int(judgment.grade),
+        reason=judgment.reason,
+        body={**judgment.body, **control},
+        shown_at=item.shown_at,
+        active_ms=judgment.active_ms,
+        idle_ms=judgment.idle_ms,
+        supersedes=supersedes,
+        key=key,
+    )
+
+
+def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:
+    """Return what judges read of a control that brings its texts along; None of any other item."""
+    if _TEXTS not in body:
+        return None
+    document = tables.document
+    of_digest = document.c.digest == str(body[_TEXTS])
+    content = connection.execute(select(document.c.content).where(of_digest)).scalar_one()
+    stored = parsed(content, "the text of a control")
+    return ItemTexts(query_text=str(stored["query"]), text=stored["text"])

@@ -1,0 +1,235 @@
+"""Controls at a page: when a judge meets one, which, how many are left as he sees it, and how often he agreed.
+
+Of every 1 / rate items of a judge one is a control, at a place that chance decides: a digest of the log's first event,
+which nobody but its keeper sees. What is left is counted with the controls to come, so that the number falls by one
+with every answer, whatever was answered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from activeeval.errors import InputError
+from activeeval.judgments.controls import Checks
+from activeeval.judgments.log import Event
+from activeeval.judgments.shares import Share, share_of
+from activeeval.judgments.state import State
+from activeeval.store import Acknowledged, Claimed, Control, ItemTexts
+from activeeval.tasks.campaigns.live import Left
+from activeeval.tasks.campaigns.training import KnownItem
+
+APART = 10
+"""A judge meets none of his last ten items again: he would remember what he said."""
+SWAP_APART = 2
+"""Nor one of his last two comparisons: a query takes a dozen or two."""
+MOST_RATE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls:
+    """How controls are mixed in.
+
+    Attributes
+    ----------
+    rate : float
+        Which part of what a judge is shown.
+    known : sequence of KnownItem
+        Items whose grades are known, each asked once of every judge; after them, or without any, a judge meets items
+        again that he has graded.
+    secret : str
+        What decides at which places they come.
+    """
+
+    rate: float
+    known: Sequence[KnownItem] = ()
+    secret: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= MOST_RATE:
+            raise InputError(f"controls must be more than 0 % and at most 50 %, got {self.rate:.3g}", field="controls")
+        views = [known.item for known in self.known]
+        bare = [view.query or view.title for view in views if not (view.query_id and view.doc_id)]
+        if bare:
+            says = f"a control needs query_id and doc_id, or judges could tell it from others: {bare[0]!r} has none"
+            raise InputError(says, field="controls")
+
+    def n_until(self, judge: str, n_said: int) -> int:
+        """Return how many of the first items of a judge are controls."""
+        span = max(2, round(1 / self.rate))
+        whole, rest = divmod(n_said, span)
+        return whole + (rest > self._place(judge, whole, span))
+
+    def is_due(self, judge: str, n_said: int) -> bool:
+        """Whether the item after so many of a judge is a control."""
+        return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
+
+    def left(self, judge: str, n_said: int, left: Left) -> Left:
+        """Return what is left as the judge sees it, with the controls to come."""
+        in_block, in_all = (self._seen(judge, n_said, n) for n in (left.in_block, left.in_all))
+        return replace(left, in_block=in_block, in_all=in_all)
+
+    def choose(self, judge: str, state: State) -> Control | None:
+        """Return what a judge is to meet next among the others; None where there is nothing."""
+        return self._known_for(judge, state.checks) or self._repeated_for(judge, state)
+
+    def _known_for(self, judge: str, checks: Checks) -> Control | None:
+        fresh = [item for item in self.known if (judge, item.key) not in checks.answers]
+        if not fresh:
+            return None
+        item = min(fresh, key=lambda each: self._thrown(judge, each.key))
+        view = item.item
+        texts = {"need": view.need, "title": view.title, "text": view.text, "url": view.url}
+        return Control(
+            judge=judge,
+            item=item.key,
+            what="known",
+            expected=item.grade,
+            query_id=view.query_id,
+            doc_id=view.doc_id,
+            texts=ItemTexts(query_text=view.query, text=texts),
+        )
+
+    def _repeated_for(self, judge: str, state: State) -> Control | None:
+        mine = (by_judge[judge] for by_judge in state.judgments.values() if judge in by_judge)
+        graded = sorted((event for event in mine if event.grade is not None), key=lambda event: event.seq)[:-APART]
+        fresh = [event for event in graded if (judge, _key(event)) not in state.checks.answers]
+        if not fresh:
+            return None
+        event = min(fresh, key=lambda each: self._thrown(judge, _key(each)))
+        return Control(
+            judge=judge,
+            item=_key(event),
+            what="repeated",
+            expected=event.grade or 0,
+            query_id=event.query_id,
+            doc_id=event.doc_id,
+            unit=event.unit,
+        )
+
+    def _seen(self, judge: str, n_said: int, n: int) -> int:
+        """Return how many items come until so many of them are no controls."""
+        total, before = n, self.n_until(judge, n_said)
+        while (enough := n + self.n_until(judge, n_said + total) - before) > total:
+            total = enough
+        return total
+
+    def _place(self, judge: str, number: int, span: int) -> int:
+        return self._thrown(judge, str(number)) % span
+
+    def _thrown(self, judge: str, what: str) -> int:
+        return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """How often a judge said of controls what was expected.
+
+    Attributes
+    ----------
+    what : {"known", "repeated", "swapped"}
+        Of items whose grades are known, of those that he had graded before, or of pairs that he had compared with sides
+        the other way round.
+    share : Share
+        Of those that he graded.
+    n_skipped : int
+        Put off, or said to be beyond judging.
+    """
+
+    judge: str
+    what: str
+    share: Share
+    n_skipped: int
+
+
+def controlled(checks: Checks) -> list[Controlled]:
+    """Return how often each judge said of controls what was expected, by kind."""
+    by_kind: dict[tuple[str, str], list[Event]] = {}
+    for (judge, _), event in checks.answers.items():
+        by_kind.setdefault((judge, str(event.body["what"])), []).append(event)
+    return [_controlled(*named, events) for named, events in sorted(by_kind.items())]
+
+
+def as_claimed(token: str, posed: Event, texts: ItemTexts) -> Claimed:
+    """Return a control as a judge gets any item."""
+    return Claimed(
+        token=token,
+        unit=0,
+        block=0,
+        query_id=posed.query_id,
+        doc_id=posed.doc_id,
+        k=1,
+        lease_until=0,
+        query_text=texts.query_text,
+        text=texts.text,
+    )
+
+
+def as_seen(done: Acknowledged) -> Acknowledged:
+    """Return what became of an answer as its judge may see it: of a control as of any item."""
+    kind = done.event.kind
+    if kind == "checked":
+        is_pair = done.event.body["what"] == "swapped" and "preferred" in done.event.body
+        kind = "preferred" if is_pair else "cannot" if done.event.grade is None else "judged"
+    return replace(done, event=replace(done.event, kind="later" if kind == "passed" else kind))
+
+
+def again(posed: Event, texts: ItemTexts) -> Control:
+    """Return the control of an event, to be shown once more."""
+    return Control(
+        judge=posed.judge,
+        item=str(posed.body["item"]),
+        what=str(posed.body["what"]),
+        expected=posed.body["expected"],
+        query_id=posed.query_id,
+        doc_id=posed.doc_id,
+        unit=posed.unit,
+        sides=tuple(posed.body.get("sides", ())),
+        texts=texts,
+    )
+
+
+def swapped(judge: str, secret: str, events: Sequence[Event], checks: Checks) -> Control | None:
+    """Return a comparison of a judge, of those that stand, to be asked again with sides swapped; None where none is.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        What he said of the documents of one query.
+    """
+    compared = [event for event in events if event.body.get("what") == "compared"]
+    fresh = [event for event in compared[:-SWAP_APART] if (judge, _pair_key(event)) not in checks.answers]
+    if not fresh:
+        return None
+    event = min(fresh, key=lambda each: hashlib.sha256(f"{secret} {judge} {_pair_key(each)}".encode()).digest())
+    return Control(
+        judge=judge,
+        item=_pair_key(event),
+        what="swapped",
+        expected=event.body["preferred"],
+        query_id=event.query_id,
+        doc_id=event.doc_id,
+        unit=event.unit,
+        sides=(str(event.body["second"]), str(event.body["first"])),
+    )
+
+
+def _controlled(judge: str, what: str, events: Sequence[Event]) -> Controlled:
+    said = [event for event in events if event.grade is not None or "preferred" in event.body]
+    right = sum(_said_in(event) == event.body["expected"] for event in said)
+    return Controlled(judge=judge, what=what, share=share_of(right, len(said)), n_skipped=len(events) - len(said))
+
+
+def _said_in(event: Event) -> object:
+    return event.body.get("preferred", event.grade)
+
+
+def _pair_key(event: Event) -> str:
+    """Return what the control of a comparison is called; two documents are compared once."""
+    names = "\0".join(sorted((str(event.body["first"]), str(event.body["second"]))))
+    return f"{event.unit} {hashlib.sha256(names.encode()).hexdigest()[:32]}"
+
+
+def _key(event: Event) -> str:
+    return f"{event.unit} {event.doc_id}"[:200]

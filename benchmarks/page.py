@@ -1,0 +1,136 @@
+"""What the judging page does under load and under faults: ``python -m benchmarks.page``.
+
+A generated campaign behind ``activeeval serve``, on SQLite with 20 judges and on PostgreSQL with 50 (a server of its
+own is started where Debian's package is installed). *Answers*: seconds from an answer to the next item, each judge two
+seconds after his page, and in a closed loop, without any pause; asked by one process on the same machine. *Kills*:
+SIGKILL of the server again and again while eight programs judge; what it has acknowledged must be there, once.
+*Start*: from the command to the first page. *Overview*: the lead's page once the log has 10,000 events. *Estimates*:
+whole campaigns judged through HTTP by judges who skip, beside the library called directly with the same seed, and how
+often the interval holds the truth, over many more of the library's where both say the same. Stores
+benchmarks/results/page.json. ``--quick`` makes all of it small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval.store import open_store
+from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+from benchmarks.page_campaigns import through_http
+from benchmarks.page_clients import judged_by
+from benchmarks.page_kills import killed
+from benchmarks.page_served import judge_all, made, served
+
+MODULE = "benchmarks.page"
+P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
+N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
+PAUSE_S = 2.0
+Row = dict[str, Any]
+
+
+@contextmanager
+def databases(names: list[str]) -> Iterator[dict[str, Callable[[], str]]]:
+    """Yield by name what returns the URL of an empty database; PostgreSQL's server is started and removed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        n = iter(range(10**6))
+        ways: dict[str, Callable[[], str]] = {"SQLite": lambda: f"sqlite:///{folder}/{next(n)}.activeeval"}
+        server = None
+        if "PostgreSQL" in names:
+            from tests.databases import started_server  # wants pytest, which a benchmark of SQLite alone does not
+
+            server = started_server()
+            ways["PostgreSQL"] = server.new_database
+        try:
+            yield {name: ways[name] for name in names}
+        finally:
+            if server is not None:
+                server.remove()
+
+
+def answers(name: str, url: str, lasting_s: float, pause_s: float) -> list[Row]:
+    """Return how long answers with the next item take, and what went wrong."""
+    n = N_JUDGES[name]
+    made(url, int(n * lasting_s * (0.6 if pause_s else 12)) + 200)
+    with served(url, [f"judge{k}" for k in range(n)]) as server:
+        browsers = judged_by([judge["url"] for judge in server.judges], lasting_s, pause_s)
+    taken = 1000 * np.array([s for browser in browsers for s in browser.seconds])
+    problems = [problem for browser in browsers for problem in browser.problems]
+    how = f"{n} on {name}, " + (f"{pause_s:g} s after the page" if pause_s else "closed loop")
+    rates = {"a_second": round(taken.size / lasting_s, 1), "answers": int(taken.size)}
+    rows = [figure(f"answer, {how}: p{p}", np.percentile(taken, p), "ms", **rates) for p in (50, 99)]
+    bound = {"at_most": P95_MS} if pause_s else {}
+    rows.insert(1, figure(f"answer, {how}: p95", np.percentile(taken, 95), "ms", **bound, **rates))
+    rows.append(figure(f"answer, {how}: errors", len(problems), "", at_most=0, problems=problems[:5]))
+    largest = max(size for browser in browsers for size in browser.sizes)
+    rows.append(figure(f"page, {how}: largest", largest / 1000, "kB", at_most=PAGE_KB))
+    return rows
+
+
+def start_and_overview(url: str, n_events: int) -> list[Row]:
+    """Return how long a server takes to its first page, and the lead's page once much has happened."""
+    truth = made(url, int(0.36 * n_events))
+    with open_store(url) as db:
+        judge_all(db, truth, n_events)
+        last = db.last_seq("page")
+    with served(url, ["ann"]) as server:
+        lead = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        judge = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        first_page = seconds(lambda: judge.open(server.judges[0]["url"]).read())
+        cold = seconds(lambda: lead.open(server.lead).read())
+        page = server.lead.partition("/come-in/")[0] + "/lead"
+        warm = median_seconds(lambda: lead.open(page).read(), 9)
+    rows = [figure("start to first page", server.seconds + first_page, "s", at_most=START_S, events=last)]
+    rows.append(figure(f"overview at {last:,} events, again", 1000 * warm, "ms", at_most=OVERVIEW_MS))
+    return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
+
+
+def main() -> None:
+    """Measure, print and store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
+    parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
+    parser.add_argument("--seconds", type=float, default=40.0, help="That judges answer, each time.")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--campaigns", type=int, default=1000, help="In all.")
+    parser.add_argument("--through-http", type=int, default=40, help="Of these judged through HTTP.")
+    parser.add_argument("--only", action="append", choices=("answers", "kills", "start", "estimates"))
+    parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
+    args = parser.parse_args()
+    if args.quick:
+        args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
+        args.through_http = 3
+    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
+    sections: dict[str, Row] = {}
+    parts = args.only or ["answers", "kills", "start", "estimates"]
+
+    def add(key: str, title: str, figures: list[Row]) -> None:
+        sections[key] = {"title": title, "figures": figures}
+        show(title, figures)
+
+    with databases(args.database or list(N_JUDGES)) as ways:
+        for name, url in ways.items():
+            if "answers" in parts:
+                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), args.seconds, pause)]
+                add(f"answers {name}", f"Answers on {name}", figures)
+            if "kills" in parts:
+                add(f"kills {name}", f"Kills on {name}", killed(url(), args.kills, args.acknowledged))
+            if "start" in parts:
+                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
+    if "estimates" in parts:
+        add("estimates", "Estimates through HTTP", through_http(args.campaigns, min(args.through_http, args.campaigns)))
+    store(args.json, about | {"sections": sections, "table": section_tables(sections)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""What goes wrong at a page: a sentence that says what to do, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+import pytest
+from campaign_cases import Clock
+from starlette.testclient import TestClient
+from store.store_cases import make_campaign
+from web.conftest import BASE, SECOND, answer, item_of
+
+from activeeval.store import PlaceRow, UnitRow, open_store
+from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.tasks.campaigns.making import redraw
+from activeeval.web.app import make_app
+from activeeval.web.people import invited
+from activeeval.web.served import Door, Served
+
+PART = {"HX-Request": "true"}
+TURNED = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
+
+
+class Plain:
+    """A campaign of units that a test names, in a store that it opens."""
+
+    def __init__(self, store, units=None, **options):
+        self.store = store
+        make_campaign(store, units, **options)
+        self.served = Served(store=store, desk=page_desk(store, "night", {}), door=Door(host="127.0.0.1", port=8347))
+        self.app = make_app(self.served)
+
+    def at(self, name="ann", role="judge"):
+        browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
+        browser.get(invited(self.served, role, name), follow_redirects=False)
+        return browser
+
+
+def unit_of(n_items, **text):
+    places = tuple(PlaceRow(doc_id=f"d{k}", probability=1.0, text=text) for k in range(n_items))
+    return UnitRow(
+        number=1, block=1, query_id="q", level=0.5, cost=1.0, places=places, query_text=(text and TURNED) or ""
+    )
+
+
+def test_without_texts_ids_are_shown_and_the_page_says_so():
+    site = Plain(open_store("sqlite://", create=True), [unit_of(1)])
+    text = site.at().get("/judge").text
+    assert "This campaign has no texts" in text
+    assert '<h1 id="query" tabindex="-1" dir="auto">q</h1>' in text
+    assert ">d0</h2>" in text
+
+
+def test_a_text_of_five_megabytes_is_shown_whole_and_can_be_answered():
+    site = Plain(open_store("sqlite://", create=True), [unit_of(2, title="long", text="word " * 1_000_000)])
+    browser = site.at()
+    page = browser.get("/judge")
+    assert len(page.text) > 5_000_000
+    assert len(page.text) - 5_000_000 < 60_000
+    assert answer(browser, page).status_code == 200
+
+
+def test_writing_that_turns_stays_in_its_line():
+    site = Plain(open_store("sqlite://", create=True), [unit_of(1, title=TURNED, text=TURNED)])
+    text = site.at().get("/judge").text
+    assert "\u202e" not in text
+    assert "שלום" in text
+    assert "👩‍👩‍👧" in text
+    assert text.count('dir="auto"') >= 4
+
+
+def test_one_grade_is_one_button():
+    site = Plain(open_store("sqlite://", create=True), max_grade=0)
+    browser = site.at()
+    page = browser.get("/judge")
+    assert page.text.count('name="grade"') == 1
+    assert answer(browser, page, 0).status_code == 200
+    assert (
+        browser.post("/judge/answer", data={"token": item_of(browser.get("/judge"))[2], "grade": 1}).status_code == 422
+    )
+
+
+def test_a_query_with_500_items_is_judged_item_by_item():
+    site = Plain(open_store("sqlite://", create=True), [unit_of(500, title="t")])
+    browser, seen = site.at(), set()
+    page = browser.get("/judge")
+    assert "500 items left" in page.text
+    for _ in range(20):
+        seen.add(item_of(page)[1])
+        page = browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": 1}, headers=PART)
+    assert len(seen) == 20
+    assert "480 items left" in page.text
+    site.served.desk.reading.wait()
+
+
+def test_an_expired_invite_says_whom_to_ask(site):
+    link = invited(site.served, "judge", "ann")
+    site.case.clock.now += 8 * 86_400 * SECOND
+    refused = site.browser().get(link)
+    assert refused.status_code == 410
+    assert "Ask whoever sent it for a new one" in refused.text
+
+
+def test_a_top_up_in_the_middle_takes_nothing_from_whoever_judges(site):
+    ann, lead = site.at(), site.at("zoe", "lead")
+    page = ann.get("/judge")
+    assert lead.post("/lead/top-up", data={"budget": "10"}).status_code == 200
+    assert answer(ann, page).status_code == 200
+    assert len(site.judged) == 1
+    assert site.store.verify("week") == []
+
+
+def test_clocks_that_run_backwards_lose_no_answer(site):
+    ann = site.at()
+    page = ann.get("/judge")
+    site.case.clock.now -= 3600 * SECOND
+    times = {"active_ms": 4000, "idle_ms": 0, "hidden_ms": 0}
+    assert answer(ann, page, **times).status_code == 200
+    assert answer(ann, ann.get("/judge"), active_ms=-5, idle_ms="x", hidden_ms=10**14).status_code == 200
+    assert [event.active_ms for event in site.judged] == [None, None]
+    assert site.store.verify("week") == []
+
+
+def test_a_grade_that_a_later_round_was_drawn_with_is_corrected_and_the_lead_is_told(site):
+    ann, lead = site.at(), site.at("zoe", "lead")
+    page = ann.get("/judge")
+    while "data-doc-id" in page.text:
+        page = answer(ann, page, 1)
+    pool, labels = site.case.pool, [-1] * site.case.pool.n_items
+    ids = list(zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True))
+    for event in site.judged:
+        labels[ids.index((event.query_id, event.doc_id))] = event.grade
+    redraw(site.store, "week", site.case.drawn(60.0, labels))
+    assert "a later round was drawn with" not in lead.get("/lead").text
+    seq = site.judged[0].seq
+    ann.post(f"/judge/answers/{seq}", data={"grade": "2"})
+    assert "1 grade that a later round was drawn with" in lead.get("/lead").text
+    assert answer(ann, ann.get("/judge")).status_code == 200
+    assert site.store.verify("week") == []
+
+
+@pytest.fixture
+def on_disk(tmp_path):
+    path = tmp_path / "night.activeeval"
+    site = Plain(open_store(f"sqlite:///{path}", create=True, clock=Clock(), wait_s=0.2))
+    yield site, path
+    site.store.close()
+
+
+def refused(browser, page):
+    form = {"token": item_of(page)[2], "grade": 1}
+    reply = browser.post("/judge/answer", data=form, headers=PART)
+    assert reply.status_code == 503
+    assert reply.headers["retry-after"] == "2"
+    assert "Nothing of this was stored" in reply.text
+    assert "tried again" in reply.text
+    return form
+
+
+def test_a_store_that_is_locked_takes_the_answer_once_it_is_free(on_disk):
+    site, path = on_disk
+    browser = site.at()
+    page = browser.get("/judge")
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        form = refused(browser, page)
+        other.execute("ROLLBACK")
+    other.close()
+    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
+    assert [event.kind for event in site.store.events("night")].count("judged") == 1
+
+
+def test_a_store_that_is_gone_takes_the_answer_once_it_is_back(on_disk):
+    site, path = on_disk
+    browser = site.at()
+    page = browser.get("/judge")
+    path.rename(path.with_suffix(".away"))
+    form = refused(browser, page)
+    path.with_suffix(".away").rename(path)
+    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes what may only be read")
+def test_a_store_that_may_only_be_read_takes_the_answer_once_it_may_be_written(on_disk):
+    site, path = on_disk
+    browser = site.at()
+    page = browser.get("/judge")
+    files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+    for each in files:
+        each.chmod(0o400)
+    form = refused(browser, page)
+    for each in files:
+        each.chmod(0o600)
+    assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200

@@ -1,0 +1,41 @@
+"""A campaign that is closed gives out nothing, loses nothing, and is opened again."""
+
+from __future__ import annotations
+
+import pytest
+from web.conftest import answer, item_of
+
+from activeeval.errors import StateError
+from activeeval.tasks.campaigns.closing import close, reopen
+
+
+def test_a_lead_closes_and_opens(site):
+    ann, bob, lead = site.at(), site.at("bob"), site.at("zoe", "lead")
+    page = answer(ann, ann.get("/judge"))
+    assert "Close the campaign" in lead.get("/lead/log").text
+    assert lead.post("/lead/close").status_code == 200
+    assert "Open the campaign again" in lead.get("/lead/log").text
+    assert "This campaign is closed" in site.at("cy").get("/judge").text
+    after = answer(ann, page)
+    assert after.status_code == 200
+    assert "This campaign is closed" in after.text
+    assert len(site.judged) == 2
+    assert site.program("dora").post("/api/campaigns/week/claim", json={}).json() == {}
+    assert lead.post("/lead/close").status_code == 409
+    lead.post("/lead/open")
+    assert item_of(bob.get("/judge"))
+    assert lead.post("/lead/open").status_code == 409
+    assert site.store.verify("week") == []
+
+
+def test_a_judge_may_not(site):
+    assert site.at().post("/lead/close").status_code == 403
+    assert site.at().post("/lead/open").status_code == 403
+
+
+def test_what_is_judged_to_its_end_has_nothing_to_close(site):
+    site.case.judge("ann")
+    with pytest.raises(StateError, match="nothing is open"):
+        close(site.store, "week")
+    with pytest.raises(StateError, match="not closed"):
+        reopen(site.store, "week")
