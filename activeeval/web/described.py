@@ -121,9 +121,15 @@ def described(app: FastAPI, served: Served) -> dict[str, Any]:
     verbs = _OF_GRADES if served.grades else _OF_PAIRS
     for verb in set(_ONE_OF) - set(verbs):
         answer["properties"].pop(verb, None)
+    alone: dict[str, Any] = {"strength": {"type": "null"}}
     if served.grades:
         answer["properties"]["grade"] |= {"minimum": 0, "maximum": len(served.grades) - 1}
-    answer["oneOf"] = [{"required": [verb], "properties": {verb: _ONE_OF[verb]}} for verb in verbs]
+        answer["properties"].pop("strength")
+        alone = {}
+    answer["oneOf"] = [
+        {"required": [verb], "properties": {verb: _ONE_OF[verb]} | ({} if verb == "preferred" else alone)}
+        for verb in verbs
+    ]
     return text
 
 
