@@ -66,7 +66,7 @@ def sample(
         Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
         looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
         then the first instalment, and `Sample.next` draws what follows. By default 3 where
-        nDCG alone is asked, else none.
+        nDCG alone is asked, of two runs or with a grade model, else none.
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options

@@ -155,7 +155,7 @@ def test_the_query_factor_can_be_left_out(simulate):
 
 @pytest.mark.parametrize("measure", ["nDCG@3", "RR", "AP"])
 def test_depths_may_follow_labels(simulate, measure):
-    """Another sample of the same truth; methods without depths stay as they are. nDCG's follow them unasked."""
+    """Another sample of the same truth; methods without depths stay as they are, and all of one ranking unasked."""
     options = (*LETOR, "--measure", measure, "--method", "depth", "--method", "whole", "--budget", "40%")
     unasked, plain = simulate(*options), simulate(*options, "--looks", "none")
     for looks in ("each", "3", "1"):
@@ -164,9 +164,8 @@ def test_depths_may_follow_labels(simulate, measure):
         assert followed[2] == plain[2]
         assert followed[1] != plain[1]
         assert followed[1]["limit"] is None
-        assert (unasked == followed) == ((measure, looks) == ("nDCG@3", "3"))
         assert followed[1]["spent_max"] <= followed[1]["budget"] * (1 + 1e-12)
-    assert (unasked == plain) == (measure != "nDCG@3")
+    assert unasked == plain
 
 
 def test_depths_of_several_systems_may_follow_labels(simulate):

@@ -20,7 +20,7 @@ from activeeval.tasks.drawing import SampleRequest, draw_for
 from activeeval.tasks.looks import looks_of
 from activeeval.tasks.plan import plan_sample
 
-CHOICES = Choices(runs=("a.run",), max_grade=3, seed=1)
+CHOICES = Choices(runs=("a.run", "b.run"), max_grade=3, seed=1)
 NDCG_REQUEST = SampleRequest(measures=("nDCG@3",), budget=Budget(60))
 
 
@@ -29,6 +29,8 @@ def _run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"q{q} Q0 d{d} 1 {(q * 7 + d * 3) % 17} run" for q in range(40) for d in range(8)]
     Path("a.run").write_text("\n".join(lines))
+    turned = [f"q{q} Q0 d{d} 1 {(q * 5 + d * 11) % 19} run" for q in range(40) for d in range(8)]
+    Path("b.run").write_text("\n".join(turned))
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,12 @@ def test_what_is_asked_counts_and_methods_without_depths_have_none():
 def test_of_sheets(asked, looks):
     drawn = draw_for(CHOICES, replace(NDCG_REQUEST, looks=asked))
     assert drawn.sample.campaign.drawn_design.looks == looks
+
+
+def test_of_one_ranking_of_whose_grades_nothing_is_known_they_are_planned():
+    alone = replace(CHOICES, runs=("a.run",))
+    assert draw_for(alone, NDCG_REQUEST).sample.campaign.drawn_design.looks == "none"
+    assert draw_for(alone, replace(NDCG_REQUEST, looks="3")).sample.campaign.drawn_design.looks == "3"
 
 
 @pytest.mark.parametrize("goal", [{"half_width": 0.2}, {"difference": 0.3}])
