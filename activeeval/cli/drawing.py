@@ -35,7 +35,8 @@ looks_option = click.option(
     "--looks",
     type=click.Choice(LOOKS),
     help="Judge a query further as far as its own labels make it worth it: look at them after each, after the "
-    "first, third and last ranked item (3), after the last alone (1). Default of nDCG alone: 3, of campaigns each, of one ranking without a grade model none.",
+    "first, third and last ranked item (3), after the last alone (1). Default of nDCG alone: 3, of "
+    "campaigns each, of one ranking without a grade model none.",
 )
 documents_option = click.option(
     "--documents",
