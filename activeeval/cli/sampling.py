@@ -268,11 +268,11 @@ def estimate(
     if len(rounds) > 1 and (kind != "t" or segments):
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
-    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
     try:
         estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
     except UndrawnError as problem:
-        raise UndrawnError(f"{problem}: `{onward}`") from None
+        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
+    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
     show_estimates(estimates, form, places, grow=_growing(path), onward=onward)
 
 

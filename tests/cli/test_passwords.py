@@ -94,6 +94,8 @@ def test_no_command_says_the_password(call, folder, secret_url):
         ],
         ("cost", lambda: ("--out", "seconds.csv")),
         ("verify", lambda: ()),
+        ("close", lambda: ()),
+        ("close", lambda: ("--reopen",)),
         ("top-up", lambda: ("--budget", 20, "-o", "jsonl")),
         ("judge", lambda: ("--judge", "cat", "--oracle", "all.qrels")),
         ("redraw", lambda: (*MADE, "-o", "jsonl")),
