@@ -31,11 +31,11 @@ _MANY = 12
 # twelve queries on (before) had 33 % of the cells of few queries below 92 %, with V* 7 %. At most 1 + eff / 4 of them,
 # eff queries that matter to the difference estimator, 5 %, but 7 % more error on the large pools (up to 2.4 times where
 # the model is reversed: there few queries matter until the third is fitted); PRESS 7 %, with 1 % more error.
-_FEWEST_TAILS = 3.0
+_FEWEST_EFFECTIVE = 3.0
 # Queries of equal weight. Without this bar PRESS took the third regressor where one or two queries made it: nDCG@10
 # of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the least of 54 cells a coverage of .80.
 # With 2 these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias
-# of 4.
+# of 4. All of it with the tail's part of the regressor alone.
 _LEAST_LEFT = 1e-6
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
@@ -277,11 +277,11 @@ def _n_effective(omega, keep, totals, within):
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
     """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out.
 
-    The third regressor rests on the ``n_tail`` queries that were judged beyond a place, where that is not negative: it
-    takes `_FEWEST_TAILS` of them of equal weight.
+    Where ``n_tail`` is not negative a part of the third regressor rests on so many queries that were judged beyond a
+    place: it takes two of them, and `_FEWEST_EFFECTIVE` queries of equal weight in all.
     """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
-    if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_TAILS):
+    if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_EFFECTIVE):
         k = 2
     coefficients, lift = np.zeros(k), np.zeros(k)
     coefficients[1] = 1.0

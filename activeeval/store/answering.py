@@ -6,6 +6,7 @@ An answer is never thrown away: one that no longer counts is stored as ``late``,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -126,14 +127,9 @@ def judgment_event(item: Event, judgment: Said, at: int, key: str | None, supers
 
 def late_event(item: Event, judgment: Said, at: int, key: str | None, why: str) -> Event:
     """Return an answer that does not count as an event; its body keeps what was said."""
-    event = judgment_event(item, judgment, at, key)
-    return Event(
-        **{name: getattr(event, name) for name in Event.__slots__ if name not in ("kind", "reason", "body")},
-        kind="late",
-        reason=why,
-        body={"said": judgment.kind, "reason": judgment.reason}
-        | ({"body": dict(judgment.body)} if judgment.body else {}),
-    )
+    body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
+    body |= {"body": dict(judgment.body)} if judgment.body else {}
+    return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
 
 
 def says_the_same(stored: Event, judgment: Said) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select
 from activeeval.errors import StateError
 from activeeval.judgments.log import Event
 from activeeval.store import tables
+from activeeval.store.answering import judgment_event
 from activeeval.store.claiming import hashed
 from activeeval.store.drawing import insert_missing
 from activeeval.store.log import append, canonical, digest_of, lock_log, parsed, with_key
@@ -101,23 +102,8 @@ def answer_event(item: Event, judgment: Said, at: int, key: str | None, supersed
     """Return what is said of the control of another event as an event."""
     names = ("item", "what", "expected", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}
-    return Event(
-        seq=0,
-        kind="passed" if judgment.kind == "later" else "checked",
-        at=at,
-        judge=item.judge,
-        query_id=item.query_id,
-        doc_id=item.doc_id,
-        unit=item.unit,
-        grade=None if judgment.grade is None else int(judgment.grade),
-        reason=judgment.reason,
-        body={**judgment.body, **control},
-        shown_at=item.shown_at,
-        active_ms=judgment.active_ms,
-        idle_ms=judgment.idle_ms,
-        supersedes=supersedes,
-        key=key,
-    )
+    event = judgment_event(item, judgment, at, key, supersedes)
+    return replace(event, kind="passed" if judgment.kind == "later" else "checked", body={**judgment.body, **control})
 
 
 def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:

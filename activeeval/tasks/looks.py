@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from activeeval.cases.case import Case
 from activeeval.design.methods import Method
@@ -57,3 +57,9 @@ def looks_of(
         problem = f"`looks` are for depths that follow labels: {method.name!r} has none; "
         raise InputError(problem + "expected method depth, or no looks", field="looks")
     return asked
+
+
+def looks_in(case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS) -> str:
+    """Return `looks_of` a case's targets; raises as it does."""
+    measures = [target.measure for target in targets]
+    return looks_of(method, measures, asked, usual, blind=is_blind(case, targets))

@@ -24,7 +24,7 @@ from activeeval.planning import (
     planned_rows,
 )
 from activeeval.results import rounded_up
-from activeeval.tasks.looks import OF_SHEETS, is_blind, looks_of
+from activeeval.tasks.looks import OF_SHEETS, looks_in
 from activeeval.tasks.samples import Sample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -114,8 +114,9 @@ def plan_sample(
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
     planned = [find_method(name) for name in names]
-    how: dict[str, Any] = {"asked": looks, "usual": usual, "blind": is_blind(case, targets)}
-    depths = {each.name: each.looking(looks_of(each, measured, **how)) for each in planned if each.has_depths}
+    depths = {
+        each.name: each.looking(looks_in(case, each, targets, looks, usual)) for each in planned if each.has_depths
+    }
     rehearsed = [planner.rehearsed(depths.get(each.name, each)) for each in planned]
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}

@@ -39,7 +39,7 @@ from activeeval.judgments.table import truth_of_machines
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
 from activeeval.results import Caution, Estimate, Note, Told
-from activeeval.tasks.looks import OF_SHEETS, is_blind, looks_of
+from activeeval.tasks.looks import OF_SHEETS, looks_in
 from activeeval.tasks.sheets import SheetPlan, write_sheets
 
 _FEW = 30
@@ -385,11 +385,8 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
-        paid, measured = case.for_people(budget, *targets), [target.measure for target in targets]
-        how = {
-            "weights": weights,
-            "looks": looks_of(find_method(chosen), measured, looks, usual, blind=is_blind(case, targets)),
-        }
+        paid, following = case.for_people(budget, *targets), looks_in(case, find_method(chosen), targets, looks, usual)
+        how = {"weights": weights, "looks": following}
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None

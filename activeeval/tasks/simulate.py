@@ -16,7 +16,7 @@ from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.report.rendering import Cell
 from activeeval.simulation import AtOnce, Summary, simulate
-from activeeval.tasks.looks import is_blind, looks_of
+from activeeval.tasks.looks import looks_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,8 +171,7 @@ def trial_of(
     InputError
         Where no label can change a target.
     """
-    asked = case.target(measure)
-    looks = looks_of(METHODS["depth"], [asked.measure], looks, blind=is_blind(case, [asked]))
+    looks = looks_in(case, METHODS["depth"], [case.target(measure)], looks)
     contest = (
         Contest.of(case, measure, methods, defensive_share, weights=weights, looks=looks) if case.is_contest else None
     )

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
-from activeeval.errors import InputError
-from activeeval.store import Person, Said
+from activeeval.store import Said
 from activeeval.tasks.campaigns.judging import desk_of
 from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
 from activeeval.web.described import ClaimedItem, NothingLeft, Progress, Stored, refusals
+from activeeval.web.desks import owned
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.served import Served
@@ -92,7 +92,7 @@ def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body(
 def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, Any]:
     """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
     _check_name(served, name)
-    _check_owned(served, who, answer.token)
+    owned(served, who, answer.token, "no item was given out to you under this token")
     desk = desk_of(served.store, name)
     if not answer.then_claim:
         return acknowledged_line(desk.submit(answer.token, answer.said, answer.key), answer.token)
@@ -113,12 +113,3 @@ def status(served: Here, name: Name) -> Mapping[str, Any]:
 def _check_name(served: Served, name: str) -> None:
     if name != served.name:
         raise RefusedError(404, "there is no campaign of that name here")
-
-
-def _check_owned(served: Served, who: Person, token: str) -> None:
-    try:
-        served.desk.event_of(who.name, token)
-    except InputError as error:
-        if error.is_passing:
-            raise
-        raise RefusedError(404, "no item was given out to you under this token") from None

@@ -18,6 +18,7 @@ from activeeval.web.served import Served
 router = APIRouter(prefix="/judge")
 FRAME_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 LATE = "late"
+_NOT_YOURS = "This item is not yours; open the page again."
 _SAID = ("judged", "cannot", "later", "corrected", "preferred", "undone", "nothing", LATE)
 
 
@@ -30,14 +31,14 @@ def renew(served: Here, who: Who, fields: Fields) -> Response:
     return Response(status_code=204 if served.desk.renew(who.name, token) else 410)
 
 
-def owned(served: Served, who: Person, token: str) -> Event:
+def owned(served: Served, who: Person, token: str, refusal: str = _NOT_YOURS) -> Event:
     """Return the event of an item that this judge was shown; raise RefusedError where it is none of his."""
     try:
         return served.desk.event_of(who.name, token)
     except InputError as error:
         if error.is_passing:
             raise
-        raise RefusedError(404, "This item is not yours; open the page again.") from None
+        raise RefusedError(404, refusal) from None
 
 
 def replied(served: Served, fields: Fields) -> Reply:
@@ -57,7 +58,7 @@ def known(said: str) -> str:
 
 
 def page_of(template: str, served: Served, who: Person, **values: object) -> Response:
-    """Return a page of a judge."""
+    """Return a page of somebody who came in."""
     return HTMLResponse(rendered(template, campaign=served.name, who=who, guidelines=served.guidelines, **values))
 
 

@@ -9,13 +9,12 @@ from typing import Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Response
-from starlette.responses import HTMLResponse
 
 from activeeval.report.judging_words import named_grade
 from activeeval.store import Person
+from activeeval.web.desks import page_of
 from activeeval.web.passwords import LEAST, MOST
 from activeeval.web.refusals import RefusedError
-from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.served import Served
 
@@ -139,8 +138,3 @@ def people_page(served: Served, who: Person, link: str = "", invited_name: str =
         "most": MOST,
     }
     return page_of("people.html.j2", served, who, **values)
-
-
-def page_of(template: str, served: Served, who: Person, **values: object) -> Response:
-    """Return a page of a lead."""
-    return HTMLResponse(rendered(template, campaign=served.name, who=who, **values))

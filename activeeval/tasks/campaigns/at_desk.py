@@ -147,7 +147,7 @@ class JudgesDesk(PageDesk):
         """Return an earlier answer of a judge; InputError where there is none of his that stands."""
         event = self._answer_of(judge, seq)
         before = self.store.answers_of(self.name, judge, 1, before=seq)
-        item = ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
+        item = self.texts(event)
         return CorrectingView(
             item=item, answer=self._answer(event, item), grades=self.grades, before=before[0].seq if before else None
         )
