@@ -46,7 +46,9 @@ def warm_up(progress: Callable[[str], object] = lambda what: None) -> None:
                     design = judged(path, [sheet])[0].campaign.design
                     Campaign(design).run(lambda query, items: [0] * len(items))
                     designs = {"passive": METHODS["passive"].design(design.target), name: design}
-                    simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [0.6 * design.cost], 2)
+                    # the dearer of the two: a design read from file holds no more than what was drawn
+                    budget = 0.6 * max(each.cost for each in designs.values())
+                    simulate(designs, np.zeros(design.pool.n_items, dtype=np.int64), [budget], 2)
 
 
 def _runs(folder: Path) -> tuple[str, str]:
