@@ -15,7 +15,6 @@ from activeeval.io.machines.answers import batch_replies, read_asked
 from activeeval.io.machines.books import book_ratings, document_ratings, rating_replies, with_query_ids
 from activeeval.io.machines.forms import is_batch, is_book, is_umbrela, read_document
 from activeeval.io.machines.joining import TextsOfIds
-from activeeval.io.machines.lines import fast_replies
 from activeeval.io.machines.replies import Replies
 from activeeval.io.machines.tables import table_replies
 from activeeval.io.machines.umbrela import umbrela_replies
@@ -90,6 +89,8 @@ def _of_lines(path: PathLike, how: HowToRead) -> Replies:
         return batch_replies(chain([first], parts), path, None if how.asked is None else read_asked(how.asked))
     if first.n_rows < _ROWS:
         return _of_sheet(first, how)
+    from activeeval.io.machines.lines import fast_replies  # polars, for which short files do not wait
+
     if (replies := fast_replies(path, first)) is not None:
         return replies
     return _of_sheet(read_sheet(path, ".jsonl"), how)
