@@ -39,7 +39,8 @@ class Labels:
         self._design, self._rules = design, rules
         self._units: list[Unit] = []
         self._unit_of: dict[int, Unit] = {}
-        self._grades = np.full(design.pool.n_items, -1, dtype=np.int64)
+        in_hand = design.scheme.in_hand
+        self._grades = np.full(design.pool.n_items, -1, dtype=np.int64) if in_hand is None else in_hand.copy()
         self._given: dict[int, Mapping[str, int]] = {}
         self._cannot: set[int] = set()
         self._differing: dict[int, tuple[int, ...]] = {}
@@ -124,7 +125,7 @@ class Labels:
     @property
     def cannot(self) -> list[int]:
         """Positions of the items that cannot be judged, ascending."""
-        return sorted(self._cannot)
+        return sorted({*self._cannot, *self._design.scheme.unjudgeable.tolist()})
 
     @property
     def progress(self) -> Progress:

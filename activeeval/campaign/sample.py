@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from activeeval.campaign.campaign import Campaign
 from activeeval.campaign.gathered import gathered_arrays, with_gathered
 from activeeval.design import Design, GradeProbs, Order
+from activeeval.design.carried import GRADES, Carried
 from activeeval.design.histories import History
 from activeeval.design.methods import find_method
 from activeeval.design.paths import Paths
@@ -224,7 +225,7 @@ def _design(arrays: Arrays) -> Design:
     budget, expected, planned = arrays["budget"].tolist()
     design = Design(
         name=name,
-        scheme=method.scheme.of_arrays(arrays, pool.n_queries),
+        scheme=(Carried if GRADES in arrays else method.scheme).of_arrays(arrays, pool.n_queries),
         stage=method.stage,
         order=order,
         readings=tuple(method.stage.reading(target, order, beliefs, known) for target in targets),

@@ -129,6 +129,16 @@ class Scheme(Protocol):
 
     # Of an order
 
+    @property
+    def in_hand(self) -> Ints | None:
+        """Grades of items that earlier samples of the same numbers have judged, −1 elsewhere; None where none has."""
+        return None
+
+    @property
+    def unjudgeable(self) -> Ints:
+        """Items that judges of earlier samples could not judge."""
+        return np.empty(0, dtype=np.int64)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what it knows, for a sample's file."""
         return {}
