@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -209,6 +209,7 @@ def prepare(
     use_labels: bool,
     measures: Sequence[str] = (),
     progress: Callable[[str], object] = lambda what: None,
+    taught: Mapping[tuple[str, str], int] | None = None,
 ) -> Case:
     """Read the files, set costs, set training queries aside, fit the model.
 
@@ -221,6 +222,8 @@ def prepare(
         What will be asked, as far as it is known: what graders lack is counted of the items that can change that.
     progress : callable
         Told what is next.
+    taught : mapping of (query, document) to int, optional
+        Grades that teach a model and are not taken for known, as those of earlier samples that go on counting.
 
     Raises
     ------
@@ -248,8 +251,8 @@ def prepare(
     notes += cost_notes(choices.judging, inputs.pool)
     known, known_notes = _known(choices, inputs)
     notes += known_notes
-    if known is not None and inputs.training is None:
-        inputs = inputs.taught_by(known)
+    if (known is not None or taught) and inputs.training is None:
+        inputs = inputs.taught_by(_all_known(inputs, known, taught or {}))
     if choices.tune and inputs.training is None:
         raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
     models, regressors = _models(choices, graders, inputs)
@@ -364,6 +367,17 @@ def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, 
     known, notes = known_grades_of(choices.judged, inputs.pool, policy, choices.max_grade, machine_is_truth=is_truth)
     _check_agreement(inputs, known)
     return known, notes
+
+
+def _all_known(
+    inputs: Inputs, known: NDArray[np.int64] | None, taught: Mapping[tuple[str, str], int]
+) -> NDArray[np.int64]:
+    """Return grades of a pool's items: those that are known, and others that teach."""
+    pool = inputs.pool
+    grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
+    pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
+    teaches = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
+    return np.where(grades >= 0, grades, teaches)
 
 
 def _check_agreement(inputs: Inputs, known: NDArray[np.int64]) -> None:

@@ -72,6 +72,7 @@ cli.add_late(
     grader="grading:grader",
 )
 cli.add_late("Judge together, for weeks", __name__, campaign="campaign:campaign", serve="serving:serve")
+cli.add_late("Night after night", __name__, watch="watch:watch")
 cli.add_late(
     "Learn",
     __name__,

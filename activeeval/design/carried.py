@@ -147,7 +147,7 @@ class Carried(Scheme):
         return Drawn(
             queries=queries,
             levels=[float(numbers[asked[a:b]].min()) for a, b in pairwise(ends)],
-            costs=np.bincount(owners, order.costs[asked], minlength=order.n_queries)[queries],
+            costs=np.bincount(owners, order.costs[asked], minlength=order.n_queries)[queries].astype(np.float64),
             places_of=lambda unit: asked[ends[unit] : ends[unit + 1]],
             selection=lambda n_units: whole,
             block_ends=(queries.size,),
@@ -183,14 +183,45 @@ def going_on(design: Design, in_hand: InHand, budget: float) -> tuple[Design, Fl
     InputError
         Where turning to a query costs something, as items then share the price of it.
     """
-    order, known = design.order, design.known
+    order = design.order
     if order.overheads.any():
         raise InputError("what goes on from earlier samples has no overheads", field="overhead")
-    before = np.where(order.place_rates > 0, in_hand.probs[order.items], 0.0)
-    now = _at(_threshold(order, before, budget), order.place_rates)
-    held = np.maximum(before, now)
+    before = _before(order, in_hand)
+    held = np.maximum(before, _at(_threshold(order, before, budget), order.place_rates))
     probs = in_hand.probs.copy()
     probs[order.items] = np.maximum(probs[order.items], held)
+    return _carried(design, in_hand, held).with_budget(budget, expected=True), probs
+
+
+def reread(design: Design, in_hand: InHand) -> Design:
+    """Return the design of what earlier samples have judged alone, read for other questions: nothing new is drawn.
+
+    Parameters
+    ----------
+    design : Design
+        Of these questions, as if nothing had been drawn before.
+
+    Raises
+    ------
+    InputError
+        Where an item that matters never could come.
+    """
+    order, before = design.order, _before(design.order, in_hand)
+    never = np.flatnonzero((order.place_rates > 0) & (before == 0))
+    if never.size:
+        place = order.pool.place(int(order.items[never[0]]))
+        raise InputError(f"{place} could never be drawn ({never.size} such items): it was in the lists of no sample")
+    return _carried(design, in_hand, before).with_budget(order.cost)
+
+
+def _before(order: Order, in_hand: InHand) -> Floats:
+    """Return with which probability each place has come so far; 0 of those that nobody wants."""
+    return np.where(order.place_rates > 0, in_hand.probs[order.items], 0.0)
+
+
+def _carried(design: Design, in_hand: InHand, held: Floats) -> Design:
+    """Return a design whose places have come with given probabilities."""
+    order, known = design.order, design.known
     carried = replace(order, place_rates=_in_turn(order, held), slopes=None, floors=None)
     if order.is_nested:
         first = carried.offsets[:-1][np.diff(carried.offsets) > 0]
@@ -200,8 +231,7 @@ def going_on(design: Design, in_hand: InHand, budget: float) -> tuple[Design, Fl
     scheme = Carried(grades=in_hand.grades, is_settled=in_hand.is_settled, versions=in_hand.versions)
     stage, beliefs = design.stage, design.beliefs
     readings = tuple(stage.reading(target, carried, beliefs, known) for target in design.targets)
-    made = replace(design, order=carried, scheme=scheme, readings=readings)
-    return made.with_budget(budget, expected=True), probs
+    return replace(design, order=carried, scheme=scheme, readings=readings)
 
 
 def _threshold(order: Order, before: Floats, budget: float) -> float:

@@ -17,6 +17,7 @@ from activeeval.store.rows import (
     UnitRow,
 )
 from activeeval.store.store import Store, is_made, open_store
+from activeeval.store.watching import NightRow, WatchRow
 
 __all__ = [
     "LOOKS",
@@ -28,6 +29,7 @@ __all__ = [
     "Control",
     "CredentialRow",
     "ItemTexts",
+    "NightRow",
     "OnSheet",
     "OpenPlace",
     "PasswordTry",
@@ -38,6 +40,7 @@ __all__ = [
     "Store",
     "UnitRow",
     "Unjudged",
+    "WatchRow",
     "address_of",
     "checked_name",
     "file_url",

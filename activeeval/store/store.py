@@ -31,6 +31,7 @@ from activeeval.store.log import (
 )
 from activeeval.store.looking_back import Clock, LookingBack
 from activeeval.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
+from activeeval.store.watching import Watches
 
 
 def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
@@ -257,6 +258,11 @@ class Store(LookingBack):
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
+
+    @property
+    def watches(self) -> Watches:
+        """What goes on from night to night."""
+        return Watches(self._database, self._now)
 
     def access(self, name: str) -> Access:
         """Return who may come in to a campaign, to be asked and changed."""

@@ -201,8 +201,26 @@ sign_in_try = Table(
     CheckConstraint("kind IN ('account', 'address')", name="kind"),
 )
 
+watch = Table(
+    "watch",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("config", Text, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
 
-APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge)
+night = Table(
+    "night",
+    metadata,
+    Column("watch_id", _ID, ForeignKey("watch.id"), primary_key=True, nullable=False),
+    Column("date", Text, primary_key=True),
+    Column("campaign_id", _ID, ForeignKey("campaign.id"), nullable=False, unique=True),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+APPEND_ONLY = (campaign, sample, query, document, unit, place, event, judge, watch, night)
 
 
 def matches(left: Any, right: Any, *columns: str | tuple[str, str]) -> ColumnElement[bool]:

@@ -76,6 +76,7 @@ def create(
     *,
     texts: Texts | None = None,
     beside: Mapping[str, Any] | None = None,
+    put: Callable[[CampaignRow, SampleRow, Sequence[UnitRow], str], int] | None = None,
 ) -> int:
     """Put a sample that nobody has judged into the store, and return the number of the last event.
 
@@ -85,6 +86,8 @@ def create(
         What the judges read, a text for each of ``sample.pairs``.
     beside : mapping, optional
         What else whoever made it wants to know of it again: numbers and text.
+    put : callable, optional
+        Stores the campaign together with something else; by default it is stored alone.
 
     Raises
     ------
@@ -106,7 +109,8 @@ def create(
         adjudicate=rules.adjudicate,
     )
     units = _units(sample, 1, texts or {})
-    return store.create(row, SampleRow(version=1, digest=digest, payload=payload), units, _ended(sample, units))
+    drawn = SampleRow(version=1, digest=digest, payload=payload)
+    return (put or store.create)(row, drawn, units, _ended(sample, units))
 
 
 def check_rules(sample: Sample, rules: Rules) -> None:

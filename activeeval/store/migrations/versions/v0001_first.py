@@ -18,6 +18,8 @@ KEYS: dict[str, list[str]] = {
     "place": ["campaign_id, unit, position", "campaign_id, unit, doc_id"],
     "event": ["campaign_id, seq", "campaign_id, key", "campaign_id, supersedes"],
     "judge": ["campaign_id, name"],
+    "watch": ["id", "name"],
+    "night": ["watch_id, date", "campaign_id"],
 }
 """What each row of an append-only table is known by: SQLite's REPLACE deletes without asking a trigger."""
 
@@ -33,6 +35,7 @@ def upgrade() -> None:
     _work()
     _log()
     _people()
+    _nights()
     if op.get_bind().dialect.name == "postgresql":
         _postgresql_triggers()
     else:
@@ -195,6 +198,29 @@ def _people() -> None:
         sa.PrimaryKeyConstraint("campaign_id", "kind", "digest", name="pk_sign_in_try"),
         sa.CheckConstraint("kind IN ('account', 'address')", name="ck_sign_in_try_kind"),
         _of_campaign("sign_in_try"),
+    )
+
+
+def _nights() -> None:
+    op.create_table(
+        "watch",
+        sa.Column("id", ID, nullable=False),
+        *(sa.Column(name, sa.Text(), nullable=False) for name in ("name", "config")),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_watch"),
+        sa.UniqueConstraint("name", name="uq_watch_name"),
+    )
+    op.create_table(
+        "night",
+        sa.Column("watch_id", ID, nullable=False),
+        sa.Column("date", sa.Text(), nullable=False),
+        _campaign_id(),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("watch_id", "date", name="pk_night"),
+        sa.UniqueConstraint("campaign_id", name="uq_night_campaign_id"),
+        _reference("night", "watch", "watch_id", "id"),
+        _of_campaign("night"),
     )
 
 

@@ -1,0 +1,195 @@
+"""``activeeval watch init``, ``night`` and ``submit``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date as day
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output, people
+from activeeval.cli.campaign.options import db_option, judge_of, name_argument, opened, place_of
+from activeeval.cli.drawing import texts_options
+from activeeval.cli.help import command
+from activeeval.cli.inputs import MEASURES_HELP, POSITIVE, SCALE, FiniteRange, machine_is_truth_option, worded
+from activeeval.cli.waiting import tell
+from activeeval.cli.watch.reading import show_night
+
+if TYPE_CHECKING:
+    from activeeval.store import Store
+    from activeeval.tasks.watching.nights import Drawn
+
+
+@command("Set up a watch")
+@name_argument
+@db_option
+@click.option("--measure", "measures", multiple=True, required=True, help=MEASURES_HELP)
+@click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
+              help="New labels a night, on average.")  # fmt: skip
+@click.option(
+    "--max-grade", type=SCALE, help="Largest grade of the scale. Default: that of the first night's judgments."
+)
+@click.option("--margin", type=FiniteRange(0), metavar="D", help="A loss that does not matter: nights get a verdict.")
+@click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
+              help="What nights are compared with, beside the night before.")  # fmt: skip
+@click.option("--nights", type=click.IntRange(1, 10_000), default=90, show_default=True, metavar="N",
+              help="So many nights together have bands that hold, and a false alarm with probability .05 at most.")  # fmt: skip
+@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
+@click.option("--policy", type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
+@click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
+              help="The rank at which lists end.")  # fmt: skip
+@click.option("--model", "models", multiple=True, metavar="MODEL",
+              help="Grade model. Default: what the labels so far teach.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Of the numbers that all nights share. Default: a new one.")
+@output.output_option
+def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
+    """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
+
+    \b
+    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --max-grade 4 --budget-per-night 40
+    activeeval watch init quality --measure DCG@10 --max-grade 4 --budget-per-night 40 --margin 0.2 --reference first
+    """
+    from activeeval.tasks.drawing import fresh_seed
+    from activeeval.tasks.watching.settings import Settings, checked_policy, set_up
+
+    with worded():
+        chosen = checked_policy(policy, options["judges_per_item"], options["measures"])
+        settings = Settings(seed=fresh_seed() if seed is None else seed, policy=chosen, **options)
+        settings.check()
+        with opened(name, db, create=True) as store:
+            set_up(store, name, settings)
+    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {settings.budget:g} new labels a night")
+    where = f" --db {db}" if db else ""
+    output.say(
+        f"Next: `activeeval watch night {name}{where} --run tonight.run --sheet tonight.csv` draws the first night."
+    )
+    output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
+
+
+@command("Take tonight's run")
+@name_argument
+@db_option
+@click.option("--run", required=True, metavar="FILE", help="Tonight's run: TREC file or table.")
+@click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
+@click.option("--judged", multiple=True, metavar="FILE",
+              help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")  # fmt: skip
+@click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
+@click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {people.FORMS}.")
+@texts_options
+@machine_is_truth_option
+@output.force_option
+@output.estimates_options
+@click.pass_context
+def night(
+    context: click.Context,
+    name: str,
+    db: str | None,
+    run: str,
+    date: str | None,
+    judged: tuple[str, ...],
+    oracle: str | None,
+    sheet: str | None,
+    documents: str | None,
+    queries: str | None,
+    machine_is_truth: bool,
+    force: bool,
+    places: int,
+    form: str,
+) -> None:
+    """Take tonight's run, draw what is new, and say what stands already.
+
+    Ends with 0 (fine), 10 (worse by more than the margin) or 11 (open: so many labels would decide).
+
+    \b
+    activeeval watch night quality --run tonight.run --sheet tonight.csv
+    activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
+    """
+    from activeeval.tasks.campaigns.scripted_judge import script_of
+    from activeeval.tasks.watching.nights import Tonight, draw_night
+
+    plan = None if sheet is None else people.planned(sheet, force=force)
+    script = None if oracle is None else script_of(oracle, machine_is_truth=machine_is_truth)
+    tonight = Tonight(
+        run=run,
+        date=date or day.today().isoformat(),
+        judged=judged,
+        documents=documents,
+        queries=queries,
+        machine_is_truth=machine_is_truth,
+        largest=0 if script is None else max(script.grades.values(), default=0),
+    )
+    with opened(name, db) as store:
+        with worded():
+            drawn = draw_night(store, name, tonight, progress=tell, say=lambda note: output.say_notes([note]))
+        _say_drawn(drawn)
+        if script is not None:
+            output.say_notes(script.notes)
+            _judge(store, drawn.campaign, script.grades, script.machine)
+        if plan is not None and drawn.n_new + drawn.n_pending:
+            _write(store, drawn.campaign, plan)
+        elif plan is not None:
+            output.say("nothing is to be judged: no sheet was written")
+        show_night(context, store, name, db, form, places)
+
+
+@command("Take judged sheets in")
+@name_argument
+@db_option
+@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
+@machine_is_truth_option
+@output.estimates_options
+@click.pass_context
+def submit(
+    context: click.Context,
+    name: str,
+    db: str | None,
+    sheets: tuple[str, ...],
+    judge: str | None,
+    machine_is_truth: bool,
+    places: int,
+    form: str,
+) -> None:
+    """Take judged sheets of the last night in, and say what stands; ends as `night` does.
+
+    \b
+    activeeval watch submit quality tonight.csv --judge ann
+    """
+    from activeeval.tasks.campaigns.taking import take_files
+    from activeeval.tasks.watching.nights import last_night
+
+    with opened(name, db) as store:
+        campaign = last_night(store, name).campaign
+        who = None if judge is None else judge_of(judge)
+        with worded():
+            taken = take_files(store, campaign, sheets, who, machine_is_truth=machine_is_truth)
+        for file in taken:
+            late = f", {sum(file.late.values())} came too late" if file.late else ""
+            output.say(f"{file.file}: {file.stored} judgments stored, {file.repeated} were there already{late}")
+            output.say_notes(file.notes)
+        show_night(context, store, name, db, form, places)
+
+
+def _say_drawn(drawn: Drawn) -> None:
+    left = f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else ""
+    output.say(f"{drawn.n_new + drawn.n_pending} items are to be judged{left}: campaign {drawn.campaign}")
+    if drawn.n_in_hand or drawn.n_known:
+        given = f", {drawn.n_known} grades were given" if drawn.n_known else ""
+        output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{given}")
+    if drawn.n_changed:
+        output.say(f"{drawn.n_changed} items have another text than before: their grades are gone")
+
+
+def _judge(store: Store, campaign: str, grades: dict[tuple[str, str], int], machine: str) -> None:
+    from activeeval.tasks.campaigns.scripted_judge import judge_all
+
+    for _ in judge_all(store, campaign, "oracle", grades, machine=machine):
+        pass
+
+
+def _write(store: Store, campaign: str, plan: Any) -> None:
+    from activeeval.tasks.campaigns.batches import write_batches
+
+    for sheet in write_batches(store, campaign, plan):
+        output.say(f"wrote {sheet.sheet}: {sheet.items} items")

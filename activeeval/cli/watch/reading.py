@@ -1,0 +1,154 @@
+"""``activeeval watch status``, ``estimate`` and ``report``: what the nights say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output
+from activeeval.cli.campaign.options import db_option, name_argument, opened
+from activeeval.cli.help import command
+from activeeval.cli.waiting import tell
+
+if TYPE_CHECKING:
+    from activeeval.report.rendering import Cell
+    from activeeval.store import Store
+    from activeeval.tasks.watching.series import Change, NightSays
+
+
+@command("What the last night says")
+@name_argument
+@db_option
+@output.estimates_options
+@click.pass_context
+def status(context: click.Context, name: str, db: str | None, places: int, form: str) -> None:
+    """Say what the last night says, and what it waits for; ends as `night` does.
+
+    \b
+    activeeval watch status quality
+    """
+    with opened(name, db) as store:
+        show_night(context, store, name, db, form, places)
+
+
+@command("What the nights say, one after the other")
+@name_argument
+@db_option
+@click.option("--from", "begin", default="", metavar="DATE", help="The first night. Default: of the watch.")
+@click.option("--to", "end", default="", metavar="DATE", help="The last night. Default: of the watch.")
+@output.estimates_options
+def estimate(name: str, db: str | None, begin: str, end: str, places: int, form: str) -> None:
+    """Print a value for each night with its interval, and what each night is more than another.
+
+    Intervals in `low_all_nights` and `high_all_nights` hold for all nights together that the watch was set up for. Of
+    --from and --to the change from the one night to the other is printed too, read from all labels so far.
+
+    \b
+    activeeval watch estimate quality
+    activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
+    """
+    from activeeval.tasks.watching.series import nights_say
+    from activeeval.tasks.watching.spans import change_between
+
+    tell("reading the nights")
+    with opened(name, db) as store:
+        nights = nights_say(store, name, begin, end)
+        spans = change_between(store, name, begin, end) if begin and end and begin < end else []
+    rows = [row for night in nights for row in rows_of(night)] + [_row(change) for change in spans]
+    if form == "text" and not output.is_asked("wide"):
+        _show_table(nights, spans, places)
+    else:
+        output.emit(rows, form, places)
+
+
+@command("What the nights say, as a page")
+@name_argument
+@db_option
+@click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
+@output.force_option
+def report(name: str, db: str | None, out: str, force: bool) -> None:
+    """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
+
+    \b
+    activeeval watch report quality --out quality.md
+    """
+    from activeeval.report.nights import page_of, picture_of
+    from activeeval.tasks.watching.series import nights_say
+
+    output.check_new(out, (".md",), force)
+    picture = f"{out.removesuffix('.md')}.png"
+    output.check_new(picture, (".png",), force)
+    tell("reading the nights")
+    with opened(name, db) as store:
+        nights = nights_say(store, name)
+    picture_of(nights, picture)
+    page_of(name, nights, picture, out)
+    output.say(f"wrote {out} and {picture}")
+
+
+def rows_of(night: NightSays) -> list[dict[str, Cell]]:
+    """Return the rows of a night: its values, then its changes."""
+    values = [{"kind": "night", **asdict(value)} for value in night.values]
+    return [*values, *(_row(change) for change in night.changes)]
+
+
+def _row(change: Change) -> dict[str, Cell]:
+    """Return a change as a row; the nights are called from and to."""
+    row: dict[str, Any] = asdict(change)
+    needed = row.pop("needed")
+    named = {"kind": "change", "from": row.pop("earlier"), "to": row.pop("later")}
+    return {**named, **row, "more_labels": None if needed is None else needed["budget"]}
+
+
+def show_night(context: click.Context, store: Store, name: str, db: str | None, form: str, places: int) -> None:
+    """Print what the last night of a watch says, and leave its exit code."""
+    from activeeval.tasks.watching.series import last_says
+
+    night = last_says(store, name)
+    context.find_root().obj = night.exit_code
+    if form != "text" or output.is_asked("wide"):
+        output.emit(rows_of(night), form, places)
+    else:
+        _show(night, places)
+    if night.waiting:
+        where = f" --db {db}" if db else ""
+        output.say(
+            f"{night.waiting} items wait: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
+            f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
+        )
+
+
+def _show(night: NightSays, places: int) -> None:
+    """Print a night for a reader: sentences, a table, what the words mean."""
+    from activeeval.report.findings import definitions, headline, table_of
+    from activeeval.report.nights import verdict_sentences
+
+    for line in headline(night.findings):
+        output.show_text(line)
+    for line in verdict_sentences(night.changes):
+        output.show_text(line)
+    if not night.findings:
+        output.show_text(f"{night.date}: nothing can be read yet, {night.waiting} items wait.")
+        return
+    click.echo()
+    exact = places if output.are_places_typed() else None
+    output.emit(table_of(night.findings, exact), "text", places)
+    click.echo()
+    notes = " ".join(definitions(night.definitions))
+    output.show_text(f"{notes} 95 % t intervals of this night, about these queries.")
+
+
+def _show_table(nights: Sequence[NightSays], spans: Sequence[Change], places: int) -> None:
+    from activeeval.report.nights import series_table, span_sentences
+
+    output.emit(series_table(nights), "text", places)
+    click.echo()
+    for line in span_sentences(spans):
+        output.show_text(line)
+    output.show_text(
+        "Intervals hold for each night alone (95 %), about these queries. `alarm`: over queries like these more than "
+        "the margin was lost; false in 5 % of watches at most."
+    )

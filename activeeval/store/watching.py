@@ -1,0 +1,156 @@
+"""Watches: what goes on from night to night. A night is a campaign, with what it leaves to the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from activeeval.errors import InputError, StateError, did_you_mean, shown
+from activeeval.store import drawing, tables
+from activeeval.store.database import Database
+from activeeval.store.log import canonical, parsed
+from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRow:
+    """A watch as it was set up.
+
+    Attributes
+    ----------
+    name : str
+    config : mapping
+    payload : bytes
+        The run that all nights are compared with; empty where that is one of theirs.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    payload: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightRow:
+    """A night.
+
+    Attributes
+    ----------
+    date : str
+        As 2026-11-25.
+    campaign : str
+        In which it is judged.
+    payload : bytes
+        Its run, and what it leaves to the next night.
+    """
+
+    date: str
+    campaign: str
+    payload: bytes
+
+
+class Watches:
+    """The watches of a store; every method is one transaction."""
+
+    def __init__(self, database: Database, now: Callable[[Connection], int]) -> None:
+        self._database, self._now = database, now
+
+    def names(self) -> list[str]:
+        """Return the names of all watches, sorted."""
+        return self._database.read(_names)
+
+    def create(self, watch: WatchRow) -> None:
+        """Store a watch; raises InputError where there is one of that name."""
+
+        def work(connection: Connection) -> None:
+            table = tables.watch
+            if connection.execute(select(table.c.id).where(table.c.name == watch.name)).first():
+                raise InputError(f"there is a watch {shown(watch.name)} already")
+            values = {"name": watch.name, "config": canonical(dict(watch.config)), "payload": watch.payload}
+            connection.execute(insert(table).values(**values, created_at=self._now(connection)))
+
+        self._database.write(work)
+
+    def get(self, name: str) -> WatchRow:
+        """Return a watch; raises InputError, with the names there are, where there is none."""
+        return self._database.read(lambda connection: _watch(connection, name)[1])
+
+    def nights(self, name: str) -> list[NightRow]:
+        """Return the nights of a watch by date, without their payloads: these are large."""
+
+        def work(connection: Connection) -> list[NightRow]:
+            night, campaign = tables.night, tables.campaign
+            chosen = select(night.c.date, campaign.c.name).where(night.c.campaign_id == campaign.c.id)
+            mine = chosen.where(night.c.watch_id == _watch(connection, name)[0]).order_by(night.c.date)
+            return [NightRow(date=row[0], campaign=row[1], payload=b"") for row in connection.execute(mine)]
+
+        return self._database.read(work)
+
+    def payload(self, name: str, date: str) -> bytes:
+        """Return what a night has left; raises InputError where there is no such night."""
+
+        def work(connection: Connection) -> bytes:
+            night, (number, _) = tables.night, _watch(connection, name)
+            chosen = select(night.c.payload).where(night.c.watch_id == number, night.c.date == date)
+            content = connection.execute(chosen).scalar()
+            if content is None:
+                raise InputError(f"watch {shown(name)} has no night of {date}")
+            return bytes(content)
+
+        return self._database.read(work)
+
+    def add_night(
+        self,
+        name: str,
+        night: NightRow,
+        last: str,
+        campaign: CampaignRow,
+        sample: SampleRow,
+        units: Sequence[UnitRow],
+        ended: str,
+    ) -> int:
+        """Store a night with the campaign in which it is judged, both or neither; return the campaign's last event.
+
+        Parameters
+        ----------
+        last : str
+            The date of the night that it goes on from; empty for the first.
+
+        Raises
+        ------
+        StateError
+            Where another night was stored meanwhile.
+        """
+
+        def work(connection: Connection) -> int:
+            number, _ = _watch(connection, name)
+            dates = select(tables.night.c.date).where(tables.night.c.watch_id == number)
+            latest = max(connection.execute(dates).scalars(), default="")
+            if latest != last:
+                raise StateError(f"watch {shown(name)}: the night of {latest} was stored meanwhile: call again")
+            timed = replace(campaign, created_at=campaign.created_at or self._now(connection))
+            seq = drawing.create(connection, timed, sample, units, ended)
+            of_name = select(tables.campaign.c.id).where(tables.campaign.c.name == campaign.name)
+            values = {"watch_id": number, "date": night.date, "payload": night.payload}
+            values["campaign_id"] = connection.execute(of_name).scalar()
+            connection.execute(insert(tables.night).values(**values))
+            return seq
+
+        return self._database.write(work)
+
+
+def _names(connection: Connection) -> list[str]:
+    return sorted(connection.execute(select(tables.watch.c.name)).scalars())
+
+
+def _watch(connection: Connection, name: str) -> tuple[int, WatchRow]:
+    table = tables.watch
+    row = connection.execute(select(table).where(table.c.name == name)).first()
+    if row is None:
+        there = _names(connection)
+        says = f"there are {', '.join(map(shown, there[:20]))}" if there else "there are none; `watch init` makes one"
+        raise InputError(f"there is no watch {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+    config = parsed(row.config, f"the configuration of watch {shown(name)}")
+    return row.id, WatchRow(name=row.name, config=config, payload=bytes(row.payload))

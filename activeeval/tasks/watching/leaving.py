@@ -1,0 +1,194 @@
+"""What a night leaves to the next one: its run, with which probability each item has come so far, what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design.carried import InHand
+from activeeval.io.arrays import pack, unpacked
+from activeeval.io.text.trec import Run
+from activeeval.pool import QueryPool
+from activeeval.pool.texts import Texts
+
+Pair = tuple[str, str]
+_FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
+
+
+class Held(NamedTuple):
+    """What is known of an item that may have come on some night.
+
+    Attributes
+    ----------
+    prob : float
+        M, see `activeeval.design.carried`.
+    text : int
+        A digest of its text; 0 where nobody has given one.
+    version : int
+        0, or what makes another item of one whose text has changed: see `InHand`.
+    since : int
+        The number of the night on which it first came in this text: labels of earlier nights are of another.
+    """
+
+    prob: float
+    text: int
+    version: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Left:
+    """What a night leaves.
+
+    Attributes
+    ----------
+    run : Run
+        As it was read, down to the rank at which lists end.
+    queries : tuple of str
+        Of the watch.
+    held : dict
+        By query and document.
+    given : dict
+        Grades that were known beforehand, by query and document, with the digest of the text they are of.
+    """
+
+    run: Run
+    queries: tuple[str, ...]
+    held: Mapping[Pair, Held]
+    given: Mapping[Pair, tuple[int, int]]
+
+    def packed(self, depth: int) -> bytes:
+        """Return the bytes that `of` makes it of again; of lists that end at a rank."""
+        content = BytesIO()
+        arrays = run_arrays(self.run, depth) | {"queries": np.array(self.queries, dtype=np.str_)}
+        pairs, rows = _columns(self.held)
+        arrays |= {f"held.{name}": column for name, column in pairs.items()}
+        arrays["held.prob"] = np.array([row.prob for row in rows])
+        arrays["held.text"], arrays["held.version"] = (
+            np.array([getattr(row, name) for row in rows], dtype=np.uint64) for name in ("text", "version")
+        )
+        arrays["held.since"] = np.array([row.since for row in rows], dtype=np.int32)
+        pairs, grades = _columns(self.given)
+        arrays |= {f"given.{name}": column for name, column in pairs.items()}
+        arrays["given.grade"] = np.array([grade for grade, _ in grades], dtype=np.int32)
+        arrays["given.text"] = np.array([text for _, text in grades], dtype=np.uint64)
+        pack(arrays, content)
+        return content.getvalue()
+
+    @classmethod
+    def of(cls, content: bytes, name: str) -> Self:
+        """Return what `packed` made bytes of; ``name`` is what messages call it."""
+        arrays = unpacked(content, name, _FIELDS, "what a night leaves")
+        columns = (arrays[f"held.{what}"].tolist() for what in ("prob", "text", "version", "since"))
+        held = {pair: Held(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
+        columns = (arrays[f"given.{what}"].tolist() for what in ("grade", "text"))
+        given = {pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)}
+        return cls(run=run_of(arrays), queries=tuple(arrays["queries"].tolist()), held=held, given=given)
+
+
+def run_arrays(run: Run, depth: int) -> dict[str, NDArray[Any]]:
+    """Return a run as arrays, its lists ending at a rank as rows are: more is not looked at."""
+    kept = _first(run, depth)
+    columns = {"queries": run.query_ids[kept].array(), "docs": run.doc_ids[kept].array()}
+    named = {"scores": run.scores[kept], "ranks": run.ranks[kept], "name": np.array([run.name])}
+    return {f"run.{name}": column for name, column in (columns | named).items()}
+
+
+def run_of(arrays: Mapping[str, NDArray[Any]]) -> Run:
+    """Return the run that `run_arrays` made arrays of."""
+    queries, docs = (Texts.from_list(arrays[f"run.{name}"].tolist()) for name in ("queries", "docs"))
+    return Run(queries, docs, arrays["run.scores"], arrays["run.ranks"], str(arrays["run.name"][0]))
+
+
+def in_hand(pool: QueryPool, held: Mapping[Pair, Held], labels: Mapping[Pair, int]) -> InHand:
+    """Return what earlier nights leave of a pool's items.
+
+    Parameters
+    ----------
+    labels : mapping of (query, document) to int
+        Grades by judges of earlier nights, −1 where one could not judge.
+    """
+    hand = InHand.nothing(pool.n_items)
+    for z, pair in enumerate(pairs_of(pool)):
+        row = held.get(pair)
+        if row is None:
+            continue
+        hand.probs[z], hand.versions[z] = row.prob, row.version
+        if pair in labels:
+            hand.is_settled[z], hand.grades[z] = True, labels[pair]
+    return hand
+
+
+def held_after(
+    pool: QueryPool, before: Mapping[Pair, Held], probs: NDArray[np.float64], texts: Mapping[Pair, int], night: int
+) -> dict[Pair, Held]:
+    """Return what is held once a night is drawn with M of every item of its pool, (n_items,)."""
+    after = dict(before)
+    for pair, prob in zip(pairs_of(pool), probs.tolist(), strict=True):
+        row = before.get(pair, Held(0.0, texts.get(pair, 0), 0, night))
+        if prob > 0 or pair in before:
+            after[pair] = row._replace(prob=prob)
+    return after
+
+
+def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int) -> tuple[dict[Pair, Held], int]:
+    """Return what is held of tonight's texts, and of how many items these have changed.
+
+    A changed item has not come yet, and has a number of its own.
+
+    Parameters
+    ----------
+    texts : mapping of (query, document) to int
+        Digests of tonight's texts.
+    """
+    after, n_changed = dict(held), 0
+    for pair, text in texts.items():
+        row = held.get(pair)
+        if row is None or row.text == text:
+            continue
+        if row.text == 0:  # nobody had given its text before
+            after[pair] = row._replace(text=text)
+        else:
+            after[pair], n_changed = Held(0.0, text, text, night), n_changed + 1
+    return after, n_changed
+
+
+def pairs_of(pool: QueryPool) -> Iterable[Pair]:
+    """Return the query and the document of every item of a pool."""
+    return zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
+
+
+def with_name(run: Run, name: str) -> Run:
+    """Return a run that messages call by a name."""
+    return replace(run, source=name)
+
+
+def _first(run: Run, depth: int) -> NDArray[np.bool_]:
+    """Return which rows stand among the first of their query: by score, then as they stand."""
+    queries = run.query_ids.tolist()
+    order = np.lexsort((np.arange(run.scores.size), -run.scores))
+    seen: dict[str, int] = {}
+    kept = np.zeros(run.scores.size, dtype=np.bool_)
+    for row in order.tolist():
+        n = seen.get(queries[row], 0)
+        kept[row] = n < depth + _TIES
+        seen[queries[row]] = n + 1
+    return kept
+
+
+_TIES = 100
+"""Rows beyond the last rank that are kept: equal scores are put in order by id later."""
+
+
+def _columns(by_pair: Mapping[Pair, Any]) -> tuple[dict[str, NDArray[Any]], list[Any]]:
+    queries, docs = ([pair[k] for pair in by_pair] for k in (0, 1))
+    return {"queries": Texts.from_list(queries).array(), "docs": Texts.from_list(docs).array()}, list(by_pair.values())
+
+
+def _pairs(arrays: Mapping[str, NDArray[Any]], what: str) -> Iterable[Pair]:
+    return zip(arrays[f"{what}.queries"].tolist(), arrays[f"{what}.docs"].tolist(), strict=True)

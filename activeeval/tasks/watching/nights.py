@@ -1,0 +1,334 @@
+"""A night of a watch: what is drawn for tonight's run, all labels so far in hand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaign import Campaign
+from activeeval.campaign.sample import lists_of
+from activeeval.cases.case import Case, prepare
+from activeeval.cases.choices import Choices
+from activeeval.cases.known import KnownGrades, graded_rows
+from activeeval.cases.systems import Asked
+from activeeval.design.carried import going_on
+from activeeval.errors import InputError, did_you_mean, shown
+from activeeval.io.arrays import unpacked
+from activeeval.io.loading import load_run
+from activeeval.io.tables.texts import DOCUMENTS, read_texts
+from activeeval.io.text.trec import Run
+from activeeval.judgments import read
+from activeeval.pool import key_of
+from activeeval.results import Caution, Note
+from activeeval.store import NightRow, Store, WatchRow
+from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.drawing import with_texts as texts_of_sample
+from activeeval.tasks.samples import Sample
+from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, run_of, with_name, with_texts
+from activeeval.tasks.watching.settings import OF_NIGHTS, Settings
+
+Say = Callable[[Note | Caution], object]
+_REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tonight:
+    """What comes in on a night.
+
+    Attributes
+    ----------
+    run : str or Run
+    date : str
+        As 2026-11-25.
+    judged : sequence of str
+        Files of judgments that are known.
+    documents, queries : str or None
+        Tables of texts.
+    machine_is_truth : bool
+        Take what machines say in files of judgments for labels.
+    largest : int
+        A grade that is known to be one of the scale; 0 where none is.
+    """
+
+    run: Any
+    date: str
+    judged: Sequence[str] = ()
+    documents: str | None = None
+    queries: str | None = None
+    machine_is_truth: bool = False
+    largest: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was drawn on a night.
+
+    Attributes
+    ----------
+    campaign : str
+        In which it is judged.
+    n_new, n_pending : int
+        Items that are to be judged: new ones, and those that an earlier night left.
+    n_in_hand : int
+        Items of tonight's question that were judged before and go on counting.
+    n_known : int
+        Items of tonight's lists whose grades were given.
+    n_changed : int
+        Items that have lost their grade, as their text is another.
+    """
+
+    campaign: str
+    n_new: int
+    n_pending: int
+    n_in_hand: int
+    n_known: int
+    n_changed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Before:
+    """What there is before a night: the last night, what is held of tonight's texts, labels, what was given."""
+
+    number: int
+    last: str
+    left: Left | None
+    held: dict[Pair, Held]
+    labels: dict[Pair, int]
+    given: dict[Pair, tuple[int, int]]
+    n_changed: int
+
+
+def draw_night(
+    store: Store,
+    name: str,
+    tonight: Tonight,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+    say: Say = lambda note: None,
+) -> Drawn:
+    """Draw what is new on a night and store it as a campaign; all of it or nothing.
+
+    Raises
+    ------
+    InputError
+        Where the night is there already or lies before the last, or its run is of other queries.
+    """
+    watch = store.watches.get(name)
+    settings, run = Settings.of(watch.config), load_run(tonight.run)
+    before = _before(store, watch, tonight, run)
+    runs = _runs(store, watch, settings, run, tonight.date, before)
+    queries = before.left.queries if before.left else tuple(dict.fromkeys(run.query_ids.tolist()))
+    _check_queries(run, queries, runs)
+    progress("reading the files")
+    case = _case(settings, runs, before, _scale(store, watch, settings, tonight, before), progress)
+    asked = _asked(case, settings, tonight.date)
+    base = case.design(settings.method, [each.target for each in asked])
+    hand = in_hand(case.inputs.pool, before.held, before.labels)
+    design, probs = going_on(base, hand, settings.budget)
+    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    sample = Sample(
+        campaign=Campaign(design, key=int(key_of(settings.seed))),
+        questions=tuple(each.question for each in asked),
+        systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
+        depth=case.depth,
+        seed=settings.seed,
+        model=case.model,
+    )
+    campaign = f"{name}.{tonight.date}"
+    sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
+    digests = _digests(tonight.documents, run)
+    held = held_after(case.inputs.pool, before.held, probs, digests, before.number)
+    left = Left(run=run, queries=queries, held=held, given=before.given)
+    night = NightRow(date=tonight.date, campaign=campaign, payload=left.packed(settings.pool_depth))
+    put = partial(store.watches.add_night, name, night, before.last)
+    beside = {"watch": name, "date": tonight.date, "seed": settings.seed}
+    beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
+    create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
+    return _drawn(campaign, sample, hand.probs, before.n_changed)
+
+
+def last_night(store: Store, name: str) -> NightRow:
+    """Return the last night of a watch, without what it leaves; raises InputError where there is none yet."""
+    nights = store.watches.nights(name)
+    if not nights:
+        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
+    return nights[-1]
+
+
+def _drawn(campaign: str, sample: Sample, probs_before: Any, n_changed: int) -> Drawn:
+    design = sample.campaign.design
+    new = [item for unit in sample.campaign.planned for item in unit.items]
+    whole = design.order.items[sample.campaign.whole_selection.places]
+    settled = np.asarray(design.scheme.in_hand)[whole] >= 0
+    n_pending = int(np.count_nonzero(sample_numbers(sample)[new] < probs_before[new])) if new else 0
+    return Drawn(
+        campaign=campaign,
+        n_new=len(new) - n_pending,
+        n_pending=n_pending,
+        n_in_hand=int(settled.sum()),
+        n_known=int((design.known >= 0).sum()),
+        n_changed=n_changed,
+    )
+
+
+def sample_numbers(sample: Sample) -> Any:
+    """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
+    from activeeval.design.carried import Carried, numbers_of
+
+    order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
+    assert isinstance(scheme, Carried)
+    numbers = np.ones(order.pool.n_items)
+    numbers[order.items] = numbers_of(order, sample.campaign.key, scheme.versions)
+    return numbers
+
+
+def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Before:
+    """Return what there is before a night; raises where it is out of order, or texts are lacking."""
+    nights = store.watches.nights(watch.name)
+    last = nights[-1].date if nights else ""
+    _check_date(watch.name, tonight.date, last)
+    left = None
+    held: dict[Pair, Held] = {}
+    given: dict[Pair, tuple[int, int]] = {}
+    if nights:
+        left = Left.of(store.watches.payload(watch.name, last), f"watch {watch.name}, {last}")
+        held, given = dict(left.held), dict(left.given)
+    digests = _digests(tonight.documents, run)
+    _check_texts(held, digests, run, tonight)
+    held, n_changed = with_texts(held, digests, len(nights) + 1)
+    labels = labels_so_far(store, nights, held, Settings.of(watch.config))
+    given = {pair: row for pair, row in given.items() if row[1] in (0, digests.get(pair, row[1]))}
+    for query, document, grade in _given(tonight):
+        if (query, document) not in labels:  # what was drawn goes on counting as drawn
+            given[query, document] = (grade, digests.get((query, document), 0))
+    return _Before(
+        number=len(nights) + 1, last=last, left=left, held=held, labels=labels, given=given, n_changed=n_changed
+    )
+
+
+def _check_date(name: str, tonight: str, last: str) -> None:
+    try:
+        is_date = date.fromisoformat(tonight).isoformat() == tonight
+    except ValueError:
+        is_date = False
+    if not is_date:
+        raise InputError(f"a night's date is as 2026-11-25, got {tonight!r}", field="date")
+    if tonight == last:
+        raise InputError(f"watch {name}: the night of {last} is there already", field="date")
+    if tonight < last:
+        raise InputError(
+            f"watch {name}: {tonight} lies before the last night, {last}: nights come in order", field="date"
+        )
+
+
+def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
+    """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
+    for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True):
+        row = held.get(pair)
+        if row is not None and row.text and pair not in digests:
+            where = tonight.documents or "tonight's call names no `documents`"
+            problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
+            raise InputError(problem + "nobody knows whether it has changed", field="documents")
+
+
+def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
+    """Return a digest of the text of each document of a run that has one, by query and document."""
+    if documents is None:
+        return {}
+    pairs = list(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True))
+    texts = read_texts(documents, DOCUMENTS, {doc for _, doc in pairs}).by_id
+    of_docs = {doc: _digest(text) for doc, text in texts.items() if text}
+    return {pair: of_docs[pair[1]] for pair in pairs if pair[1] in of_docs}
+
+
+def _digest(text: Mapping[str, str]) -> int:
+    words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
+
+
+def _given(tonight: Tonight) -> list[tuple[str, str, int]]:
+    """Return query, document and grade of each judgment that is known tonight."""
+    rows: list[tuple[str, str, int]] = []
+    for path in tonight.judged:
+        judgments = read(path, machine_is_truth=tonight.machine_is_truth)
+        mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
+        if not mine:
+            raise InputError(f"{path}: holds no grade yet", field="judged")
+        rows += mine
+    return rows
+
+
+def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: _Before) -> dict[str, Run]:
+    """Return the runs of a night by what they are called: tonight's, last night's, and the reference."""
+    runs = {tonight: with_name(run, tonight)}
+    if before.left is not None:
+        runs[before.last] = with_name(before.left.run, before.last)
+    if settings.reference not in OF_NIGHTS:
+        arrays = unpacked(watch.payload, f"watch {watch.name}", ("run.queries",), "the run of reference")
+        runs[_REFERENCE] = with_name(run_of(arrays), _REFERENCE)
+    elif settings.reference == "first" and before.left is not None:
+        first = store.watches.nights(watch.name)[0].date
+        if first not in runs:
+            runs[first] = with_name(Left.of(store.watches.payload(watch.name, first), first).run, first)
+    return runs
+
+
+def _check_queries(run: Run, queries: Sequence[str], runs: Mapping[str, Run]) -> None:
+    """Raise where a run is of other queries than the watch."""
+    there, wanted = set(run.query_ids.tolist()), set(queries)
+    foreign = sorted(there - wanted)
+    if foreign:
+        meant = did_you_mean(foreign[0], queries)
+        problem = f"query {shown(foreign[0])} is none of the {len(wanted)} queries of the watch ({len(foreign)} such)"
+        raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
+    listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
+    lost = sorted(wanted - listed)
+    if lost:
+        where = "tonight and on the night before" if len(runs) > 1 else "tonight"
+        raise InputError(f"{run.source}: query {shown(lost[0])} has no list {where} ({len(lost)} such queries)")
+
+
+def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: _Before) -> int:
+    """Return the largest grade of a watch: as it was set up, else as its first night had it."""
+    if settings.max_grade is not None:
+        return settings.max_grade
+    if before.left is not None:
+        return int(store.campaign(store.watches.nights(watch.name)[0].campaign).max_grade or 0)
+    largest = max((tonight.largest, *(grade for grade, _ in before.given.values())))
+    if not largest:
+        problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
+        raise InputError(problem, field="max_grade")
+    return largest
+
+
+def _case(
+    settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
+) -> Case:
+    listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
+    given = [(query, doc, grade, "") for (query, doc), (grade, _) in before.given.items() if (query, doc) in listed]
+    choices = Choices(
+        runs=tuple(runs.values()),
+        names=tuple(runs),
+        contrasts="first" if len(runs) > 1 else None,
+        judged=(KnownGrades("grades given before", given),) if given else (),
+        max_grade=max_grade,
+        pool_depth=settings.pool_depth,
+        model=settings.models or None,
+        seed=settings.seed,
+    )
+    taught = {pair: grade for pair, grade in before.labels.items() if grade >= 0}
+    return prepare(choices, use_labels=False, measures=settings.measures, progress=progress, taught=taught)
+
+
+def _asked(case: Case, settings: Settings, tonight: str) -> list[Asked]:
+    """Return tonight's questions: its value, and what it is more than each other run whose lists are not the same."""
+    asked = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
+    of_tonight = [each for each in asked if each.system == tonight]
+    return [each for each in of_tonight if not each.versus or each.target.matters.any()]

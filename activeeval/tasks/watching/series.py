@@ -1,0 +1,295 @@
+"""What a watch says: a value a night, and what tonight is more than the night before and than the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activeeval.errors import InputError, StateError
+from activeeval.report.findings import Finding
+from activeeval.results import Estimate, Needed
+from activeeval.store import NightRow, Store
+from activeeval.tasks.answers import Answer
+from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
+from activeeval.tasks.watching.nights import last_night
+from activeeval.tasks.watching.settings import Settings
+
+FALSE_ALARMS = 0.05
+"""The probability, at most, of any false alarm over the nights of a watch."""
+FINE, WORSE, OPEN = 0, 10, 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A measure on a night.
+
+    Attributes
+    ----------
+    date, measure : str
+    value, low, high : float or None
+        With the interval of this night alone; None while items wait.
+    low_all_nights, high_all_nights : float or None
+        Of an interval that holds together with those of all nights that the watch was set up for.
+    judged, waiting, known : int
+        Items that were judged for this night, that wait, and whose labels counted already.
+    """
+
+    date: str
+    measure: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    low_all_nights: float | None = None
+    high_all_nights: float | None = None
+    judged: int = 0
+    waiting: int = 0
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a night is more than another, by one sample of both.
+
+    Attributes
+    ----------
+    earlier, later : str
+        Dates, or what the reference is called.
+    measure : str
+    value, low, high : float or None
+        About these queries.
+    low_all_nights, high_all_nights : float or None
+        About queries like these, as the alarm is: of an interval that holds together with all that the watch looks at.
+    p_value : float or None
+        That the difference is 0 over queries like these.
+    alarm : bool
+        Whether it is certain that more than the margin was lost.
+    margin : float
+    verdict : {"fine", "worse", "open", ""}
+        Against the reference, of a watch that has a margin.
+    needed : Needed or None
+        What should decide it where it is open.
+    """
+
+    earlier: str
+    later: str
+    measure: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    low_all_nights: float | None = None
+    high_all_nights: float | None = None
+    p_value: float | None = None
+    alarm: bool = False
+    margin: float = 0.0
+    verdict: str = ""
+    needed: Needed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightSays:
+    """All that a night says: its values, its changes, what waits, and the same for readers."""
+
+    date: str
+    campaign: str
+    values: Sequence[Value]
+    changes: Sequence[Change]
+    waiting: int
+    findings: Sequence[Finding] = ()
+    definitions: Sequence[tuple[str, str]] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all is fine, 10 where something is worse, 11 where that is open."""
+        if any(change.alarm or change.verdict == "worse" for change in self.changes):
+            return WORSE
+        return OPEN if self.waiting or any(change.verdict == "open" for change in self.changes) else FINE
+
+
+def night_says(store: Store, settings: Settings, night: NightRow, last: str, first: str) -> NightSays:
+    """Return what a night says as far as it is judged.
+
+    Parameters
+    ----------
+    last, first : str
+        The dates of the night before, empty for the first one, and of the first.
+    """
+    state = state_of(store, night.campaign)
+    names = [called for called in dict.fromkeys((last, _reference(settings, first, last))) if called != night.date]
+    try:
+        pool, _ = answered(state)
+        population, _ = answered(state, scope="population")
+    except StateError:  # items wait
+        return NightSays(
+            date=night.date,
+            campaign=night.campaign,
+            values=[_waiting(night, measure, state) for measure in settings.measures],
+            changes=[],
+            waiting=state.progress.waiting,
+        )
+    shown = list(dict.fromkeys(answer.target.name for answer in pool))
+    values = [_value(night, answer, state, settings) for answer in pool if not answer.versus]
+    changes = [
+        _change(settings, night, earlier, measure, pool, population, settings.n_compared(len(names)))
+        for measure in shown
+        for earlier in names
+        if earlier
+    ]
+    return NightSays(
+        date=night.date,
+        campaign=night.campaign,
+        values=values,
+        changes=changes,
+        waiting=state.progress.waiting,
+        findings=[answer.finding for answer in pool],
+        definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
+    )
+
+
+def last_says(store: Store, name: str) -> NightSays:
+    """Return what the last night of a watch says.
+
+    Raises
+    ------
+    InputError
+        Where it has none yet.
+    """
+    return nights_say(store, name, last_night(store, name).date)[-1]
+
+
+def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightSays]:
+    """Return what each night of a watch says, by date; of some nights where a first or a last date is given.
+
+    Raises
+    ------
+    InputError
+        Where the watch has no such night.
+    """
+    settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
+    dates = [night.date for night in nights]
+    for date in (begin, end):
+        if date and date not in dates:
+            there = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
+            raise InputError(f"watch {name} has no night of {date}: {there}", field="date")
+    if begin and end and begin > end:
+        raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
+    return [
+        night_says(store, settings, night, dates[k - 1] if k else "", dates[0])
+        for k, night in enumerate(nights)
+        if (not begin or night.date >= begin) and (not end or night.date <= end)
+    ]
+
+
+def _reference(settings: Settings, first: str, last: str) -> str:
+    """Return what the reference is called among a night's systems."""
+    return {"previous": last, "first": first}.get(settings.reference, "reference")
+
+
+def _waiting(night: NightRow, measure: str, state: CampaignState) -> Value:
+    progress = state.progress
+    return Value(
+        date=night.date, measure=measure, judged=progress.judged, waiting=progress.waiting, known=_known(state)
+    )
+
+
+def _known(state: CampaignState) -> int:
+    """Return how many items of a night's lists had labels before it: judged on an earlier night, or given."""
+    design = state.sample.campaign.drawn_design
+    in_hand = design.scheme.in_hand
+    before = design.known >= 0
+    return int((before if in_hand is None else before | (in_hand >= 0)).sum())
+
+
+def _value(night: NightRow, answer: Answer, state: CampaignState, settings: Settings) -> Value:
+    estimate, progress = answer.estimate, state.progress
+    low, high = estimate.bounds(answer.interval)
+    together = estimate.bounds(estimate.interval(1 - FALSE_ALARMS / settings.nights))
+    return Value(
+        date=night.date,
+        measure=answer.target.name,
+        value=_finite(estimate.value),
+        low=_finite(low),
+        high=_finite(high),
+        low_all_nights=_finite(together[0]),
+        high_all_nights=_finite(together[1]),
+        judged=progress.judged,
+        waiting=progress.waiting,
+        known=_known(state),
+    )
+
+
+def _change(
+    settings: Settings,
+    night: NightRow,
+    earlier: str,
+    measure: str,
+    pool: Sequence[Answer],
+    population: Sequence[Answer],
+    n_compared: int,
+) -> Change:
+    """Return what a night is more than another run; nothing where their lists are the same as far as they count."""
+    margin = settings.margin or 0.0
+    mine = [each for each in pool if (each.target.name, each.versus) == (measure, earlier)]
+    has_verdict = settings.margin is not None and _is_reference(settings, earlier)
+    if not mine:
+        return no_change(earlier, night.date, measure, "fine" if has_verdict else "")
+    like = next(each for each in population if (each.target.name, each.versus) == (measure, earlier))
+    together = like.estimate.bounds(like.estimate.interval(1 - 2 * FALSE_ALARMS / n_compared))
+    is_worse = together[1] < -margin
+    low, high = mine[0].estimate.bounds(mine[0].interval)
+    verdict = _verdict(is_worse, like.estimate, margin) if has_verdict else ""
+    return Change(
+        earlier=earlier,
+        later=night.date,
+        measure=measure,
+        value=_finite(mine[0].estimate.value),
+        low=_finite(low),
+        high=_finite(high),
+        low_all_nights=_finite(together[0]),
+        high_all_nights=_finite(together[1]),
+        p_value=_finite(like.p_value),
+        alarm=is_worse,
+        margin=margin,
+        verdict=verdict,
+        needed=_needed(like.estimate, margin) if verdict == "open" else None,
+    )
+
+
+def no_change(earlier: str, later: str, measure: str, verdict: str = "") -> Change:
+    """Return what there is of two runs whose lists are the same as far as they count."""
+    return Change(
+        earlier=earlier,
+        later=later,
+        measure=measure,
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        low_all_nights=0.0,
+        high_all_nights=0.0,
+        p_value=1.0,
+        verdict=verdict,
+    )
+
+
+def _is_reference(settings: Settings, earlier: str) -> bool:
+    return settings.reference in ("previous", "first") or earlier == "reference"
+
+
+def _verdict(is_worse: bool, estimate: Estimate, margin: float) -> str:
+    if is_worse:
+        return "worse"
+    return "fine" if estimate.bounds(estimate.interval(0.95))[0] >= -margin else "open"
+
+
+def _needed(estimate: Estimate, margin: float) -> Needed | None:
+    """Return how many more labels should decide a loss, if the difference stays as it is: widths go by their root."""
+    wanted = abs(estimate.value + margin)
+    half = (estimate.interval(0.95).high - estimate.interval(0.95).low) / 2
+    if not wanted or not math.isfinite(half) or not estimate.n_items:
+        return None
+    more = estimate.n_items * ((half / wanted) ** 2 - 1)
+    return Needed(budget=math.ceil(max(more, 1.0)))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
