@@ -82,7 +82,7 @@ def _is_there(database: Database) -> bool:
 
 def _check_file(database: Database) -> None:
     if not _is_there(database):
-        raise InputError(f"{database.place}: there is no such file; campaign create makes it")
+        raise InputError(f"{database.place}: there is no such file; campaign create or watch init makes it")
     if database.path is not None and os.path.isdir(database.path):
         raise InputError(f"{database.place}: is a folder, not a file")
     if database.path is not None and _is_cut_short(database.path):

@@ -12,7 +12,7 @@ from activeeval.pool import key_of
 from activeeval.store import NightRow, Store
 from activeeval.tasks.watching.labels import labels_so_far
 from activeeval.tasks.watching.leaving import Left, in_hand, with_name
-from activeeval.tasks.watching.series import Change, no_change
+from activeeval.tasks.watching.series import FALSE_ALARMS, Change, no_change
 from activeeval.tasks.watching.settings import Settings
 
 
@@ -54,6 +54,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
         campaign = Campaign(design, key=int(key_of(settings.seed)))
         pool, population = campaign.estimate(), campaign.estimate(scope="population")
         low, high = pool.bounds(pool.interval(0.95))
+        together = population.interval(1 - 2 * FALSE_ALARMS / settings.n_compared(1))
         changes.append(
             Change(
                 earlier=earlier,
@@ -63,7 +64,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
                 low=low,
                 high=high,
                 p_value=population.p_value,
-                alarm=population.bounds(population.interval(0.95))[1] < -(settings.margin or 0.0),
+                alarm=population.bounds(together)[1] < -(settings.margin or 0.0),
                 margin=settings.margin or 0.0,
             )
         )
