@@ -28,11 +28,15 @@ class UnreachableError(Exception):
 
 def check_address(address: str, field: str | None = None) -> None:
     """Raise InputError where an address is not https, but for one of this machine itself."""
-    parts = urlsplit(address)
-    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
-    if is_safe and parts.hostname and not (parts.username or parts.fragment):
-        return
-    raise InputError(f"expected an address that begins with https://, got {shown(address)}", field=field)
+    try:
+        parts = urlsplit(address)
+        is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    except ValueError:
+        raise InputError(f"expected an address that begins with https://, got {shown(address)}", field=field) from None
+    if "@" in parts.netloc:  # a message says no password
+        raise InputError("expected an address without a name and a password", field=field)
+    if not is_safe or not parts.hostname or parts.fragment:
+        raise InputError(f"expected an address that begins with https://, got {shown(address)}", field=field)
 
 
 def answer_of(

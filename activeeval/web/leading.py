@@ -140,6 +140,7 @@ def people_page(served: Served, who: Person, link: str = "", invited_name: str =
         "date": date_of,
         "has_passwords": not served.door.auth_header,
         "has_password": access.password_of(who.name) is not None,
+        "elsewhere": served.provider.oidc.host_of_addresses if served.provider else "",
         "least": LEAST,
         "most": MOST,
     }

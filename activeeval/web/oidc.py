@@ -55,6 +55,11 @@ class Oidc:
         """How people know the site."""
         return urlsplit(self.issuer).netloc
 
+    @property
+    def host_of_addresses(self) -> str:
+        """The same where whoever is invited by an e-mail address may sign in there; nothing elsewhere."""
+        return self.host if self.claim == "email" else ""
+
     def person_of(self, claims: Mapping[str, Any]) -> tuple[Person, bool]:
         """Return who has signed in, and whether it is only somebody here if a lead has let him in.
 

@@ -47,7 +47,7 @@ def invited(served: Served, role: str, person: str) -> str:
     """Return the address by which somebody comes in, once; who is known by an address may sign in elsewhere, too."""
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
-    if served.provider and served.provider.oidc.claim == "email" and role == "judge" and "@" in person:
+    if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:
         access.let_in(person)
     return f"{served.door.url}/come-in/{secret}"
 
