@@ -13,6 +13,7 @@ import click
 
 from activeeval.cli.campaign.options import judge_of
 from activeeval.cli.inputs import with_options
+from activeeval.cli.waiting import settle
 from activeeval.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _typed(problem_of: Callable[[str], str]) -> str:
             raise click.UsageError(problem)
         return text
 
+    settle()
     typed: str = click.prompt(
         "Password of the lead", hide_input=True, confirmation_prompt="The same again", value_proc=checked, err=True
     )
