@@ -17,6 +17,7 @@ from activeeval.store.rows import (
     UnitRow,
 )
 from activeeval.store.store import Store, is_made, open_store
+from activeeval.store.texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
 
 __all__ = [
     "LOOKS",
@@ -27,17 +28,22 @@ __all__ = [
     "Claimed",
     "Control",
     "CredentialRow",
+    "GuidelinesRow",
     "ItemTexts",
     "OnSheet",
     "OpenPlace",
     "PasswordTry",
     "Person",
+    "Place",
     "PlaceRow",
     "Said",
     "SampleRow",
     "Store",
+    "TextCounts",
+    "TextRow",
     "UnitRow",
     "Unjudged",
+    "Wanted",
     "address_of",
     "checked_name",
     "file_url",

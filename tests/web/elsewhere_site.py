@@ -1,4 +1,4 @@
-"""A site of the test's own that signs people in (OpenID Connect), at a port of this machine, honest unless told else."""
+"""A site of the test's own that signs people in (OpenID Connect), at a port of this machine."""
 
 from __future__ import annotations
 

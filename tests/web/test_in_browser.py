@@ -258,7 +258,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
 
     def texts(pairs):
         text = HTML if is_html else payload
-        names = {"query": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
+        names = {"query": payload, "need": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
         return {name: [value] * len(pairs) for name, value in names.items()}
 
     site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
@@ -270,6 +270,12 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         press(page, "1") if page.locator("#query").focus() is None else None
         page.goto(page.url.split("/judge")[0] + "/judge/answers")
         lead = site.opened(chromium, role="lead")
+        lead.goto(f"{site.served.door.url}/lead/texts")
+        lead.locator("#find").fill(PAYLOADS[0])
+        lead.get_by_role("button", name="Search").click()
+        assert lead.locator("tbody tr").count() > 10
+        lead.locator("tbody a").first.click()
+        assert lead.locator("iframe").count() == is_html
         for seen in (page, lead):
             seen.wait_for_timeout(100)
             assert seen.dialogs == []
