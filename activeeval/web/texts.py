@@ -33,11 +33,13 @@ def texts(
     position: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
 ) -> Response:
     """Show a page of what judges read."""
+    from activeeval.tasks.campaigns.over_time import date_of  # late: the first page of a judge does not wait for it
+
     after = None if unit is None else Place(unit, position)
     version = served.guidelines.version if served.guidelines else ""
     wanted = Wanted(words=find.strip(), without_text=missing, after=after)
     view = texts_of(served.store, served.name, wanted, version)
-    values = {"view": view, "wanted": wanted, "most": _MOST_WORDS, "grades": served.grades}
+    values = {"view": view, "wanted": wanted, "most": _MOST_WORDS, "grades": served.grades, "date": date_of}
     return page_of("texts.html.j2", served, who, prose=safe_markdown, **values)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from activeeval.errors import InputError
 from activeeval.store import GuidelinesRow, ItemTexts, Place, Store, TextCounts, TextRow, Wanted
 from activeeval.tasks.campaigns.desk_views import ItemView
-from activeeval.tasks.campaigns.over_time import date_of
 
 ON_A_PAGE = 50
 """Items; where queries are judged as a whole, these."""
@@ -41,12 +40,12 @@ class QueryLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidelinesVersion:
-    """A version of guidelines, in markdown, and how many answers were given beside it, until when."""
+    """A version of guidelines, in markdown, and how many answers were given beside it, until when (microseconds)."""
 
     digest: str
     text: str
     n_answers: int
-    date: str
+    last_at: int | None
     is_served: bool
 
 
@@ -134,6 +133,6 @@ def _version(row: GuidelinesRow, served: str) -> GuidelinesVersion:
         digest=row.digest,
         text=row.text,
         n_answers=row.n_answers,
-        date="" if row.last_at is None else date_of(row.last_at),
+        last_at=row.last_at,
         is_served=row.digest == served,
     )
