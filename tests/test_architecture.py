@@ -81,6 +81,8 @@ LIBRARIES = {
     "uvicorn": {"web"},
     "markdown_it": {"web"},
     "argon2": {"web"},
+    "authlib": {"web"},
+    "joserfc": {"web"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},

@@ -41,8 +41,9 @@ GROUPS = {
         --quiet --version
         """,
     "People": """
-        --judge --lead --overlap --for --documents --queries --guidelines sample,top-up,sheet,next,serve --grade
-        serve --grades --training --controls --controls-from
+        --judge --lead --lead-password --lead-password-file --oidc --oidc-client --oidc-secret-file --oidc-claim
+        --oidc-lead --oidc-judge --overlap --for --documents --queries --guidelines
+        sample,top-up,sheet,next,serve --grade serve --grades --training --controls --controls-from
         --judges-per-item --policy --adjudicate
         """,
     "The model": """

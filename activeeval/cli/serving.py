@@ -14,6 +14,7 @@ import click
 from activeeval.cli.campaign.options import judge_of, of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.output import output_option, say
+from activeeval.cli.signing_in import oidc_of, password_of, signing_in_options
 from activeeval.cli.waiting import settle, tell
 from activeeval.errors import InputError
 from activeeval.report.rendering import render
@@ -54,6 +55,7 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 @click.option("--behind-proxy", metavar="ADDRESS", help="Answer this proxy alone, which speaks https to browsers.")
 @click.option("--auth-header", metavar="NAME", help="In which the proxy says who asks: no links are needed then.")
 @click.option("--address", metavar="URL", help="How people open it. Default: host and port.")
+@signing_in_options
 @output_option
 def serve(
     name: str,
@@ -74,6 +76,8 @@ def serve(
     It prints a link for the lead and one for each judge, which is good once and for seven days, and a token with which
     a program may claim and submit over HTTP. It ends with Ctrl-C; the same command goes on where it was.
 
+    The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
+
     \b
     activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
     """
@@ -82,14 +86,18 @@ def serve(
     from activeeval.tasks.campaigns.at_pairs import page_desk
     from activeeval.web import serving
 
+    oidc, is_asked, file = oidc_of(where), where.pop("lead_password"), where.pop("lead_password_file")
     places = {place: value or "" for place, value in where.items() if place != "port"}
     listening = serving.Listening(**places, port=where["port"])
-    listening.check()
+    listening.check(oidc)
+    if (is_asked or file) and listening.auth_header:
+        raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
     if listening.host in ("0.0.0.0", "::") and not listening.address:
         say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
     who = [judge_of(judge) for judge in judges]
+    password = password_of(is_asked, file)
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
         top = store.campaign(name).max_grade
@@ -97,7 +105,8 @@ def serve(
         known = [] if training is None else _known(training, top)
         settle()
         tell_of = partial(_print, form=form)
-        serving.serve(store, desk, listening, who, guide, tell_of, lead=judge_of(lead), training=known)
+        people = serving.Leading(name=judge_of(lead), password=password)
+        serving.serve(store, desk, listening, who, guide, tell_of, lead=people, training=known, oidc=oidc)
     say("ended; every answer is stored")
 
 

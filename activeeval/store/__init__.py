@@ -17,6 +17,7 @@ from activeeval.store.rows import (
     UnitRow,
 )
 from activeeval.store.store import Store, is_made, open_store
+from activeeval.store.texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
 from activeeval.store.watching import NightRow, WatchRow
 
 __all__ = [
@@ -28,18 +29,23 @@ __all__ = [
     "Claimed",
     "Control",
     "CredentialRow",
+    "GuidelinesRow",
     "ItemTexts",
     "NightRow",
     "OnSheet",
     "OpenPlace",
     "PasswordTry",
     "Person",
+    "Place",
     "PlaceRow",
     "Said",
     "SampleRow",
     "Store",
+    "TextCounts",
+    "TextRow",
     "UnitRow",
     "Unjudged",
+    "Wanted",
     "WatchRow",
     "address_of",
     "checked_name",

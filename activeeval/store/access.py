@@ -17,7 +17,7 @@ from sqlalchemy import Connection, insert, select, update
 from activeeval.errors import InputError, shown
 from activeeval.io.judges import judge_name
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import tables, trying
+from activeeval.store import starting, tables, trying
 from activeeval.store.claiming import hashed
 from activeeval.store.log import checked_judge
 from activeeval.store.rows import CampaignRow
@@ -25,7 +25,14 @@ from activeeval.store.rows import CampaignRow
 T = TypeVar("T")
 credential = tables.credential
 
-LASTS_S = {"invite": 7 * 86_400, "session": 30 * 86_400, "token": 90 * 86_400, "password": 3650 * 86_400}
+_DECADE_S = 3650 * 86_400
+LASTS_S = {
+    "invite": 7 * 86_400,
+    "session": 30 * 86_400,
+    "token": 90 * 86_400,
+    "password": _DECADE_S,
+    "member": _DECADE_S,
+}
 """How long each kind is good for, whatever happens."""
 IDLE_S = 12 * 3600
 """After so long without a request a session is over."""
@@ -81,7 +88,8 @@ class CredentialRow:
 
     Attributes
     ----------
-    kind : {"invite", "session", "token", "password"}
+    kind : {"invite", "session", "token", "password", "member"}
+        A member is let in by another site that knows him.
     is_open : bool
         Whether it is good now.
     """
@@ -126,10 +134,48 @@ class Access:
             row = connection.execute(taken.returning(credential.c.person, credential.c.role)).first()
             if row is None:
                 return None
-            if instead_of is not None:
-                _end(connection, now, *_good("session", number, instead_of, now))
             person = Person(row.person, row.role)
-            return self._add(connection, number, "session", person), person
+            return self._begin(connection, number, person, instead_of), person
+
+        return self._write(work)
+
+    def start_sign_in(self) -> str | None:
+        """Return the secret of a sign-in at another site, good once and for ten minutes; None where too many wait."""
+        return self._write(lambda connection, number, _: starting.start(connection, number, self._now(connection)))
+
+    def end_sign_in(self, secret: str) -> bool:
+        """Take the secret of a sign-in that was started; whether it was good, which it is once."""
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> bool:
+            return starting.end(connection, number, secret, self._now(connection))
+
+        return self._write(work)
+
+    def let_in(self, person: str) -> None:
+        """Let a judge sign in at another site that knows him by this name, until somebody ends it."""
+        member = Person(checked_judge(person), "judge")
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> None:
+            if not self._is_member(connection, number, member.name):
+                self._add(connection, number, "member", member)
+
+        self._write(work)
+
+    def begin_session(self, person: Person, instead_of: str | None = None, *, of_member: bool = False) -> str | None:
+        """Make a session of somebody whom another site knows.
+
+        Parameters
+        ----------
+        instead_of : str, optional
+            The session that the same browser had, which ends.
+        of_member : bool
+            Only where `let_in` has let him in: else nobody comes in, and there is None.
+        """
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> str | None:
+            if of_member and not self._is_member(connection, number, person.name):
+                return None
+            return self._begin(connection, number, person, instead_of)
 
         return self._write(work)
 
@@ -146,9 +192,9 @@ class Access:
 
         return self._write(work)
 
-    def has_password(self, person: str) -> bool:
-        """Return whether somebody may sign in with a password."""
-        return self._read(lambda connection, number, _: _password(connection, number, person) is not None)
+    def password_of(self, person: str) -> str | None:
+        """Return the hash of somebody's password; None where there is none."""
+        return self._read(lambda connection, number, _: _password(connection, number, person))
 
     def try_password(self, person: str, address: str) -> PasswordTry:
         """Take a try of a password, as a failed one, of a name and from an address.
@@ -182,10 +228,8 @@ class Access:
             if _password(connection, number, lead.name) != password_hash:
                 return None
             trying.give_back(connection, number, lead.name, address)
-            if instead_of is not None:
-                _end(connection, now, *_good("session", number, instead_of, now))
             connection.execute(update(credential).where(credential.c.digest == password_hash).values(seen_at=now))
-            return self._add(connection, number, "session", lead), lead
+            return self._begin(connection, number, lead, instead_of), lead
 
         return self._write(work)
 
@@ -214,11 +258,16 @@ class Access:
         self._write(work)
 
     def end_by_id(self, row_id: int) -> None:
-        """End a credential by its number in `rows`; one that has ended stays so."""
+        """End a credential by its number in `rows`, with a member all his sessions; what has ended stays so."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> None:
-            of_row = (credential.c.campaign_id == number, credential.c.id == row_id, credential.c.ended_at.is_(None))
-            _end(connection, self._now(connection), *of_row)
+            is_open, now = (credential.c.campaign_id == number, credential.c.ended_at.is_(None)), self._now(connection)
+            of_row = (*is_open, credential.c.id == row_id)
+            row = connection.execute(select(credential).where(*of_row)).first()
+            _end(connection, now, *of_row)
+            if row is not None and row.kind == "member":
+                whose = (credential.c.person == row.person, credential.c.role == row.role)
+                _end(connection, now, *is_open, *whose, credential.c.kind == "session")
 
         self._write(work)
 
@@ -231,6 +280,18 @@ class Access:
             return [_row(row, now) for row in connection.execute(chosen)]
 
         return self._read(work)
+
+    def _begin(self, connection: Connection, number: int, person: Person, instead_of: str | None) -> str:
+        """Return the secret of a new session, in place of the one that a browser had."""
+        now = self._now(connection)
+        if instead_of is not None:
+            _end(connection, now, *_good("session", number, instead_of, now))
+        return self._add(connection, number, "session", person)
+
+    def _is_member(self, connection: Connection, number: int, person: str) -> bool:
+        is_it = (credential.c.campaign_id == number, credential.c.kind == "member", credential.c.person == person)
+        is_good = (credential.c.ended_at.is_(None), credential.c.expires_at > self._now(connection))
+        return connection.execute(select(credential.c.id).where(*is_it, *is_good)).first() is not None
 
     def _add(self, connection: Connection, number: int, kind: str, person: Person) -> str:
         secret = secrets.token_urlsafe(32)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from activeeval.judgments.log import ANSWERS, Event
 from activeeval.judgments.state import MICROSECONDS
-from activeeval.store import answering, controls, history, tables
+from activeeval.store import answering, controls, history, tables, texts
 from activeeval.store import queries as reading
 from activeeval.store.adjudicating import Decision, ask_third, decide
 from activeeval.store.controls import Control
@@ -159,6 +159,22 @@ class LookingBack:
     def guidelines(self, digest: str) -> str:
         """Return a version of guidelines; InputError where there is none of that digest."""
         return self._database.read(lambda connection: history.guidelines_of(connection, digest))
+
+    def texts_page(self, name: str, wanted: texts.Wanted, most: int) -> list[texts.TextRow]:
+        """Return so many of the items that are looked for, query by query, with what judges read."""
+        return self._read(name, lambda connection, number, _: texts.page_of(connection, number, wanted, most))
+
+    def item_texts(self, name: str, at: texts.Place) -> texts.TextRow:
+        """Return an item by its place with what judges read; InputError where there is none."""
+        return self._read(name, lambda connection, number, _: texts.item_at(connection, number, at))
+
+    def text_counts(self, name: str) -> texts.TextCounts:
+        """Return how many items and queries there are, and how many have no text."""
+        return self._read(name, lambda connection, number, _: texts.counts_of(connection, number))
+
+    def guidelines_read(self, name: str, served: str = "") -> list[texts.GuidelinesRow]:
+        """Return the versions of guidelines beside which somebody has answered, and the one that is served now."""
+        return self._read(name, lambda connection, number, _: texts.guidelines_of(connection, number, served))
 
     def _about_now(self, connection: Connection) -> int:
         """Return the time by the store's clock, of a server as it was asked last and has gone on since."""

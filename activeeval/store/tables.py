@@ -1,9 +1,9 @@
 """The tables of the store.
 
-Only `assignment` is ever changed, who has an item now and until when, `credential`, who may come in, and `sign_in_try`,
-who has to wait before the next password. All else is written once; triggers of the migration refuse to update or delete
-it. Times are UTC integer microseconds, bodies are canonical JSON as text, so that both databases give the same bytes
-back.
+Only `assignment` is ever changed, who has an item now and until when, `credential`, who may come in, `sign_in_try`, who
+has to wait before the next password, and `sign_in_start`, who is on the way to another site to sign in there. All else
+is written once; triggers of the migration refuse to update or delete it. Times are UTC integer microseconds, bodies are
+canonical JSON as text, so that both databases give the same bytes back.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ credential = Table(
     Column("seen_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
-    CheckConstraint("kind IN ('invite', 'session', 'token', 'password')", name="kind"),
+    CheckConstraint("kind IN ('invite', 'session', 'token', 'password', 'member')", name="kind"),
     CheckConstraint("scope IN ('all', 'status')", name="scope"),
 )
 
@@ -199,6 +199,14 @@ sign_in_try = Table(
     Column("last_at", BigInteger, nullable=False),
     Column("waits_until", BigInteger, nullable=False),
     CheckConstraint("kind IN ('account', 'address')", name="kind"),
+)
+
+sign_in_start = Table(
+    "sign_in_start",
+    metadata,
+    _campaign(primary_key=True),
+    Column("digest", Text, primary_key=True),
+    Column("expires_at", BigInteger, nullable=False),
 )
 
 watch = Table(

@@ -13,7 +13,19 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from activeeval.errors import ActiveEvalError
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
-from activeeval.web import api, comparing, desks, doing, judging, leading, people, signing_in, training
+from activeeval.web import (
+    api,
+    comparing,
+    desks,
+    doing,
+    elsewhere,
+    judging,
+    leading,
+    people,
+    signing_in,
+    texts,
+    training,
+)
 from activeeval.web.described import described
 from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
@@ -82,10 +94,12 @@ def routes(served: Served) -> FastAPI:
         router,
         people.router,
         signing_in.router,
+        elsewhere.router,
         judges,
         training.router,
         desks.router,
         leading.router,
+        texts.router,
         doing.router,
         api.router,
     ):

@@ -30,7 +30,13 @@ FORMS = {
     "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
 }
 """What is written out: the end of its file's name, and what it is."""
-KINDS = {"invite": "a link", "session": "a browser", "token": "a program", "password": "a password"}
+KINDS = {
+    "invite": "a link",
+    "session": "a browser",
+    "token": "a program",
+    "password": "a password",
+    "member": "another site",
+}
 SCOPES = {"all": "judge", "status": "ask how far it is"}
 """What a program may do with a token."""
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -133,7 +139,8 @@ def people_page(served: Served, who: Person, link: str = "", invited_name: str =
         "scopes": SCOPES,
         "date": date_of,
         "has_passwords": not served.door.auth_header,
-        "has_password": access.has_password(who.name),
+        "has_password": access.password_of(who.name) is not None,
+        "elsewhere": served.provider.oidc.host_of_addresses if served.provider else "",
         "least": LEAST,
         "most": MOST,
     }

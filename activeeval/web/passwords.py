@@ -27,12 +27,17 @@ def hasher() -> PasswordHasher:
     return PasswordHasher()
 
 
+def problem_of(password: str) -> str:
+    """Return why a new password is none; nothing where it is one."""
+    if len(password) < LEAST:
+        return f"Please take at least {LEAST} letters for the password: a few words are good."
+    return f"Please take at most {MOST} letters for the password." if len(password) > MOST else ""
+
+
 def hashed_password(password: str, again: str) -> str:
     """Return the hash of a new password; raise RefusedError where it is too short or not the same twice."""
-    if len(password) < LEAST:
-        raise RefusedError(422, f"Please take at least {LEAST} letters for the password: a few words are good.")
-    if len(password) > MOST:
-        raise RefusedError(422, f"Please take at most {MOST} letters for the password.")
+    if problem := problem_of(password):
+        raise RefusedError(422, problem)
     if password != again:
         raise RefusedError(422, "The two passwords differ: please type the same one twice.")
     with _one_at_a_time:

@@ -39,22 +39,26 @@ def go_out(request: Request, served: Here) -> Response:
     """End the session of this browser."""
     served.store.access(served.name).end("session", request.cookies[served.cookie])
     response = HTMLResponse(rendered("gone.html.j2"))
-    _set_cookie(response, served, "", 0)
+    set_cookie(response, served, served.cookie, "", 0)
     return response
 
 
 def invited(served: Served, role: str, person: str) -> str:
-    """Return the address by which somebody comes in, once."""
-    secret = served.store.access(served.name).issue("invite", role, person)
+    """Return the address by which somebody comes in, once; who is known by an address may sign in elsewhere, too."""
+    access = served.store.access(served.name)
+    secret = access.issue("invite", role, person)
+    if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:
+        access.let_in(person)
     return f"{served.door.url}/come-in/{secret}"
 
 
 def set_session(response: Response, served: Served, secret: str) -> None:
     """Give a browser the secret of a new session, in place of the one that it had."""
-    _set_cookie(response, served, secret, _COOKIE_S)
+    set_cookie(response, served, served.cookie, secret, _COOKIE_S)
 
 
-def _set_cookie(response: Response, served: Served, value: str, age_s: int) -> None:
+def set_cookie(response: Response, served: Served, name: str, value: str, age_s: int) -> None:
+    """Give a browser a secret under a name, which no script sees and no form of another site sends."""
     response.set_cookie(
-        served.cookie, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"
+        name, value, max_age=age_s, path="/", secure=served.door.is_secure, httponly=True, samesite="lax"
     )

@@ -6,11 +6,15 @@ import hashlib
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.tasks.campaigns.training import KnownItem
+
+if TYPE_CHECKING:
+    from activeeval.web.provider import Provider
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -49,6 +53,11 @@ class Door:
         scheme = "https" if self.is_secure else "http"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
+    @property
+    def authority(self) -> str:
+        """Host and port of that, as browsers send them."""
+        return self.url.partition("://")[2].lower()
+
     def is_meant(self, host: str) -> bool:
         """Whether a Host header names this server.
 
@@ -56,7 +65,7 @@ class Door:
         every address any address does: names alone can be made to point elsewhere.
         """
         name = self._name_of(host)
-        if host.lower() == self.url.partition("://")[2].lower():
+        if host.lower() == self.authority:
             return True
         if self.address:
             return False
@@ -108,6 +117,8 @@ class Served:
         Who leads, of those whom a proxy names.
     training : sequence of KnownItem
         What every judge begins with.
+    provider : Provider or None
+        The other site where people sign in.
     """
 
     store: Store
@@ -116,6 +127,7 @@ class Served:
     guidelines: Guidelines | None = None
     lead: str = "lead"
     training: Sequence[KnownItem] = ()
+    provider: Provider | None = None
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -18,7 +18,10 @@ from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.tasks.campaigns.training import KnownItem
 from activeeval.web.app import make_app
+from activeeval.web.oidc import Oidc
+from activeeval.web.passwords import hashed_password, is_right
 from activeeval.web.people import invited
+from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.served import Door, Guidelines, Served, is_loopback
 from activeeval.web.shield import HEADERS
@@ -39,8 +42,11 @@ class Listening:
     address: str = ""
     auth_header: str = ""
 
-    def check(self) -> None:
-        """Raise InputError where others could read along."""
+    def check(self, oidc: Oidc | None = None) -> None:
+        """Raise InputError where others could read along, or the site where people sign in does not go with it."""
+        if oidc is not None:
+            oidc.check()
+            self._check_signing_in()
         if bool(self.certificate) != bool(self.key):
             raise InputError("`certificate` and `key` go together", field="certificate")
         if self.auth_header and not self.behind_proxy:
@@ -53,10 +59,26 @@ class Listening:
         )
         raise InputError(problem, field="host")
 
+    def _check_signing_in(self) -> None:
+        if self.auth_header:
+            problem = "`oidc` and `auth_header` do not go together: the proxy says who asks, or people sign in"
+            raise InputError(problem, field="oidc")
+        if not self.address and not is_loopback(self.host):
+            problem = "`oidc` needs an `address`: the one that people open, to which they are sent back"
+            raise InputError(problem, field="address")
+
     @property
     def is_secure(self) -> bool:
         """Whether browsers come by https."""
         return bool(self.certificate) or self.address.startswith("https://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leading:
+    """Who leads, and the password with which he signs in from now on; None leaves what he has as it is."""
+
+    name: str = "lead"
+    password: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +99,9 @@ def serve(
     guidelines: str | None,
     say: Callable[[Invited], object],
     *,
-    lead: str = "lead",
+    lead: Leading,
     training: Sequence[KnownItem] = (),
+    oidc: Oidc | None = None,
 ) -> None:
     """Serve a campaign until the process is asked to end.
 
@@ -90,17 +113,18 @@ def serve(
         In markdown.
     say : callable
         Is told each invitation before the first request is answered.
-    lead : str
-        Who leads.
+    lead : Leading
     training : sequence of KnownItem
         What every judge begins with.
+    oidc : Oidc or None
+        Another site where people sign in.
 
     Raises
     ------
     InputError
         Where nobody may listen there.
     """
-    listening.check()
+    listening.check(oidc)
     with _listener(listening) as listener:
         door = Door(
             host=listening.host,
@@ -114,13 +138,25 @@ def serve(
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
         _ = desk.log.left  # the log is read before anybody waits for it
-        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead, training=training)
-        say(Invited(kind="lead", judge=lead, url=invited(served, "lead", lead), token=""))
+        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead.name, training=training)
+        if oidc is not None:
+            served = replace(served, provider=Provider(oidc))
+        if lead.password is not None:
+            _set_password(served, lead.password)
+        say(Invited(kind="lead", judge=lead.name, url=invited(served, "lead", lead.name), token=""))
         for judge in dict.fromkeys(judges):
             token = store.access(served.name).issue("token", "judge", judge)
             say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
         _warm_up_later(served)
         _run(served, listening, listener)
+
+
+def _set_password(served: Served, password: str) -> None:
+    """Let the lead sign in with a password, and end what he had; the same one again changes nothing."""
+    access = served.store.access(served.name)
+    held = access.password_of(served.lead)
+    if held is None or not is_right(password, held):
+        access.end("session", access.set_password(served.lead, hashed_password(password, password)))
 
 
 def _warm_up_later(served: Served) -> None:

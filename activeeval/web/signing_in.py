@@ -22,8 +22,8 @@ _WRONG = "This name and this password do not go together, or the name has none. 
 @router.get("/sign-in")
 @for_role("anyone")
 def form(served: Here) -> Response:
-    """Show the form of a lead who has a password."""
-    return _form(served, "", "", 200)
+    """Show the ways to sign in."""
+    return sign_in_page(served, "", "", 200)
 
 
 @router.post("/sign-in")
@@ -34,12 +34,12 @@ def sign_in(request: Request, served: Here, fields: Fields) -> Response:
     address, access = address_of(request, served), served.store.access(served.name)
     tried = access.try_password(name, address)
     if tried.wait_s:
-        return _form(served, name, f"Too many tries. Please wait {_lasting(tried.wait_s)}.", 429, tried.wait_s)
+        return sign_in_page(served, name, f"Too many tries. Please wait {_lasting(tried.wait_s)}.", 429, tried.wait_s)
     if not is_right(password, tried.hash) or tried.hash is None:
-        return _form(served, name, _WRONG, 403)
+        return sign_in_page(served, name, _WRONG, 403)
     came = access.sign_in(name, address, tried.hash, request.cookies.get(served.cookie))
     if came is None:
-        return _form(served, name, _WRONG, 403)
+        return sign_in_page(served, name, _WRONG, 403)
     response = RedirectResponse(HOME["lead"], 303)
     set_session(response, served, came[0])
     return response
@@ -72,8 +72,10 @@ def address_of(request: Request, served: Served) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
-def _form(served: Served, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
-    values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST}
+def sign_in_page(served: Served, name: str, problem: str, status: int, wait_s: int = 0) -> Response:
+    """Return the page on which people sign in, with what went wrong and for how long they wait, if anything."""
+    elsewhere = served.provider.oidc.host if served.provider else ""
+    values = {"campaign": served.name, "name": name, "problem": problem, "most": MOST, "elsewhere": elsewhere}
     headers = {"Retry-After": str(wait_s)} if wait_s else {}
     return HTMLResponse(rendered("signing_in.html.j2", **values), status, headers)
 

@@ -17,7 +17,16 @@ ASK = {
     "rules": {"target-size": {"enabled": True}},
 }
 JUDGE = ("/judge", "/judge/answers", "answer", "cannot", "refused")
-LEAD = ("/lead", "/lead/disagreements", "/lead/people", "/lead/log", "/sign-in")
+LEAD = (
+    "/lead",
+    "/lead/disagreements",
+    "/lead/people",
+    "/lead/log",
+    "/lead/texts",
+    "/lead/texts?missing=true",
+    "text",
+    "/sign-in",
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +61,9 @@ def go(site, page, state):
         for key in "nc?":
             page.keyboard.press(key)
             page.keyboard.press("Escape")
+    elif state == "text":
+        page.goto(site.served.door.url + "/lead/texts")
+        page.locator("tbody a").first.click()
     elif state == "refused":
         page.goto(site.served.door.url + "/judge/answers/999999")
 

@@ -13,6 +13,7 @@ from databases import missing
 from store.store_cases import make_campaign
 from web.conftest import Site
 from web.test_comparing_page import Compares
+from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
@@ -94,6 +95,14 @@ class Live(Site, Running):
     def __init__(self, **options):
         super().__init__(door=self.listen(), **options)
         self.case.clock.now = time.time_ns() // 1000
+        self.run()
+
+
+class LiveElsewhere(AtSite, Running):
+    """A site behind a server, whose people sign in at another one."""
+
+    def __init__(self, elsewhere):  # noqa: F811
+        super().__init__(elsewhere, door=self.listen())
         self.run()
 
 
@@ -249,7 +258,7 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
 
     def texts(pairs):
         text = HTML if is_html else payload
-        names = {"query": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
+        names = {"query": payload, "need": payload, "title": payload, "text": text, "url": "javascript:alert(1)"}
         return {name: [value] * len(pairs) for name, value in names.items()}
 
     site = Live(texts=texts, guidelines=payload + "\n\n![x](http://evil.example/x.png) [y](javascript:alert(1))")
@@ -261,6 +270,12 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         press(page, "1") if page.locator("#query").focus() is None else None
         page.goto(page.url.split("/judge")[0] + "/judge/answers")
         lead = site.opened(chromium, role="lead")
+        lead.goto(f"{site.served.door.url}/lead/texts")
+        lead.locator("#find").fill(PAYLOADS[0])
+        lead.get_by_role("button", name="Search").click()
+        assert lead.locator("tbody tr").count() > 10
+        lead.locator("tbody a").first.click()
+        assert lead.locator("iframe").count() == is_html
         for seen in (page, lead):
             seen.wait_for_timeout(100)
             assert seen.dialogs == []
@@ -273,6 +288,30 @@ def test_hostile_texts_run_nothing_and_load_nothing(chromium, is_html):
         assert len(site.store.access("week").rows()) == 4
     finally:
         site.stop()
+
+
+def test_a_link_leads_to_another_site_and_back_to_a_session(chromium, elsewhere):  # noqa: F811
+    live = LiveElsewhere(elsewhere)
+    try:
+        page = chromium.new_context().new_page()
+        asked, complaints = [], []
+        page.on("request", lambda request: asked.append((request.url, request.is_navigation_request())))
+        page.on("console", lambda message: complaints.append(message.text))
+        here = live.served.door.url
+        page.goto(f"{here}/sign-in")
+        page.get_by_role("link", name="Sign in at").click()
+        page.wait_for_url(f"{here}/lead")
+        assert page.locator("h1").inner_text() == "Overview"
+        away = [(url, goes) for url, goes in asked if not url.startswith((here, "data:"))]
+        assert len(away) == 1
+        assert away[0][0].startswith(f"{elsewhere.issuer}/authorize?")
+        assert away[0][1]
+        assert complaints == []
+        page.go_back()
+        page.goto(f"{here}/lead")
+        assert page.locator("h1").inner_text() == "Overview"
+    finally:
+        live.stop()
 
 
 @pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800)])

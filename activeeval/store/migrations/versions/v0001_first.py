@@ -185,7 +185,7 @@ def _people() -> None:
         sa.Column("ended_at", sa.BigInteger()),
         sa.PrimaryKeyConstraint("id", name="pk_credential"),
         sa.UniqueConstraint("digest", name="uq_credential_digest"),
-        sa.CheckConstraint("kind IN ('invite', 'session', 'token', 'password')", name="ck_credential_kind"),
+        sa.CheckConstraint("kind IN ('invite', 'session', 'token', 'password', 'member')", name="ck_credential_kind"),
         sa.CheckConstraint("scope IN ('all', 'status')", name="ck_credential_scope"),
         _of_campaign("credential"),
     )
@@ -198,6 +198,14 @@ def _people() -> None:
         sa.PrimaryKeyConstraint("campaign_id", "kind", "digest", name="pk_sign_in_try"),
         sa.CheckConstraint("kind IN ('account', 'address')", name="ck_sign_in_try_kind"),
         _of_campaign("sign_in_try"),
+    )
+    op.create_table(
+        "sign_in_start",
+        _campaign_id(),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("campaign_id", "digest", name="pk_sign_in_start"),
+        _of_campaign("sign_in_start"),
     )
 
 

@@ -1,0 +1,183 @@
+"""The way of a sign-in at another site: its address to go to, and who it says has come back from there.
+
+It is the code flow of OpenID Connect with PKCE. State, nonce and verifier are made of one secret, which the browser
+keeps; the other site sees the verifier last, and never the secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from activeeval.errors import visible
+from activeeval.web.asking import UnreachableError, answer_of, check_address
+from activeeval.web.oidc import Oidc
+from activeeval.web.refusals import RefusedError
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
+
+# what both libraries bring is imported where somebody signs in: the first page does not wait for it
+ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
+"""With which the site may sign: by a key that it alone has."""
+_LEEWAY_S = 60  # that clocks of two machines may differ
+_KEPT_S = 3600  # what a site says of itself, and its keys
+_AGAIN_S = 10  # keys are asked for anew no more often, whatever a token names
+_log = logging.getLogger(__name__)
+
+
+def derived(secret: str, what: str) -> str:
+    """Return one of the texts of a sign-in, of which none says anything of the others or of the secret."""
+    return urlsafe_b64encode(hmac.digest(secret.encode(), what.encode(), hashlib.sha256)).rstrip(b"=").decode()
+
+
+class Provider:
+    """A site that signs people in, as this server talks to it.
+
+    Parameters
+    ----------
+    oidc : Oidc
+    """
+
+    def __init__(self, oidc: Oidc) -> None:
+        self.oidc = oidc
+        self._kept: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._guard = threading.Lock()
+
+    def address(self, secret: str, back: str) -> str:
+        """Return the address at the site to which somebody goes to sign in, and comes ``back`` from."""
+        from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+        from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+        beside = {"state": derived(secret, "state"), "nonce": derived(secret, "nonce"), "code_challenge_method": "S256"}
+        beside["code_challenge"] = create_s256_code_challenge(derived(secret, "verifier"))
+        address = self._endpoint("authorization_endpoint")
+        scope = "openid email" if self.oidc.claim == "email" else "openid"
+        return str(prepare_grant_uri(address, self.oidc.client, "code", back, scope, **beside))
+
+    def claims(self, secret: str, code: str, back: str) -> Mapping[str, Any]:
+        """Return what the site says of whoever came back with a code.
+
+        Raises
+        ------
+        RefusedError
+            Where nothing of it can be believed, or the site cannot be reached.
+        """
+        tokens = self._tokens(secret, code, back)
+        claims = self._checked(str(tokens.get("id_token", "")), derived(secret, "nonce"), tokens.get("access_token"))
+        if self.oidc.claim in claims or self.oidc.claim == "sub":
+            return claims
+        return self._asked_of(claims, str(tokens.get("access_token", "")))
+
+    def check_issuer(self, issuer: str) -> None:
+        """Raise RefusedError where an answer says that it comes from another site, or not whence though it ought to."""
+        says_always = self._about().get("authorization_response_iss_parameter_supported") is True
+        if issuer != self.oidc.issuer and (issuer or says_always):
+            raise self._unbelieved("the answer names another issuer")
+
+    def _tokens(self, secret: str, code: str, back: str) -> dict[str, Any]:
+        """Return what the site gives for a code."""
+        from authlib.oauth2.auth import ClientAuth
+        from authlib.oauth2.rfc6749.parameters import prepare_token_request
+
+        address = self._endpoint("token_endpoint")
+        known = self._about().get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        method = "client_secret_basic" if "client_secret_basic" in known else "client_secret_post"
+        verifier = derived(secret, "verifier")
+        body = prepare_token_request("authorization_code", "", back, code=code, code_verifier=verifier)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        sign = ClientAuth(self.oidc.client, self.oidc.secret, method)
+        address, headers, body = sign.prepare("POST", address, headers, body)
+        status, tokens = self._answer(address, body, headers)
+        if status != 200:
+            raise self._unbelieved(f"it refused the code with {tokens.get('error', status)}")
+        return tokens
+
+    def _checked(self, token: str, nonce: str, access_token: object) -> Mapping[str, Any]:
+        """Return the claims of an ID token that is signed by the site, for this client, now, in this sign-in."""
+        from authlib.oidc.core import CodeIDToken
+        from joserfc import jwt
+        from joserfc.errors import InvalidKeyIdError, JoseError
+        from joserfc.jws import JWSRegistry
+
+        registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+        options = {"iss": self.oidc.issuer, "aud": self.oidc.client}
+        wanted = {name: {"essential": True, "value": value} for name, value in options.items()}
+        try:
+            try:
+                read = jwt.decode(token, self._keys(_KEPT_S), registry=registry)
+            except InvalidKeyIdError:  # sites change their keys
+                read = jwt.decode(token, self._keys(_AGAIN_S), registry=registry)
+            beside = {"nonce": nonce, "client_id": self.oidc.client, "access_token": access_token}
+            claims = CodeIDToken(read.claims, read.header, wanted, beside)
+            claims.validate(leeway=_LEEWAY_S)
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise self._unbelieved(f"ID token: {error}") from None
+        return dict(claims)
+
+    def _asked_of(self, claims: Mapping[str, Any], access_token: str) -> Mapping[str, Any]:
+        """Return claims with what the site says of the same person where it is asked for more."""
+        if "userinfo_endpoint" not in self._about():
+            return claims
+        headers = {"Authorization": f"Bearer {access_token}"}
+        status, more = self._answer(self._endpoint("userinfo_endpoint"), None, headers)
+        if status != 200 or more.get("sub") != claims["sub"]:
+            raise self._unbelieved(f"the userinfo of another person, or none: status {status}")
+        return {**more, **claims}
+
+    def _keys(self, at_most_s: float) -> KeySet:
+        from joserfc.jwk import KeySet
+
+        held = self._known(self._endpoint("jwks_uri"), at_most_s).get("keys")
+        public = [key for key in held or () if isinstance(key, dict) and key.get("kty") in ("RSA", "EC")]
+        return KeySet.import_key_set({"keys": public})
+
+    def _about(self) -> dict[str, Any]:
+        """Return what the site says of itself."""
+        about = self._known(f"{self.oidc.issuer.rstrip('/')}/.well-known/openid-configuration", _KEPT_S)
+        if about.get("issuer") != self.oidc.issuer:
+            raise self._away(f"it calls itself {str(about.get('issuer'))[:200]!r}, not {self.oidc.issuer!r}")
+        return about
+
+    def _endpoint(self, name: str) -> str:
+        address = str(self._about().get(name, ""))
+        try:
+            check_address(address)
+        except ValueError as error:
+            raise self._away(f"{name}: {error}") from None
+        return address
+
+    def _known(self, address: str, at_most_s: float) -> dict[str, Any]:
+        """Return a document of the site, kept from before where that is not too long ago."""
+        with self._guard:
+            at, document = self._kept.get(address, (0.0, {}))
+            if document and time.monotonic() - at <= at_most_s:
+                return document
+        status, document = self._answer(address)
+        if status != 200:
+            raise self._away(f"{address}: status {status}")
+        with self._guard:
+            self._kept[address] = (time.monotonic(), document)
+        return document
+
+    def _answer(self, *question: Any) -> tuple[int, dict[str, Any]]:
+        try:
+            return answer_of(*question)
+        except UnreachableError as error:
+            raise self._away(str(error)) from None
+
+    def _away(self, reason: str) -> RefusedError:
+        _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
+        return RefusedError(
+            503, f"{self.oidc.host} cannot be reached just now: nobody can sign in there. Try again soon."
+        )
+
+    def _unbelieved(self, reason: str) -> RefusedError:
+        _log.warning("sign-in at %s: %s", self.oidc.host, visible(reason[:500]))
+        return RefusedError(400, f"What came back from {self.oidc.host} cannot be believed: please sign in once more.")

@@ -1,0 +1,457 @@
+"""People sign in at another site that knows them: who gets in, and every answer that nobody believes."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+from base64 import urlsafe_b64encode
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from web.conftest import Site, item_of
+from web.elsewhere_site import CLIENT, SECRET, Elsewhere
+
+from activeeval.errors import InputError
+from activeeval.store import starting
+from activeeval.web.app import make_app
+from activeeval.web.oidc import Oidc, account_key
+from activeeval.web.people import invited
+from activeeval.web.provider import Provider, derived
+from activeeval.web.served import Door
+from activeeval.web.serving import Listening
+
+MINUTE = 60 * 1_000_000
+START = "/sign-in/elsewhere"
+
+
+@pytest.fixture(scope="module")
+def shared():
+    made = Elsewhere()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def elsewhere(shared):
+    """The site, as honest as it was made."""
+    honest = {"signs": shared.key, "header": {"alg": "RS256", "kid": "first"}, "token_of": shared.token_of}
+    honest |= {"says": {}, "grants": {}, "about": {}, "userinfo": {}, "status": 200, "answer": None, "key": shared.key}
+    vars(shared).update(honest, asked=[])
+    yield shared
+    vars(shared).update(honest)
+
+
+def known_at(elsewhere, **options):
+    people = {"leads": {"zoe@example.org": "zoe"}, "judges": {"ann@example.org": "ann"}} | options
+    return Oidc(issuer=elsewhere.issuer, client=CLIENT, secret=SECRET, **people)
+
+
+class AtSite(Site):
+    """A site whose people sign in elsewhere."""
+
+    def __init__(self, elsewhere, door=None, **options):
+        super().__init__(door=door)
+        self.served = replace(self.served, provider=Provider(known_at(elsewhere, **options)))
+        self.app = make_app(self.served)
+
+
+@pytest.fixture
+def site(elsewhere):
+    made = AtSite(elsewhere)
+    yield made
+    made.desk.reading.wait()
+
+
+def went(site, browser):
+    """Return the address at the other site to which somebody is sent."""
+    response = browser.get(START, follow_redirects=False)
+    assert response.status_code == 303
+    return response.headers["location"]
+
+
+def came_back(site, elsewhere, browser=None, **beside):
+    """Return what is answered to somebody who signs in elsewhere and comes back."""
+    browser = browser or site.browser()
+    back = elsewhere.authorized(went(site, browser))
+    return browser.get(back + "".join(f"&{name}={value}" for name, value in beside.items()), follow_redirects=False)
+
+
+def is_refused(site, response, status=400):
+    """Whether a sentence is said, and nobody has come in."""
+    assert response.status_code == status, response.text
+    assert 'role="alert"' in response.text
+    assert not [row for row in site.store.access("week").rows() if row.kind == "session"]
+    assert site.served.cookie not in response.cookies
+    return True
+
+
+def test_a_lead_signs_in_and_everything_is_asked_for_as_it_should_be(site, elsewhere):
+    browser = site.browser()
+    assert f"Sign in at {urlsplit(elsewhere.issuer).netloc}" in browser.get("/sign-in").text
+    address = went(site, browser)
+    assert address.startswith(f"{elsewhere.issuer}/authorize?")
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+    assert (asked["response_type"], asked["client_id"], asked["scope"]) == ("code", CLIENT, "openid email")
+    assert asked["redirect_uri"] == f"{site.served.door.url}/sign-in/elsewhere/back"
+    assert asked["code_challenge_method"] == "S256"
+    (cookie,) = [each for each in browser.cookies.jar if each.name.endswith("-start")]
+    assert cookie.has_nonstandard_attr("HttpOnly")
+    assert cookie.value not in address
+    assert asked["state"] == derived(cookie.value, "state")
+    came = browser.get(elsewhere.authorized(address), follow_redirects=False)
+    assert (came.status_code, came.headers["location"]) == (303, "/lead")
+    assert browser.get("/lead").status_code == 200
+    assert "zoe" in browser.get("/lead/people").text
+    assert not [each for each in browser.cookies.jar if each.name.endswith("-start")]
+    assert SECRET not in came.text + str(came.headers)
+
+
+def test_a_judge_signs_in_and_judges_under_the_name_in_the_campaign(site, elsewhere):
+    elsewhere.says = {"email": "Ann@Example.org"}
+    browser = site.browser()
+    came = came_back(site, elsewhere, browser)
+    assert (came.status_code, came.headers["location"]) == (303, "/judge")
+    page = browser.get("/judge")
+    browser.post("/judge/answer", data={"token": item_of(page)[2], "grade": 1})
+    assert [event.judge for event in site.judged] == ["ann"]
+    assert browser.get("/lead").status_code == 403
+
+
+def test_whom_a_lead_invites_by_address_may_sign_in_until_it_is_ended(site, elsewhere):
+    elsewhere.says = {"email": "Dora@example.org", "sub": "00u9"}
+    assert came_back(site, elsewhere).status_code == 403
+    lead = site.at("zoe", "lead")
+    assert "may also" in lead.get("/lead/people").text
+    lead.post("/lead/people", data={"person": "dora@example.org", "role": "judge"})
+    dora = site.browser()
+    assert came_back(site, elsewhere, dora).headers["location"] == "/judge"
+    members = [row for row in site.store.access("week").rows() if row.kind == "member"]
+    assert [(row.person, row.role) for row in members] == [("dora@example.org", "judge")]
+    assert "another site" in lead.get("/lead/people").text
+    lead.post(f"/lead/people/{members[0].id}/end")
+    assert dora.get("/judge").status_code == 401
+    assert came_back(site, elsewhere).status_code == 403
+
+
+def test_by_the_number_of_an_account_people_are_known_exactly(elsewhere):
+    site = AtSite(elsewhere, claim="sub", leads={"00U1": "zoe"}, judges={"00u1": "ann"})
+    elsewhere.says = {"email": None, "email_verified": None}
+    browser = site.browser()
+    assert came_back(site, elsewhere, browser).headers["location"] == "/judge"
+    elsewhere.says = {"sub": "ann"}
+    assert came_back(site, elsewhere).status_code == 403
+    site.served.store.access("week").let_in("ann")
+    assert came_back(site, elsewhere).status_code == 403
+    assert "/userinfo" not in elsewhere.asked
+
+
+def test_an_address_that_the_token_lacks_is_asked_for_and_must_be_of_the_same_account(site, elsewhere):
+    elsewhere.says = {"email": None, "email_verified": None}
+    elsewhere.userinfo = {"sub": "somebody else", "email": "zoe@example.org", "email_verified": True}
+    assert is_refused(site, came_back(site, elsewhere))
+    elsewhere.userinfo |= {"sub": "00u1"}
+    assert came_back(site, elsewhere).headers["location"] == "/lead"
+
+
+def test_a_session_is_new_and_the_one_before_it_ends(site, elsewhere):
+    browser = site.at("ann")
+    before = browser.cookies.get(site.served.cookie)
+    came_back(site, elsewhere, browser)
+    first = browser.cookies.get(site.served.cookie)
+    came_back(site, elsewhere, browser)
+    access = site.store.access("week")
+    secrets = [before, first, browser.cookies.get(site.served.cookie)]
+    assert len(set(secrets)) == 3
+    assert [access.person_of("session", secret) is not None for secret in secrets] == [False, False, True]
+
+
+NOW = 1_600_000_000
+LIES = {
+    "another issuer": {"says": {"iss": "https://evil.example"}},
+    "another audience": {"says": {"aud": "another client"}},
+    "no audience": {"says": {"aud": None}},
+    "two audiences without a party": {"says": {"aud": [CLIENT, "another"]}},
+    "another party": {"says": {"aud": [CLIENT, "another"], "azp": "another"}},
+    "expired": {"says": {"exp": NOW}},
+    "expires never": {"says": {"exp": None}},
+    "expires at no time": {"says": {"exp": "soon"}},
+    "issued in the future": {"says": {"iat": 4_000_000_000}},
+    "not yet good": {"says": {"nbf": 4_000_000_000}},
+    "another nonce": {"says": {"nonce": "of another sign-in"}},
+    "no nonce": {"says": {"nonce": None}},
+    "nobody": {"says": {"sub": None}},
+    "another access token": {"says": {"at_hash": "bm90IGl0"}},
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(site, elsewhere, lie, caplog):
+    vars(elsewhere).update(LIES[lie])
+    assert is_refused(site, came_back(site, elsewhere))
+    assert "cannot be believed" in came_back(site, elsewhere).text
+    assert "ID token" in caplog.text
+    assert SECRET not in caplog.text
+    assert "code-" not in caplog.text
+
+
+def by_hand(claims, header, key=b""):
+    """Return a token that is signed with a secret, or not at all."""
+    parts = [urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, claims)]
+    signature = hmac.digest(key, b".".join(parts), "sha256") if key else b""
+    return b".".join([*parts, urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+
+def with_a_secret(key):
+    return lambda claims: by_hand(claims, {"alg": "HS256", "kid": "first"}, key)
+
+
+FORGED = {
+    "another key": lambda site: vars(site).update(signs=site.stranger),
+    "a key that nobody knows": lambda site: vars(site).update(header={"alg": "RS256", "kid": "second"}),
+    "no signature": lambda site: vars(site).update(token_of=lambda claims: by_hand(claims, {"alg": "none"})),
+    "the public key as a secret": lambda site: vars(site).update(
+        token_of=with_a_secret(site.key.as_pem(private=False))
+    ),
+    "the client's secret": lambda site: vars(site).update(token_of=with_a_secret(SECRET.encode())),
+    "no token": lambda site: vars(site).update(token_of=lambda claims: ""),
+    "no JSON": lambda site: vars(site).update(token_of=lambda claims: "a.b.c"),
+    "many dots": lambda site: vars(site).update(token_of=lambda claims: "." * 1000),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_token_that_the_site_has_not_signed_lets_nobody_in(site, elsewhere, forgery):
+    FORGED[forgery](elsewhere)
+    assert is_refused(site, came_back(site, elsewhere))
+
+
+def test_a_changed_token_lets_nobody_in(site, elsewhere):
+    honest = elsewhere.token_of
+
+    def changed(claims):
+        _, body, _ = honest(claims | {"email": "zoe@example.org"}).split(".")
+        head, _, signature = honest(claims).split(".")
+        return f"{head}.{body}.{signature}"
+
+    elsewhere.says, elsewhere.token_of = {"email": "eve@example.org"}, changed
+    assert is_refused(site, came_back(site, elsewhere))
+
+
+UNKNOWN = {
+    "nobody here": ({"email": "eve@example.org"}, "this campaign does not"),
+    "an address that nobody verified": ({"email_verified": False}, "has not verified"),
+    "an address of which nothing is said": ({"email_verified": None}, "has not verified"),
+    "verified in words": ({"email_verified": "yes"}, "has not verified"),
+    "no address": ({"email": ""}, "does not say"),
+    "an address that is none": ({"email": ["zoe@example.org"]}, "does not say"),
+    "letters that look alike": ({"email": "zoe@example.or\u0261"}, "this campaign does not"),
+    "markup": ({"email": "<img src=x onerror=alert(1)>@example.org"}, "this campaign does not"),
+}
+
+
+@pytest.mark.parametrize("who", UNKNOWN)
+def test_who_is_nobody_here_is_told_so_in_a_sentence(site, elsewhere, who):
+    elsewhere.says, sentence = UNKNOWN[who]
+    response = came_back(site, elsewhere)
+    assert is_refused(site, response, 403)
+    assert sentence in response.text
+    assert "<img" not in response.text
+
+
+def test_letters_whose_small_ones_are_others_are_nobody_elses(elsewhere):
+    site = AtSite(elsewhere)
+    site.store.access("week").let_in("strasse@example.org")
+    elsewhere.says = {"email": "stra\u00dfe@example.org"}
+    assert came_back(site, elsewhere).status_code == 403
+    assert account_key("\u212aim@example.org", "email") == "\u212aim@example.org"
+
+
+def test_a_state_is_good_once_in_its_browser_and_for_ten_minutes(site, elsewhere):
+    browser = site.browser()
+    back = elsewhere.authorized(went(site, browser))
+    stranger = site.browser()
+    assert is_refused(site, stranger.get(back))
+    went(site, stranger)
+    assert is_refused(site, stranger.get(back))
+    kept = dict(browser.cookies)
+    assert browser.get(back, follow_redirects=False).headers["location"] == "/lead"
+    thief = site.browser(cookies=kept)
+    assert thief.get(back, follow_redirects=False).status_code == 400
+    late = site.browser()
+    back = elsewhere.authorized(went(site, late))
+    site.case.clock.now += 10 * MINUTE
+    assert late.get(back, follow_redirects=False).status_code == 400
+    for query in ("", "?state=&code=x", "?code=x", "?state=%00&code=%00", "?state=\u00e9"):
+        assert site.browser().get(f"{START}/back{query}").status_code == 400
+
+
+def test_a_code_of_another_sign_in_is_of_no_use(site, elsewhere):
+    mine, others = site.browser(), site.browser()
+    theirs = parse_qs(urlsplit(elsewhere.authorized(went(site, others))).query)["code"][0]
+    state = parse_qs(urlsplit(went(site, mine)).query)["state"][0]
+    assert is_refused(site, mine.get(f"{START}/back?code={theirs}&state={state}"))
+
+
+def test_who_says_no_elsewhere_is_signed_in_nowhere(site, elsewhere):
+    browser = site.browser()
+    state = parse_qs(urlsplit(went(site, browser)).query)["state"][0]
+    response = browser.get(f"{START}/back?error=access_denied&error_description=<b>no&state={state}")
+    assert is_refused(site, response)
+    assert "did not sign you in" in response.text
+    assert "<b>no" not in response.text
+
+
+def test_an_answer_that_says_whence_must_say_it_rightly(site, elsewhere):
+    assert is_refused(site, came_back(site, elsewhere, iss="https://evil.example"))
+    assert came_back(site, elsewhere, iss=elsewhere.issuer).status_code == 303
+    elsewhere.about = {"authorization_response_iss_parameter_supported": True}
+    fresh = AtSite(elsewhere)
+    assert is_refused(fresh, came_back(fresh, elsewhere))
+    assert came_back(fresh, elsewhere, iss=elsewhere.issuer).status_code == 303
+
+
+def test_a_client_that_shows_another_secret_lets_nobody_in(site, elsewhere, caplog):
+    oidc = replace(site.served.provider.oidc, secret="another")
+    site.served = replace(site.served, provider=Provider(oidc))
+    site.app = make_app(site.served)
+    assert is_refused(site, came_back(site, elsewhere))
+    assert "invalid_client" in caplog.text
+    assert "another" not in caplog.text
+
+
+def test_a_secret_goes_in_the_form_where_the_site_wants_it_there(elsewhere):
+    elsewhere.about = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    site = AtSite(elsewhere)
+    assert came_back(site, elsewhere).status_code == 303
+
+
+def test_keys_that_the_site_has_changed_are_asked_for_anew(site, elsewhere, monkeypatch):
+    assert came_back(site, elsewhere).status_code == 303
+    elsewhere.key = elsewhere.signs = type(elsewhere.key).generate_key(2048, {"kid": "second"})
+    elsewhere.header = {"alg": "RS256", "kid": "second"}
+    assert came_back(site, elsewhere).status_code == 400
+    assert elsewhere.asked.count("/keys") == 1
+    monkeypatch.setattr("activeeval.web.provider._AGAIN_S", -1)
+    assert came_back(site, elsewhere).status_code == 303
+    assert elsewhere.asked.count("/.well-known/openid-configuration") == 1
+
+
+AWAY = {
+    "broken": {"status": 500},
+    "gone": {"status": 404},
+    "sends elsewhere": {"status": 302},
+    "no JSON": {"answer": b"<html>"},
+    "a list": {"answer": b"[]"},
+    "endless": {"answer": b'"' + b"x" * (2 << 20) + b'"'},
+    "deep": {"answer": b"[" * 200_000},
+    "another name": {"about": {"issuer": "https://evil.example"}},
+    "no address": {"about": {"authorization_endpoint": None}},
+    "an address without a lock": {"about": {"authorization_endpoint": "http://192.0.2.1/authorize"}},
+    "a file": {"about": {"authorization_endpoint": "file:///etc/passwd"}},
+    "a script": {"about": {"authorization_endpoint": "javascript:alert(1)"}},
+}
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_a_site_that_cannot_be_asked_is_said_to_be_away(elsewhere, how):
+    site = AtSite(elsewhere)
+    vars(elsewhere).update(AWAY[how])
+    response = site.browser().get(START, follow_redirects=False)
+    assert is_refused(site, response, 503)
+    assert "cannot be reached just now" in response.text
+    assert int(response.headers["retry-after"]) > 0
+    assert "location" not in response.headers
+
+
+def test_a_site_that_is_down_is_said_to_be_away_and_comes_back(site, elsewhere):
+    down = AtSite(elsewhere)
+    oidc = replace(down.served.provider.oidc, issuer="http://127.0.0.1:9")
+    down.served = replace(down.served, provider=Provider(oidc))
+    down.app = make_app(down.served)
+    assert is_refused(down, down.browser().get(START, follow_redirects=False), 503)
+    elsewhere.status = 503
+    browser = site.browser()
+    assert browser.get(START, follow_redirects=False).status_code == 503
+    elsewhere.status = 200
+    assert came_back(site, elsewhere, browser).status_code == 303
+
+
+def test_people_are_sent_back_to_the_host_that_was_configured_and_to_no_other(elsewhere):
+    door = Door(host="127.0.0.1", port=8347, address="https://judge.example", is_secure=True)
+    site = AtSite(elsewhere, door)
+    browser = site.browser()
+    assert parse_qs(urlsplit(went(site, browser)).query)["redirect_uri"] == [f"https://judge.example{START}/back"]
+    assert browser.get(START, headers={"Host": "evil.example"}, follow_redirects=False).status_code == 421
+    (cookie,) = [each for each in browser.cookies.jar if each.name.endswith("-start")]
+    assert cookie.secure
+    assert cookie.name.startswith("__Host-")
+    local = AtSite(elsewhere)
+    response = local.browser().get(START, headers={"Host": "localhost:8347"}, follow_redirects=False)
+    assert response.headers["location"] == f"http://127.0.0.1:8347{START}"
+    for place in ("//evil.example", "https://evil.example"):
+        back = elsewhere.authorized(went(local, browser := local.browser()))
+        came = browser.get(f"{back}&next={place}&redirect_uri={place}", follow_redirects=False)
+        assert came.headers["location"] == "/lead"
+
+
+def test_too_many_that_never_come_back_are_refused_and_forgotten(site, elsewhere, monkeypatch):
+    monkeypatch.setattr(starting, "MOST", 3)
+    for _ in range(3):
+        went(site, site.browser())
+    assert site.browser().get(START, follow_redirects=False).status_code == 503
+    site.case.clock.now += 10 * MINUTE
+    assert came_back(site, elsewhere).status_code == 303
+
+
+def test_where_nobody_signs_in_elsewhere_there_is_no_such_page():
+    plain = Site()
+    assert plain.browser().get(START).status_code == 404
+    assert plain.browser().get(f"{START}/back?state=x").status_code == 404
+    assert "Sign in at" not in plain.browser().get("/sign-in").text
+    assert "another site" not in plain.at("zoe", "lead").get("/lead/people").text
+    invited(plain.served, "judge", "dora@example.org")
+    assert {row.kind for row in plain.store.access("week").rows()} == {"invite", "session"}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"issuer": "http://accounts.example"}, "oidc"),
+        ({"issuer": "accounts.example"}, "oidc"),
+        ({"issuer": "https://ann:secret@accounts.example"}, "oidc"),
+        ({"issuer": "https://accounts.example?x"}, "oidc"),
+        ({"issuer": "https://[::1"}, "oidc"),
+        ({"client": ""}, "oidc_client"),
+        ({"secret": "a\nb"}, "oidc_secret"),
+    ],
+)
+def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
+    oidc = Oidc(**({"issuer": "https://accounts.example", "client": "c", "secret": "s"} | change))
+    with pytest.raises(InputError) as refused:
+        Listening().check(oidc)
+    assert refused.value.field == field
+    assert "a\nb" not in str(refused.value)
+    assert "secret@" not in str(refused.value)
+
+
+def test_it_needs_an_address_that_people_open_and_no_proxy_that_names_them():
+    oidc = Oidc(issuer="https://accounts.example", client="c", secret="s")
+    Listening(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
+    for listening in (
+        Listening(host="0.0.0.0", certificate="c", key="k"),
+        Listening(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
+    ):
+        with pytest.raises(InputError):
+            listening.check(oidc)
+    assert "'s'" not in repr(oidc)
+
+
+def test_nothing_secret_is_logged(site, elsewhere, caplog):
+    caplog.set_level(logging.DEBUG, "activeeval")
+    came_back(site, elsewhere)
+    elsewhere.says = {"nonce": "x"}
+    came_back(site, elsewhere)
+    for secret in (SECRET, "a token", "code-", "eyJ"):
+        assert secret not in caplog.text

@@ -1,0 +1,181 @@
+"""The command that serves, as people sign in: passwords that are typed, secrets that nobody sees, what is refused."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+from web.elsewhere_site import CLIENT, SECRET, Elsewhere
+from web.test_serving import command, folder, serving  # noqa: F401
+
+GOOD = "correct horse battery staple"
+AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
+
+
+def browser():
+    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+
+def posted(url, **form):
+    base = url.partition("/come-in/")[0]
+    request = urllib.request.Request(f"{base}/sign-in", urllib.parse.urlencode(form).encode(), {"Origin": base})
+    try:
+        with browser().open(request, timeout=20) as page:
+            return page.status, page.url.removeprefix(base)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, ""
+
+
+def refused(folder, *words, environment=None, code=1):  # noqa: F811
+    done = subprocess.run(
+        command("--port", "0", *words),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    line = done.stderr.strip().splitlines()[-1]
+    assert len(line) < 250
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_password_of_the_environment_or_a_file_lets_the_lead_in_and_is_said_nowhere(folder, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
+    with serving(folder, "--lead", "zoe", "--lead-password") as (process, people):
+        assert posted(people[0]["url"], person="zoe", password=GOOD) == (200, "/lead")
+        assert posted(people[0]["url"], person="zoe", password="wrong " + GOOD)[0] == 403
+        process.terminate()
+        assert GOOD not in "".join(process.communicate(timeout=20)) + repr(people)
+    (folder / "secret").write_text("another " + GOOD + "\n")
+    with serving(folder, "--lead", "zoe", "--lead-password-file", "secret") as (_, people):
+        assert posted(people[0]["url"], person="zoe", password="another " + GOOD) == (200, "/lead")
+
+
+def test_the_same_password_again_ends_nothing(folder, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("ACTIVEEVAL_LEAD_PASSWORD", GOOD)
+    kept = browser()
+    port = None
+    for _ in range(2):
+        with serving(folder, "--lead", "yan", "--lead-password", *(("--port", port) if port else ())) as (_, people):
+            base = people[0]["url"].partition("/come-in/")[0]
+            if port is None:
+                with kept.open(people[0]["url"], timeout=20):
+                    port = base.rpartition(":")[2]
+            with kept.open(f"{base}/lead", timeout=20) as page:
+                assert page.status == 200
+
+
+def typed(folder, *answers):  # noqa: F811
+    """Serve at a terminal at which somebody types; return all that it shows."""
+    terminal, there = pty.openpty()
+    words = command("--port", "0", "--lead", "xia", "--lead-password")
+    process = subprocess.Popen(words, cwd=folder, stdin=there, stdout=there, stderr=there, start_new_session=True)
+    os.close(there)
+    shown, left, until = "", list(answers), time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            shown += os.read(terminal, 4096).decode()
+        except OSError:
+            break
+        if "/come-in/" in shown and shown.endswith("\n"):
+            break
+        if left and shown.rstrip().endswith(":") and ("assword" in shown or "again" in shown):
+            os.write(terminal, f"{left.pop(0)}\n".encode())
+            time.sleep(0.3)
+    url = shown.rpartition("xia: ")[2].rpartition("lead: ")[2].split()[0] if "/come-in/" in shown else ""
+    came = posted(url, person="xia", password=answers[-1]) if url else None
+    process.kill()
+    process.wait()
+    os.close(terminal)
+    return shown, came
+
+
+def test_a_password_is_asked_for_twice_unseen_until_it_is_one(folder):  # noqa: F811
+    shown, came = typed(folder, "too short", GOOD, GOOD + ".", GOOD, GOOD)
+    assert came == (200, "/lead"), shown
+    assert "at least 12 letters" in shown
+    assert "do not match" in shown
+    assert GOOD not in shown
+    assert "too short" not in shown
+
+
+def test_without_a_terminal_it_says_where_a_password_goes(folder):  # noqa: F811
+    says = refused(folder, "--lead-password")
+    assert "ACTIVEEVAL_LEAD_PASSWORD" in says
+    assert "--lead-password-file" in says
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "says", "code"),
+    [
+        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": "elevenchars"}, "at least 12 letters", 1),
+        (("--lead-password",), {"ACTIVEEVAL_LEAD_PASSWORD": ""}, "at least 12 letters", 1),
+        (("--lead-password-file", "none"), None, "none", 1),
+        (("--lead-password", "--behind-proxy", "::1", "--auth-header", "X"), None, "--auth-header", 2),
+        (AT, None, "ACTIVEEVAL_OIDC_SECRET", 1),
+        (AT[:2], {"ACTIVEEVAL_OIDC_SECRET": "s"}, "--oidc-client", 1),
+        (AT[2:], None, "--oidc-client goes with --oidc", 1),
+        (("--oidc-lead", "zoe@example.org"), None, "--oidc-lead goes with --oidc", 1),
+        ((*AT, "--oidc-secret-file", "none"), None, "none", 1),
+        (("--oidc", "http://accounts.example", *AT[2:]), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "https://", 1),
+        ((*AT, "--oidc-lead", "zoe"), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "ann@example.org", 2),
+        ((*AT, "--oidc-claim", "sub", "--oidc-lead", "00u1"), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "ann=00u1x", 2),
+        ((*AT, "--behind-proxy", "::1", "--auth-header", "X"), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "--auth-header", 1),
+        ((*AT, "--host", "::", "--behind-proxy", "::1"), {"ACTIVEEVAL_OIDC_SECRET": "s"}, "--address", 1),
+    ],
+)
+def test_what_does_not_go_is_said_in_a_line(folder, words, environment, says, code):  # noqa: F811
+    assert says in refused(folder, *words, environment=environment, code=code)
+
+
+def test_without_the_extra_it_says_what_to_install(folder):  # noqa: F811
+    code = (
+        "import sys; import importlib.util as util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'authlib' else find(name, *rest)\n"
+        "from activeeval.cli import run; sys.exit(run())"
+    )
+    words = [sys.executable, "-c", code, "serve", "week", "--port", "0", *AT]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("activeeval: --oidc: ")
+    assert "pip install 'activeeval-ir[oidc]'" in done.stderr
+
+
+def test_it_is_served_and_people_come_in_from_elsewhere(folder):  # noqa: F811
+    site = Elsewhere()
+    try:
+        (folder / "client-secret").write_text(SECRET + "\n")
+        words = ("--oidc", site.issuer, "--oidc-client", CLIENT, "--oidc-secret-file", "client-secret")
+        words += ("--oidc-lead", "zoe=zoe@example.org", "--oidc-judge", "ann@example.org")
+        with serving(folder, *words) as (process, people):
+            base = people[0]["url"].partition("/come-in/")[0]
+            for email, home in (("zoe@example.org", "/lead"), ("ann@example.org", "/judge")):
+                site.says = {"email": email}
+                with browser().open(f"{base}/sign-in/elsewhere", timeout=20) as page:
+                    assert (page.status, page.url) == (200, base + home)
+            site.says = {"email": "eve@example.org"}
+            with pytest.raises(urllib.error.HTTPError) as nobody:
+                browser().open(f"{base}/sign-in/elsewhere", timeout=20)
+            assert nobody.value.code == 403
+            nobody.value.close()
+            process.terminate()
+            assert SECRET not in "".join(process.communicate(timeout=20))
+    finally:
+        site.stop()
+
+
+def test_what_signing_in_needs_is_imported_where_somebody_signs_in():
+    code = "import sys, activeeval.cli.serving, activeeval.web.serving\n"
+    code += "assert not {'authlib', 'joserfc', 'cryptography', 'argon2'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
