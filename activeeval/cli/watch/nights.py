@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
               help="What nights are compared with, beside the night before.")  # fmt: skip
 @click.option("--nights", type=click.IntRange(1, 10_000), default=90, show_default=True, metavar="N",
-              help="Over so many nights all bands hold, and no alarm is false, in 95 % of watches at least.")  # fmt: skip
+              help="So many nights together: all bands hold, no alarm is false, in 95 % of watches.")  # fmt: skip
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @click.option("--policy", type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
