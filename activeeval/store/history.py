@@ -104,11 +104,13 @@ def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s
     held = connection.execute(select(assignment.c.id).where(of_hash).with_for_update()).scalar()
     lock_log(connection, campaign_id)
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
+    until = at + lease_s * MICROSECONDS
+    if claimed is not None and claimed.kind == "posed":
+        return until if controls.renew(connection, campaign_id, claimed, at) else None
     if held is None or claimed is None:
         return None
     item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit", "k")}
     append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, **item)])
-    until = at + lease_s * MICROSECONDS
     connection.execute(update(assignment).where(assignment.c.id == held).values(lease_until=until))
     return until
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -127,5 +127,10 @@ def precision_of(state: CampaignState) -> Precision | None:
 
 def left_in(state: State) -> Left:
     """Return what waits."""
-    waiting = [n for _, n in sorted(state.n_waiting.items()) if n]
+    return left_of(state.n_waiting)
+
+
+def left_of(n_waiting: Mapping[int, int]) -> Left:
+    """Return what waits, by block."""
+    waiting = [n for _, n in sorted(n_waiting.items()) if n]
     return Left(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))
