@@ -284,3 +284,29 @@ def test_a_closed_campaign_gives_out_no_control(known):
         page = site.at(name).get("/judge")
         assert "data-doc-id" not in page.text
         assert "This campaign is closed" in page.text
+
+
+def test_what_programs_are_told_does_not_move_with_an_answer(known):
+    """Byte by byte: before and after each answer, of a control or not, but where a block is complete."""
+    site = controlled_site(known=known)
+    browser, programs, told = site.at(), [site.program(), site.program("ci")], {"posed": set(), "shown": set()}
+    page = browser.get("/judge")
+    before = [program.get("/api/campaigns/week/status").content for program in programs]
+    assert b'"judged":0' in before[0]
+    for _ in range(20):
+        kind = "posed" if is_control(site, page) else "shown"
+        blocks = len(state_of(site.store, "week").state.complete_at)
+        page = answer(browser, page)
+        after = [program.get("/api/campaigns/week/status").content for program in programs]
+        is_complete = len(state_of(site.store, "week").state.complete_at) > blocks
+        told[kind].add((is_complete, after == before))
+        before = after
+    assert (False, True) in told["posed"]
+    assert told["posed"] | told["shown"] == {(False, True), (True, False)}
+    site.desk.reading.wait()
+
+
+def test_status_is_that_of_the_moment_where_no_controls_are(site):
+    program = site.program()
+    answer(site.at(), site.at().get("/judge"))
+    assert program.get("/api/campaigns/week/status").json()["judged"] == 1

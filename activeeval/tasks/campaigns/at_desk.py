@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError, shown
 from activeeval.io.judges import judge_name
@@ -20,6 +21,9 @@ from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
 from activeeval.tasks.campaigns.live import LiveLog, LiveReading, left_in
+
+if TYPE_CHECKING:  # what estimates need is imported where it is wanted
+    from activeeval.tasks.campaigns.status import Status
 
 N_RECENT = 5
 """Answers that are shown for correction."""
@@ -37,10 +41,13 @@ class PageDesk:
     store : Store
     name : str
         Of the campaign.
+    controls : Controls, optional
+        What is mixed in among what is asked.
     """
 
     store: Store
     name: str
+    controls: Controls | None = None
     log: LiveLog = field(init=False)
     reading: LiveReading = field(init=False)
 
@@ -57,6 +64,14 @@ class PageDesk:
         """Whether nothing is given out until a lead opens the campaign again."""
         now = self.store.now(self.name)
         return self.log.look(lambda state: is_closed(state, now))
+
+    def status(self) -> Status:
+        """Return how far the campaign is as programs may know it; see `LiveReading.quiet_status`."""
+        from activeeval.tasks.campaigns.status import status
+
+        if self.controls is not None:
+            return self.reading.quiet_status()
+        return self.reading.look(lambda state: status(state, self.store))
 
     def event_of(self, judge: str, token: str) -> Event:
         """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
@@ -84,8 +99,6 @@ class JudgesDesk(PageDesk):
     ----------
     names : mapping of int to str
         Of grades.
-    controls : Controls, optional
-        What is mixed in among the items.
 
     Raises
     ------
@@ -94,7 +107,6 @@ class JudgesDesk(PageDesk):
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
-    controls: Controls | None = None
     grades: list[str] = field(init=False)
     _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 

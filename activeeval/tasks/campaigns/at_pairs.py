@@ -61,8 +61,6 @@ class PairView:
 class PairsDesk(PageDesk):
     """Where judges compare two documents at a time; of controls, pairs that come again with sides swapped."""
 
-    controls: Controls | None = None
-
     @property
     def k(self) -> int:
         """How many of the best of a query are asked for."""
@@ -169,7 +167,7 @@ def page_desk(
     """
     controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
-        return JudgesDesk(store, name, names, controls)
+        return JudgesDesk(store, name, controls, names)
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     if controls is not None and controls.known:
