@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from activeeval.errors import InputError
 from activeeval.judgments.controls import Checks
 from activeeval.judgments.log import Event
-from activeeval.judgments.shares import Share, share_of
+from activeeval.judgments.shares import share_of
 from activeeval.judgments.state import Assignment, Place, State
+from activeeval.report.campaign_work import Checked, Controlled
 from activeeval.store import Acknowledged, Claimed, Control, ItemTexts
 from activeeval.tasks.campaigns.live import Left, left_of
-from activeeval.tasks.campaigns.training import KnownItem
+from activeeval.tasks.campaigns.training import KnownItem, trained
 
 APART = 10
 """A judge meets none of his last ten items again: he would remember what he said."""
@@ -161,25 +162,9 @@ class Controls:
         return int(hashlib.sha256("\0".join((self.secret, judge, what)).encode()).hexdigest()[:12], 16)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controlled:
-    """How often a judge said of controls what was expected.
-
-    Attributes
-    ----------
-    what : {"known", "repeated", "swapped"}
-        Of items whose grades are known, of those that he had graded before, or of pairs that he had compared with sides
-        the other way round.
-    share : Share
-        Of those that he graded.
-    n_skipped : int
-        Put off, or said to be beyond judging.
-    """
-
-    judge: str
-    what: str
-    share: Share
-    n_skipped: int
+def checked(state: State, events: Sequence[Event]) -> Checked:
+    """Return what judges said where it is known what they should say, of the log that a state comes to."""
+    return Checked(training=trained(events), controls=controlled(state.checks))
 
 
 def controlled(checks: Checks) -> list[Controlled]:

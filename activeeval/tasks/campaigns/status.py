@@ -38,6 +38,8 @@ class Status:
         The same for readers.
     differing : int or None
         Items on which two judges differ and that wait for a third; None where nobody decides between two.
+    n_unread : int
+        Items that are judged and not read where nothing follows from their labels.
     cautions : tuple of Caution
         Of machines' judgments that are taken for people's.
     """
@@ -48,6 +50,7 @@ class Status:
     by_query: bool
     reached: Reached
     differing: int | None = None
+    n_unread: int = 0
     cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
@@ -58,6 +61,8 @@ class Status:
             row[name] = value
             if name == "waiting" and self.differing is not None:
                 row["differing"] = self.differing
+            if name == "cannot" and self.n_unread:
+                row["unread"] = self.n_unread
         return marked([row], self.cautions)[0]
 
 
@@ -88,6 +93,7 @@ def _status(state: CampaignState, free: int, in_hand: int) -> Status:
         by_query=state.campaign.judging.is_whole,
         reached=reached_of(state),
         differing=state.state.n_differing if state.campaign.adjudicate else None,
+        n_unread=sum(sample.campaign.n_unread for sample in state.read),
         cautions=tuple(state.machine_cautions),
     )
 
