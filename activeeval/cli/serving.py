@@ -81,11 +81,12 @@ def serve(
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
     from activeeval.tasks.campaigns.at_pairs import page_desk
     from activeeval.web import serving
+    from activeeval.web.served import Door
 
     places = {place: value or "" for place, value in where.items() if place != "port"}
-    listening = serving.Listening(**places, port=where["port"])
-    listening.check()
-    if listening.host in ("0.0.0.0", "::") and not listening.address:
+    door = Door(**places, port=where["port"])
+    door.check()
+    if door.host in ("0.0.0.0", "::") and not door.address:
         say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
@@ -97,7 +98,7 @@ def serve(
         known = [] if training is None else _known(training, top)
         settle()
         tell_of = partial(_print, form=form)
-        serving.serve(store, desk, listening, who, guide, tell_of, lead=judge_of(lead), training=known)
+        serving.serve(store, desk, door, who, guide, tell_of, lead=judge_of(lead), training=known)
     say("ended; every answer is stored")
 
 

@@ -126,7 +126,8 @@ def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
 
 def gist_of_checked(summary: Summary) -> str:
     """Return how often judges said what is known, in a few words."""
-    shares = [row.share for row in (*summary.checked.training, *summary.checked.controls)]
+    checked = summary.checked
+    shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
     right, n = sum(share.right for share in shares), sum(share.n for share in shares)
     return f"{count(right)} of {count(n)} as expected" if n else "none yet"
 

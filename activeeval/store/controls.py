@@ -84,7 +84,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
 
 
 def check(connection: Connection, campaign_id: int, posed: Event, judgment: Said, at: int) -> Acknowledged:
-    """Store what a judge says of a control; an answer is late once another display of it was answered, as of any item."""
+    """Store what a judge says of a control; as of any item it is late once another display of it was answered."""
     lock_log(connection, campaign_id)
     key = "token:" + (posed.key or "").removeprefix("shown:")
     stored = with_key(connection, campaign_id, key)

@@ -16,7 +16,7 @@ from activeeval.store.tables import campaign, metadata
 VERSION = "0001_6853582a"
 """Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
 
-Until the first release there is one revision, which is rewritten in place: the digest tells one state of it from another.
+Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.
 """
 VERSION_TABLE = "activeeval_schema"
 

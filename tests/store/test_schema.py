@@ -55,7 +55,7 @@ def test_the_version_changes_with_the_statements_that_make_the_tables():
     with open_store("sqlite://", create=True) as store:
         statements = store._database.read(lambda connection: connection.execute(everything).scalars().all())
     plain = "\n".join(" ".join(statement.split()) for statement in statements)
-    assert schema.VERSION == f"0001_{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
+    assert f"0001_{hashlib.sha256(plain.encode()).hexdigest()[:8]}" == schema.VERSION
 
 
 @pytest.mark.parametrize("version", ["0001", "0001_ffffffff", "0002", "9999"])

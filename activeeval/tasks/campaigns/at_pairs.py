@@ -13,7 +13,7 @@ from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
 from activeeval.store import Acknowledged, Control, ItemTexts, Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
-from activeeval.tasks.campaigns.controls import Controls, again, as_seen, swapped
+from activeeval.tasks.campaigns.controls import Controls, again, as_seen
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
 
@@ -112,9 +112,7 @@ class PairsDesk(PageDesk):
             return again(posed, ItemTexts(query_text="", text={}))
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
         events = state.preferences.get((unit, judge), [])
-        # what was taken back does not stand: a query of which something was is left alone
-        has_undone = any(event.body.get("what") == "undone" for event in events)
-        return swapped(judge, controls.secret, events, state.checks) if is_due and not has_undone else None
+        return controls.swapped(judge, events, state.checks) if is_due else None
 
     def _again(self, question: Question, control: Control) -> PairView:
         """Return the page with a pair of the query that was compared before, as that of any other pair."""

@@ -148,6 +148,29 @@ class Controls:
             unit=event.unit,
         )
 
+    def swapped(self, judge: str, events: Sequence[Event], checks: Checks) -> Control | None:
+        """Return a comparison of a judge to be asked again with sides swapped; None where there is none.
+
+        Parameters
+        ----------
+        events : sequence of Event
+            What he said of the documents of one query.
+        """
+        fresh = swappable(judge, events, checks)
+        if not fresh:
+            return None
+        event = min(fresh, key=lambda each: self._thrown(judge, _pair_key(each)))
+        return Control(
+            judge=judge,
+            item=_pair_key(event),
+            what="swapped",
+            expected=event.body["preferred"],
+            query_id=event.query_id,
+            doc_id=event.doc_id,
+            unit=event.unit,
+            sides=(str(event.body["second"]), str(event.body["first"])),
+        )
+
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
         """Return how many items come until so many are no controls, where there always is a control."""
         total, before = n, self.n_until(judge, n_said)
@@ -234,29 +257,17 @@ def returned(judge: str, state: State, now: int) -> Event | None:
     return first if first.seq < before else None
 
 
-def swapped(judge: str, secret: str, events: Sequence[Event], checks: Checks) -> Control | None:
-    """Return a comparison of a judge, of those that stand, to be asked again with sides swapped; None where none is.
+def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event]:
+    """Return the comparisons that may be asked again, of what a judge said of one query.
 
-    Parameters
-    ----------
-    events : sequence of Event
-        What he said of the documents of one query.
+    None where something of it was taken back, which does not stand; nor one of a document that belongs nowhere.
     """
-    compared = [event for event in events if event.body.get("what") == "compared"]
-    fresh = [event for event in compared[:-SWAP_APART] if (judge, _pair_key(event)) not in checks.answers]
-    if not fresh:
-        return None
-    event = min(fresh, key=lambda each: hashlib.sha256(f"{secret} {judge} {_pair_key(each)}".encode()).digest())
-    return Control(
-        judge=judge,
-        item=_pair_key(event),
-        what="swapped",
-        expected=event.body["preferred"],
-        query_id=event.query_id,
-        doc_id=event.doc_id,
-        unit=event.unit,
-        sides=(str(event.body["second"]), str(event.body["first"])),
-    )
+    if any(event.body.get("what") == "undone" for event in events):
+        return []
+    discarded = {event.body["document"] for event in events if event.body.get("what") == "discarded"}
+    compared = [event for event in events if event.body.get("what") == "compared"][:-SWAP_APART]
+    stands = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
+    return [event for event in stands if (judge, _pair_key(event)) not in checks.answers]
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> Controlled:

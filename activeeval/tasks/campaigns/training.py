@@ -103,9 +103,7 @@ def trained(events: Sequence[Event]) -> list[Trained]:
     for event in events:
         if event.kind == "trained":
             by_judge.setdefault(event.judge, []).append(event.grade == event.body["expected"])
-    return [
-        Trained(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())
-    ]
+    return [Trained(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())]
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
