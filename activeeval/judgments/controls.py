@@ -52,6 +52,8 @@ class Checks:
             return False
         if event.kind == "posed":
             self.posed[event.judge] = event
+            if event.supersedes is not None:  # the answer to it was taken back
+                self.answers.pop((event.judge, str(event.body["item"])), None)
         elif event.kind in ("checked", "passed"):
             self._answer(event, str(event.body["item"]))
         return True

@@ -22,7 +22,7 @@ from activeeval.store.log import append, canonical, digest_of, events, lock_log,
 from activeeval.store.rows import Acknowledged, ItemTexts, Said
 
 _TEXTS = "document"
-_PAIR = ("preferred", "strength")
+_PAIR = ("preferred", "strength", "document")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,8 @@ class Control:
         Of an item that was drawn; None where its texts are ``texts``.
     block : int
         Among whose items it is shown: where it is put off it comes again with those of the block that were put off.
+    supersedes : int or None
+        The answer to it that is taken back so.
     """
 
     judge: str
@@ -53,6 +55,7 @@ class Control:
     doc_id: str
     unit: int | None = None
     block: int = 0
+    supersedes: int | None = None
     sides: tuple[str, ...] = ()
     texts: ItemTexts = field(default_factory=lambda: ItemTexts(query_text="", text={}))
 
@@ -78,6 +81,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
         unit=control.unit,
         body=body,
         shown_at=at,
+        supersedes=control.supersedes,
         key="shown:" + hashed(token),
     )
     return token, append(connection, campaign_id, [new])[0]
@@ -125,7 +129,7 @@ def says_the_same(stored: Event, judgment: Said) -> bool:
     """Whether an answer to a control is what somebody says."""
     if stored.kind == "late":
         return answering.says_the_same(stored, judgment)
-    then = (stored.grade, stored.reason, stored.kind == "passed", *map(stored.body.get, _PAIR))
+    then = (stored.grade, stored.reason, stored.kind in ("passed", "later"), *map(stored.body.get, _PAIR))
     return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
 
 

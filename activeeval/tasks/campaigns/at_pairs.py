@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,9 +11,10 @@ from activeeval.errors import InputError
 from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
-from activeeval.store import Acknowledged, Control, ItemTexts, Store
+from activeeval.store import Acknowledged, Control, ItemTexts, Said, Store
+from activeeval.store.claiming import hashed
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
-from activeeval.tasks.campaigns.controls import Controls, again, as_seen
+from activeeval.tasks.campaigns.controls import Controls, again, as_seen, discarded_of
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
 
@@ -81,16 +82,28 @@ class PairsDesk(PageDesk):
         if event.kind != "posed":
             return self.desk.submit(token, said)
         sides = event.body["sides"]
-        if said.kind == "preferred" and said.body.get("what") == "discarded":
-            raise InputError("these two were compared before: say which is better, or that they are alike")
+        if said.kind != "preferred" or said.body.get("what") == "discarded":
+            return self._answer_query(event, token, said)
         if said.body.get("preferred") not in (None, *sides):
             raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
+        return as_seen(self.store.submit(self.name, token, said))
+
+    def _answer_query(self, event: Event, token: str, said: Said) -> Acknowledged:
+        """Store what is said of a control and is about its query: put off, beyond judging, without one of the two."""
+        if not self.store.is_answered(self.name, token):
+            held = self.desk.claim(event.judge)
+            if held is not None and held.unit == event.unit:
+                return self.desk.submit(held.token, said, f"token:{hashed(token)}")
         return as_seen(self.store.submit(self.name, token, said))
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
         from activeeval.tasks.campaigns.comparing import Comparing
 
+        last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
+        if last is not None:
+            control = again(last, ItemTexts(query_text="", text={}))
+            return Acknowledged(event=self.store.pose(self.name, replace(control, supersedes=last.seq))[1])
         return Comparing(self.store, self.name, judge).undo()
 
     def document(self, event: Event, number: int) -> ItemView:
@@ -108,10 +121,10 @@ class PairsDesk(PageDesk):
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
         posed = state.checks.posed.get(judge)
-        if posed is not None and posed.unit == unit:
+        events = state.preferences.get((unit, judge), [])
+        if posed is not None and posed.unit == unit and _is_to_come(posed, events):
             return again(posed, ItemTexts(query_text="", text={}))
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
-        events = state.preferences.get((unit, judge), [])
         return controls.swapped(judge, events, state.checks) if is_due else None
 
     def _again(self, question: Question, control: Control) -> PairView:
@@ -151,6 +164,22 @@ class PairsDesk(PageDesk):
             left=left,
             precision=self.reading.precision(left),
         )
+
+
+def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
+    """Whether a control is still asked, after what was said of its query."""
+    is_back = any(event.body.get("what") == "undone" and event.seq > posed.seq for event in events)
+    return not is_back and not discarded_of(events) & set(posed.body["sides"])
+
+
+def _last_control(state: State, judge: str) -> Event | None:
+    """Return a judge's answer to a control where that is the last that he has said."""
+    last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
+    if last is None or last.kind != "checked":
+        return None
+    others = [event for (_, who), events in state.preferences.items() if who == judge for event in events[-1:]]
+    others += [event for event in state.put_off if event.judge == judge]
+    return last if all(event.seq < last.seq for event in others) else None
 
 
 def page_desk(

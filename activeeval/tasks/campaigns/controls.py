@@ -264,10 +264,15 @@ def swappable(judge: str, events: Sequence[Event], checks: Checks) -> list[Event
     """
     if any(event.body.get("what") == "undone" for event in events):
         return []
-    discarded = {event.body["document"] for event in events if event.body.get("what") == "discarded"}
+    discarded = discarded_of(events)
     compared = [event for event in events if event.body.get("what") == "compared"][:-SWAP_APART]
     stands = [event for event in compared if discarded.isdisjoint((event.body["first"], event.body["second"]))]
     return [event for event in stands if (judge, _pair_key(event)) not in checks.answers]
+
+
+def discarded_of(events: Sequence[Event]) -> set[str]:
+    """Return the documents that a judge has said belong nowhere."""
+    return {str(event.body["document"]) for event in events if event.body.get("what") == "discarded"}
 
 
 def _controlled(judge: str, what: str, events: Sequence[Event]) -> Controlled:
