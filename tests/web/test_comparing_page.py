@@ -26,7 +26,8 @@ class Compares:
     """Three queries of five, one and four documents, of which the two best are looked for."""
 
     def __init__(self, door=None):
-        self.store = open_store("sqlite://", create=True, clock=Clock())
+        self.clock = Clock()
+        self.store = open_store("sqlite://", create=True, clock=self.clock)
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
         self.store.create(
             CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
@@ -178,6 +179,25 @@ def test_a_pair_that_came_again_is_taken_back_as_any_other(pairs):
     assert len(pairs.preferred) == n
     assert state_after(pairs.store.events("top")).answers == {}
     assert pairs.store.verify("top") == []
+
+
+def to_go(page):
+    done, low, high = re.search(r"(\d+) comparisons? of this query done, (\d+)(?: to (\d+))? to go", page.text).groups()
+    return int(done), int(low), int(high or low)
+
+
+def test_a_pair_that_came_again_counts_as_any_other_and_its_lease_goes_on(pairs):
+    mix_in(pairs)
+    browser = pairs.at()
+    page = control_of(pairs, browser)
+    query, _, token = pair_of(page)
+    pairs.clock.now += 600 * 1_000_000
+    assert browser.post("/judge/renew", data={"token": token}).status_code == 204
+    pairs.clock.now += 600 * 1_000_000  # longer than a lease, and no longer than two
+    assert pairs.store.verify("top") == []
+    before, after = to_go(page), to_go(prefer(browser, page))
+    assert after == (before[0] + 1, before[1] - 1, before[2] - 1)
+    assert pair_of(browser.get("/judge"))[0] == query
 
 
 def test_what_is_said_of_the_query_at_a_pair_that_came_again_is_said_of_the_query(pairs):

@@ -152,14 +152,18 @@ class PairsDesk(PageDesk):
             Side(item=_item(claimed.query_id, claimed.query_text, each), number=members.index(each["doc_id"]))
             for each in question.documents
         )
+        low, high = remaining.low, remaining.high
+        if (controls := self.controls) is not None:
+            seen = partial(controls.pairs_left, event.judge, claimed.unit)
+            low, high = self.log.look(lambda state: (seen(state, low), seen(state, high)))
         return PairView(
             token=claimed.token,
             lease_s=lease_s,
             query_id=claimed.query_id,
             query=claimed.query_text,
             sides=sides,
-            low=remaining.low,
-            high=remaining.high,
+            low=low,
+            high=high,
             n_compared=question.labelling.n_comparisons + self._n_again(event.judge, claimed.unit),
             left=left,
             precision=self.reading.precision(left),

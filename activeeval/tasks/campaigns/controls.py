@@ -171,6 +171,15 @@ class Controls:
             sides=(str(event.body["second"]), str(event.body["first"])),
         )
 
+    def pairs_left(self, judge: str, unit: int, state: State, n: int) -> int:
+        """Return how many comparisons of a query are left as its judge sees it, with those that come again."""
+        events, n_said = state.preferences.get((unit, judge), []), state.checks.n_said.get(judge, 0)
+        if any(event.body.get("what") == "undone" for event in events):
+            return n
+        n_compared = sum(event.body.get("what") == "compared" for event in events)
+        n_spare = len(swappable(judge, events, state.checks)) or min(0, n_compared - SWAP_APART)
+        return self.seen(judge, n_said, n, 0, n_spare)
+
     def _with_all(self, judge: str, n_said: int, n: int) -> int:
         """Return how many items come until so many are no controls, where there always is a control."""
         total, before = n, self.n_until(judge, n_said)
