@@ -22,7 +22,7 @@ from activeeval.store.log import append, canonical, digest_of, events, lock_log,
 from activeeval.store.rows import Acknowledged, ItemTexts, Said
 
 _TEXTS = "document"
-_PAIR = ("preferred", "strength", "document")
+_PAIR = ("preferred", "strength")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
 
 def says_the_same(stored: Event, judgment: Said) -> bool:
     """Whether an answer to a control is what somebody says."""
-    if stored.kind == "late":
+    if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
     then = (stored.grade, stored.reason, stored.kind in ("passed", "later"), *map(stored.body.get, _PAIR))
     return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
