@@ -130,11 +130,11 @@ def one_campaign(
         whole = state_of(db, "c")
         middle = next((seq for seq in _ends(db, whole.units) if seq < whole.as_of), whole.as_of)
         early, late = (answered(state_of(db, "c", seq))[0][0] for seq in (middle, None))
-        n_late = len(whole.ledger.late)
+        n_late = len(whole.state.late)
     direct = Campaign(design, rng=seed)
     found = direct.run(lambda query, docs: [truth[query, doc] for doc in docs])
     differs = max(abs(found.value - late.estimate.value), abs(found.std_error - late.estimate.std_error))
-    row = {"value": found.value, "late": n_late, "put_off": len(whole.ledger.put_off)}
+    row = {"value": found.value, "late": n_late, "put_off": len(whole.state.put_off)}
     for name, one in (("early", early), ("end", late)):
         row |= {f"{name}_low": one.interval.low, f"{name}_high": one.interval.high}
     return row, float(differs)

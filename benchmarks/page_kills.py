@@ -27,7 +27,8 @@ class Program:
 
     port: int
     token: str
-    acknowledged: dict[str, tuple[int, int]] = field(default_factory=dict)
+    campaign: str = NAME
+    acknowledged: list[dict[str, Any]] = field(default_factory=list)
     must_end: bool = False
 
     def run(self) -> None:
@@ -36,16 +37,17 @@ class Program:
         while item and not self.must_end:
             grade = len(self.acknowledged) % 3
             reply = self._ask("submit", {"token": item["token"], "grade": grade, "then_claim": True})
-            if reply:
-                self.acknowledged[item["token"]] = (int(reply["seq"]), grade)
-                item = reply["next"]
+            if not reply:
+                return
+            self.acknowledged.append(reply)
+            item = reply["next"]
 
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         while not self.must_end:
             line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
             try:
-                line.request("POST", f"/api/campaigns/{NAME}/{verb}", json.dumps(body), headers)
+                line.request("POST", f"/api/campaigns/{self.campaign}/{verb}", json.dumps(body), headers)
                 answer = line.getresponse()
                 text = answer.read()
                 if answer.status == 200:
@@ -93,7 +95,7 @@ def killed(url: str, kills: int, least: int, seed: int = 0) -> list[dict[str, An
 
 
 def _told(url: str, done: int, programs: list[Program]) -> list[dict[str, Any]]:
-    acknowledged = [answer for program in programs for answer in program.acknowledged.values()]
+    acknowledged = [(reply["seq"], reply["grade"]) for program in programs for reply in program.acknowledged]
     with open_store(url) as db:
         stored = {event.seq: event for event in db.events(NAME) if event.kind == "judged"}
         problems = db.verify(NAME)

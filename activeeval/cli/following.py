@@ -64,9 +64,9 @@ def _say(followed: Followed, path: str, sheets: tuple[str, ...], plan: SheetPlan
     """Say what was written, and what to do next."""
     if not followed.n_items:
         output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
-        if followed.n_unread:
-            unread = f"{followed.n_unread:,} judged items are beyond what could be judged to its end"
-            output.say(f"{unread}: they are not read now, and are not asked again after a top-up")
+        from activeeval.tasks.estimate import beyond
+
+        output.say_notes(beyond(followed.n_unread))
         output.say(f"`{_command('estimate', path, *sheets, *_policy(policy))}` reads it")
         return
     written = plan.paths

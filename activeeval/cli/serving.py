@@ -85,14 +85,15 @@ def serve(
         raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
     from activeeval.tasks.campaigns.at_pairs import page_desk
     from activeeval.web import serving
+    from activeeval.web.served import Door
 
     oidc, is_asked, file = oidc_of(where), where.pop("lead_password"), where.pop("lead_password_file")
     places = {place: value or "" for place, value in where.items() if place != "port"}
-    listening = serving.Listening(**places, port=where["port"])
-    listening.check(oidc)
-    if (is_asked or file) and listening.auth_header:
+    door = Door(**places, port=where["port"])
+    door.check(oidc)
+    if (is_asked or file) and door.auth_header:
         raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
-    if listening.host in ("0.0.0.0", "::") and not listening.address:
+    if door.host in ("0.0.0.0", "::") and not door.address:
         say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
@@ -106,7 +107,7 @@ def serve(
         settle()
         tell_of = partial(_print, form=form)
         people = serving.Leading(name=judge_of(lead), password=password)
-        serving.serve(store, desk, listening, who, guide, tell_of, lead=people, training=known, oidc=oidc)
+        serving.serve(store, desk, door, who, guide, tell_of, lead=people, training=known, oidc=oidc)
     say("ended; every answer is stored")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,6 +170,15 @@ class GradeProbs:
             extra_probs=_rounded_extra(pool, extra_probs, model_nodes.shape[2]),
             refit=None if refit is None or stored.ndim == 3 else refit(pool, stored),
         )
+
+    @property
+    def made_of(self) -> dict[str, Any]:
+        """What `of`, and a method's design, make it of again, with other grades known; it learns as it does."""
+        weights = self.node_weights if self.grade_probs.ndim == 3 else None
+        learned = self.refit
+        refit = None if learned is None else lambda _, __: learned
+        made_of = {"grade_probs": self.grade_probs, "node_weights": weights, "factor": self.factor}
+        return made_of | {"extra_probs": self.extra_probs, "refit": refit}
 
     @classmethod
     def uniform(cls, pool: QueryPool, max_grade: int, known: ArrayLike | None = None) -> GradeProbs:

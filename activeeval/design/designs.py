@@ -157,12 +157,7 @@ class Design:
             raise InputError("grades that were known beforehand may be corrected; no item may come or go")
         beliefs, drawn_with = None, self.beliefs
         if drawn_with is not None:
-            weights = drawn_with.node_weights if drawn_with.grade_probs.ndim == 3 else None
-            again = GradeProbs.of(
-                self.pool, drawn_with.grade_probs, weights, drawn_with.factor, known, tuple(drawn_with.extra_probs)
-            )
-            again = replace(again, refit=drawn_with.refit)
-            beliefs = self.stage.model(again)
+            beliefs = self.stage.model(GradeProbs.of(self.pool, known=known, **drawn_with.made_of))
         readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
         return replace(self, known=known, beliefs=beliefs, readings=readings)
 

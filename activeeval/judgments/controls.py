@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from activeeval.judgments.log import ANSWERS, CONTROLS, Event
+from activeeval.judgments.log import ANSWERS, Event, is_of_control
 
 Checked = tuple[str, str]
 """A judge, and the key of a control."""
@@ -28,13 +28,16 @@ class Checks:
     posed : dict of str to Event
         By judge the control that waits for him.
     answers : dict of Checked to Event
-        What stands of each control that was answered, or passed over.
+        What stands of each control that was answered, or put off.
+    put_off : dict of str to dict of str to Event
+        By judge the controls that he has put off and not answered since, by key, as they were put off.
     """
 
     n_said: dict[str, int] = field(default_factory=dict)
     standing: dict[str, dict[int, Event]] = field(default_factory=dict)
     posed: dict[str, Event] = field(default_factory=dict)
     answers: dict[Checked, Event] = field(default_factory=dict)
+    put_off: dict[str, dict[str, Event]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> bool:
         """Take an event in; return whether it is of a control."""
@@ -45,11 +48,21 @@ class Checks:
                 answers.pop(event.supersedes, None)
         if event.kind in _STANDS:
             self.standing.setdefault(event.judge, {})[event.seq] = event
-        if event.kind not in CONTROLS:
+        if not is_of_control(event):
             return False
         if event.kind == "posed":
             self.posed[event.judge] = event
-        else:
-            self.posed.pop(event.judge, None)
-            self.answers[event.judge, str(event.body["item"])] = event
+            if event.supersedes is not None:  # the answer to it was taken back
+                self.answers.pop((event.judge, str(event.body["item"])), None)
+        elif event.kind in ("checked", "passed"):
+            self._answer(event, str(event.body["item"]))
         return True
+
+    def _answer(self, event: Event, item: str) -> None:
+        waiting, put_off = self.posed.get(event.judge), self.put_off.setdefault(event.judge, {})
+        if waiting is not None and waiting.body["item"] == item:  # else an earlier one was corrected meanwhile
+            del self.posed[event.judge]
+        self.answers[event.judge, item] = event
+        put_off.pop(item, None)
+        if event.kind == "passed":
+            put_off[item] = event

@@ -87,3 +87,8 @@ class Event:
         """What its judge remarked beside the answer; empty where that is nothing."""
         body = self.body.get("body", {}) if self.kind == "late" else self.body
         return str(body.get("note", ""))
+
+
+def is_of_control(event: Event) -> bool:
+    """Whether an event is of a control: that it was shown or answered, its lease began again, an answer came late."""
+    return event.kind in CONTROLS or (event.kind in ("renewed", "late") and "item" in event.body)

@@ -141,16 +141,15 @@ class State:
         self.seq = event.seq
         if event.active_ms is not None:
             self.active_ms.append(event.active_ms)
-        is_of_control = self.checks.apply(event)
+        if self.checks.apply(event):  # of nothing that counts
+            return None
         if event.kind == "drawn":
             self._draw(event)
         elif event.kind == "late":
             self.late.append(event)
         elif event.kind == "ended":
             self.ended = event.reason
-        elif is_of_control or event.kind == "trained":  # of nothing that counts
-            return None
-        else:
+        elif event.kind != "trained":
             return self._of_place(event)
         return None
 

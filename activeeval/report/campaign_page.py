@@ -45,6 +45,7 @@ _SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], lis
     ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),
     ("What machines' grades are worth", machines.gist, machines.audit),
     ("Agreement", people.gist_of_agreement, people.agreement),
+    ("Training and controls", people.gist_of_checked, people.checked),
     ("Put off, or cannot be judged", people.gist_of_skipped, people.skipped),
     ("Design", drawing.gist, drawing.design),
     ("Log", drawing.gist_of_log, drawing.log),

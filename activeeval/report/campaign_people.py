@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from activeeval.judgments.shares import Share
 from activeeval.report.campaign_summary import Summary
 from activeeval.report.campaign_words import amount_of, count, interval_of, number, p_of, percent, plural
 from activeeval.report.campaign_work import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
+_WHAT = {
+    "known": "known, among the others",
+    "repeated": "graded before, among the others",
+    "swapped": "pairs compared before, with sides swapped",
+}
 _KINDS = {"later": "put off", "cannot": "cannot be judged"}
 
 
@@ -116,6 +122,31 @@ def _kappa(pair: JudgePair) -> list[str]:
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
     rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
     return Table(["", *map(str, grades)], rows)
+
+
+def gist_of_checked(summary: Summary) -> str:
+    """Return how often judges said what is known, in a few words."""
+    checked = summary.checked
+    shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
+    right, n = sum(share.right for share in shares), sum(share.n for share in shares)
+    return f"{count(right)} of {count(n)} as expected" if n else "none yet"
+
+
+def checked(summary: Summary) -> list[Block]:
+    """Return what judges said where it is known what they should say; nothing where nobody was asked."""
+    figures = summary.checked
+    rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
+    rows += [[row.judge, _WHAT[row.what], *_expected(row.share), count(row.n_skipped)] for row in figures.controls]
+    if not rows:
+        return []
+    return [
+        Table(["judge", "items", "as expected", "95 % interval", "not graded"], rows),
+        Paragraph("Nothing of this counts as a label. An interval is Wilson's, of the share."),
+    ]
+
+
+def _expected(share: Share) -> list[str]:
+    return [f"{count(share.right)} of {count(share.n)}", f"{percent(share.low)} to {percent(share.high)}"]
 
 
 def gist_of_skipped(summary: Summary) -> str:

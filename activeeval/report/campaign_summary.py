@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from activeeval.report.audit_summary import GraderAudit
-from activeeval.report.campaign_work import Agreement, Calibration, Cost, Skipped, Step
+from activeeval.report.campaign_work import Agreement, Calibration, Checked, Cost, Skipped, Step
 from activeeval.report.words import Worded
 
 
@@ -361,6 +361,7 @@ class Summary:
     cost: Cost
     calibration: list[Calibration]
     agreement: Agreement
+    checked: Checked
     skipped: Skipped
     design: DesignSummary
     log: LogSummary

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from activeeval.judgments import Coefficient
+    from activeeval.judgments.shares import Share
 
 StepKind = Literal["judge", "wait", "top up", "draw", "stop", "done"]
 
@@ -242,6 +243,44 @@ class Skipped:
 
     judges: list[SkippedByJudge]
     reasons: list[SkippingReason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trained:
+    """How often a judge gave the known grade of the items that he began with."""
+
+    judge: str
+    share: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """How often a judge said of controls what was expected.
+
+    Attributes
+    ----------
+    judge : str
+    what : {"known", "repeated", "swapped"}
+        Of items whose grades are known, of those that he had graded before, or of pairs that he had compared with sides
+        the other way round.
+    share : Share
+        Of those that he graded.
+    n_skipped : int
+        Put off, or said to be beyond judging.
+    """
+
+    judge: str
+    what: str
+    share: Share
+    n_skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What judges said where it is known what they should say: before the real items, and among them; none counts."""
+
+    training: list[Trained]
+    controls: list[Controlled]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

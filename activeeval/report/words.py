@@ -163,6 +163,12 @@ def _small_segments(numbers: Mapping[str, Any]) -> str:
     return f"fewer than {{fewest}} judged queries, not read{whose}: {{segments}}"
 
 
+def _beyond(numbers: Mapping[str, Any]) -> str:
+    items = "item is" if numbers["n"] == 1 else "items are"
+    read = "it is not read now, and is" if numbers["n"] == 1 else "they are not read now, and are"
+    return f"{{n:,}} judged {items} beyond what could be judged to its end: {read} not asked again after a top-up"
+
+
 def _rounds(numbers: Mapping[str, Any]) -> str:
     return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
 
@@ -343,6 +349,7 @@ _NOTES: dict[str, Words] = {
     "rounds": _rounds,
     "corrected grades": "{n} grades were corrected since a later round was drawn, and count as now",
     "first round alone": "read from the first round alone: {n} more wait for judgments",
+    "judged beyond": _beyond,
     # of a campaign
     "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
     "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",

@@ -100,16 +100,23 @@ def correct(connection: Connection, campaign_id: int, said: Correction, at: int)
 
 def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s: int) -> int | None:
     """Let a lease start again, and return its new end; None where nobody has an item under that token."""
-    of_hash = assignment.c.token_hash == hashed(token)
-    held = connection.execute(select(assignment.c.id).where(of_hash).with_for_update()).scalar()
-    lock_log(connection, campaign_id)
     claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
-    if held is None or claimed is None:
+    if claimed is None:
         return None
-    item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit", "k")}
-    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, **item)])
+    of_claim = [assignment.c.token_hash == hashed(token)]
+    if "sides" in claimed.body:  # a pair that comes again: its query is what its judge has
+        its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
+        of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
+    held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
+    lock_log(connection, campaign_id)
     until = at + lease_s * MICROSECONDS
-    connection.execute(update(assignment).where(assignment.c.id == held).values(lease_until=until))
+    if claimed.kind == "posed" and "sides" not in claimed.body:
+        return until if controls.renew(connection, campaign_id, claimed, at) else None
+    if held is None:
+        return None
+    item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit")}
+    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=held.k, **item)])
+    connection.execute(update(assignment).where(assignment.c.id == held.id).values(lease_until=until))
     return until
 
 

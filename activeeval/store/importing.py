@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select, text, update
 
 from activeeval.errors import InputError, StateError, shown
-from activeeval.judgments.log import ANSWERS, Event
+from activeeval.judgments.log import ANSWERS, Event, is_of_control
 from activeeval.store import tables
 from activeeval.store.answering import GONE, check_judgment, check_key, judgment_event, late_event, says_the_same
 from activeeval.store.claiming import FREED
@@ -152,7 +152,7 @@ class _Before:
         events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_(kinds))
         self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "lent"}
         self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
-        self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late"}
+        self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late" and not is_of_control(e)}
         self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
 
     def add(self, new: Event) -> None:

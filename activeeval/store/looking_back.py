@@ -14,9 +14,10 @@ from activeeval.judgments.state import MICROSECONDS
 from activeeval.store import answering, controls, history, tables, texts
 from activeeval.store import queries as reading
 from activeeval.store.adjudicating import Decision, ask_third, decide
+from activeeval.store.claiming import hashed
 from activeeval.store.controls import Control
 from activeeval.store.database import Database, clock_of
-from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events
+from activeeval.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events, with_key
 from activeeval.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
 
 T = TypeVar("T")
@@ -126,6 +127,11 @@ class LookingBack:
         return self._write(
             name, lambda connection, number, _: controls.pose(connection, number, control, self._now(connection))
         )
+
+    def is_answered(self, name: str, token: str) -> bool:
+        """Whether something was said of the item that was shown under a token."""
+        key = f"token:{hashed(token)}"
+        return self._read(name, lambda connection, number, _: with_key(connection, number, key)) is not None
 
     def answers_of(self, name: str, judge: str, most: int, before: int | None = None) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first; only those before an event, if any."""

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, select, text
 
-from activeeval.errors import ActiveEvalError, InputError
+from activeeval.errors import ActiveEvalError, InputError, shown
 from activeeval.store.database import Database
 from activeeval.store.tables import campaign, metadata
 
-VERSION = "0001"
-"""Of the schema: the revision of its migration. Until the first release there is one, which is rewritten in place."""
+VERSION = "0001_137e0d10"
+"""Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
+
+Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.
+"""
 VERSION_TABLE = "activeeval_schema"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -120,7 +123,8 @@ def _stored_version(connection: Connection) -> str | None:
 
 def _check_version(database: Database, version: str) -> None:
     if version != VERSION:
-        raise InputError(f"{database.place}: was written by another release of activeeval (schema {version})")
+        theirs = f"was made by another version of activeeval (schema {shown(version)}, this one has {VERSION})"
+        raise InputError(f"{database.place}: {theirs}; open it with that version, or create the campaign anew")
 
 
 def _run(connection: Connection, database: Database) -> None:

@@ -43,6 +43,8 @@ class Estimates:
         The grade model that it was drawn by, as far as that is known.
     goes_on : bool
         Whether more follows from the labels of a sample whose depths follow them.
+    n_unread : int
+        Items that are judged and not read where nothing follows; a note says it.
     """
 
     answers: list[Answer]
@@ -56,6 +58,7 @@ class Estimates:
     confidence: float
     model: str = ""
     goes_on: bool = False
+    n_unread: int = 0
 
     @property
     def headline(self) -> list[str]:
@@ -98,9 +101,10 @@ class Estimates:
     ) -> Self:
         """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
         answers, notes = answered
+        n_unread = sum(sample.campaign.n_unread for sample in read)
         return cls(
             answers=answers,
-            notes=notes,
+            notes=notes + beyond(n_unread),
             places=places(read[0].systems, answers) if len(read) == 1 else [],
             progress=progress,
             agreement=agreement,
@@ -110,6 +114,7 @@ class Estimates:
             confidence=confidence,
             model=read[0].model,
             goes_on=read[-1].campaign.goes_on,
+            n_unread=n_unread,
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
@@ -176,6 +181,11 @@ def estimate_judged(
         kind=kind,
         confidence=confidence,
     )
+
+
+def beyond(n_unread: int) -> list[Note]:
+    """Return what is to be said of so many items that are judged and not read; nothing of none."""
+    return [Note("judged beyond", {"n": n_unread})] if n_unread else []
 
 
 def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:

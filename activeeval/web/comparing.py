@@ -12,20 +12,13 @@ from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role, served_in
+from activeeval.web.roles import Here, Who, for_role
 from activeeval.web.served import Served
 
 router = APIRouter(prefix="/judge")
 
 
-def _compared(request: Request) -> PairsDesk:
-    desk = served_in(request).desk
-    if not isinstance(desk, PairsDesk):
-        raise RefusedError(404, "Here documents are graded, not compared.")
-    return desk
-
-
-Compared = Annotated[PairsDesk, Depends(_compared)]
+Compared = Annotated[PairsDesk, Depends(desks.at_desk(PairsDesk, "Here documents are graded, not compared."))]
 
 
 @router.get("")

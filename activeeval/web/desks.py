@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
 from activeeval.errors import InputError
 from activeeval.judgments.log import Event
 from activeeval.store import Person
+from activeeval.tasks.campaigns.at_desk import PageDesk
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.web.forms import Fields, reply_in
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
-from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.roles import Here, Who, for_role, served_in
 from activeeval.web.served import Served
 
+D = TypeVar("D", bound=PageDesk)
 router = APIRouter(prefix="/judge")
 FRAME_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 LATE = "late"
@@ -29,6 +34,18 @@ def renew(served: Here, who: Who, fields: Fields) -> Response:
     token = fields.get("token", "")
     owned(served, who, token)
     return Response(status_code=204 if served.desk.renew(who.name, token) else 410)
+
+
+def at_desk(kind: type[D], refusal: str) -> Callable[[Request], D]:
+    """Return what gives a route the desk that is served, where it is of the kind that the route is for."""
+
+    def desk_in(request: Request) -> D:
+        desk = served_in(request).desk
+        if not isinstance(desk, kind):
+            raise RefusedError(404, refusal)
+        return desk
+
+    return desk_in
 
 
 def owned(served: Served, who: Person, token: str, refusal: str = _NOT_YOURS) -> Event:

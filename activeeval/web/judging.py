@@ -13,20 +13,13 @@ from activeeval.tasks.campaigns.training import training_of
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role, served_in
+from activeeval.web.roles import Here, Who, for_role
 
 router = APIRouter(prefix="/judge")
 _MOST_HISTORY = 200
 
 
-def _graded(request: Request) -> JudgesDesk:
-    desk = served_in(request).desk
-    if not isinstance(desk, JudgesDesk):
-        raise RefusedError(404, "Here documents are compared, not graded.")
-    return desk
-
-
-Graded = Annotated[JudgesDesk, Depends(_graded)]
+Graded = Annotated[JudgesDesk, Depends(desks.at_desk(JudgesDesk, "Here documents are compared, not graded."))]
 
 
 @router.get("")

@@ -69,7 +69,7 @@ def _by_session(request: Request, role: str) -> Person:
 def _by_proxy(request: Request, served: Served) -> Person | None:
     """Return whom the proxy names; it alone can ask, as the shield holds."""
     header = served.door.auth_header
-    name = judge_name(request.headers.get(header, "")) if header and served.door.proxy else ""
+    name = judge_name(request.headers.get(header, "")) if header and served.door.behind_proxy else ""
     return Person(name, "lead" if name == served.lead else "judge") if name else None
 
 

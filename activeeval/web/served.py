@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from activeeval.errors import InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.tasks.campaigns.training import KnownItem
 
 if TYPE_CHECKING:
+    from activeeval.web.oidc import Oidc
     from activeeval.web.provider import Provider
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -27,9 +29,10 @@ class Door:
     ----------
     host : str
     port : int
-    is_secure : bool
-        Whether browsers come by https.
-    proxy : str
+        0 is any that is free.
+    certificate, key : str
+        Files, where it speaks TLS itself.
+    behind_proxy : str
         The address of the proxy that alone may ask; empty where anybody may.
     address : str
         How people open it, where that is not host and port.
@@ -37,12 +40,43 @@ class Door:
         In which the proxy says who asks; empty where it says nothing of that.
     """
 
-    host: str
-    port: int
-    is_secure: bool = False
-    proxy: str = ""
+    host: str = "127.0.0.1"
+    port: int = 0
+    certificate: str = ""
+    key: str = ""
+    behind_proxy: str = ""
     address: str = ""
     auth_header: str = ""
+
+    def check(self, oidc: Oidc | None = None) -> None:
+        """Raise InputError where others could read along, or the site where people sign in does not go with it."""
+        if oidc is not None:
+            oidc.check()
+            self._check_signing_in()
+        if bool(self.certificate) != bool(self.key):
+            raise InputError("`certificate` and `key` go together", field="certificate")
+        if self.auth_header and not self.behind_proxy:
+            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
+            raise InputError(problem, field="auth_header")
+        if self.certificate or self.behind_proxy or is_loopback(self.host):
+            return
+        problem = (
+            f"{self.host} is reached by other machines: expected a `certificate` with its `key`, or `behind_proxy`"
+        )
+        raise InputError(problem, field="host")
+
+    def _check_signing_in(self) -> None:
+        if self.auth_header:
+            problem = "`oidc` and `auth_header` do not go together: the proxy says who asks, or people sign in"
+            raise InputError(problem, field="oidc")
+        if not self.address and not is_loopback(self.host):
+            problem = "`oidc` needs an `address`: the one that people open, to which they are sent back"
+            raise InputError(problem, field="address")
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers come by https."""
+        return bool(self.certificate) or self.address.startswith("https://")
 
     @property
     def url(self) -> str:

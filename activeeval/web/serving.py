@@ -23,54 +23,11 @@ from activeeval.web.passwords import hashed_password, is_right
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.served import Door, Guidelines, Served, is_loopback
+from activeeval.web.served import Door, Guidelines, Served
 from activeeval.web.shield import HEADERS
 
 _WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """Where a server is to listen; ``address`` and ``auth_header`` as of `Door`."""
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    certificate: str = ""
-    key: str = ""
-    behind_proxy: str = ""
-    address: str = ""
-    auth_header: str = ""
-
-    def check(self, oidc: Oidc | None = None) -> None:
-        """Raise InputError where others could read along, or the site where people sign in does not go with it."""
-        if oidc is not None:
-            oidc.check()
-            self._check_signing_in()
-        if bool(self.certificate) != bool(self.key):
-            raise InputError("`certificate` and `key` go together", field="certificate")
-        if self.auth_header and not self.behind_proxy:
-            problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
-            raise InputError(problem, field="auth_header")
-        if self.certificate or self.behind_proxy or is_loopback(self.host):
-            return
-        problem = (
-            f"{self.host} is reached by other machines: expected a `certificate` with its `key`, or `behind_proxy`"
-        )
-        raise InputError(problem, field="host")
-
-    def _check_signing_in(self) -> None:
-        if self.auth_header:
-            problem = "`oidc` and `auth_header` do not go together: the proxy says who asks, or people sign in"
-            raise InputError(problem, field="oidc")
-        if not self.address and not is_loopback(self.host):
-            problem = "`oidc` needs an `address`: the one that people open, to which they are sent back"
-            raise InputError(problem, field="address")
-
-    @property
-    def is_secure(self) -> bool:
-        """Whether browsers come by https."""
-        return bool(self.certificate) or self.address.startswith("https://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +51,7 @@ class Invited:
 def serve(
     store: Store,
     desk: JudgesDesk | PairsDesk,
-    listening: Listening,
+    door: Door,
     judges: Sequence[str],
     guidelines: str | None,
     say: Callable[[Invited], object],
@@ -124,16 +81,9 @@ def serve(
     InputError
         Where nobody may listen there.
     """
-    listening.check(oidc)
-    with _listener(listening) as listener:
-        door = Door(
-            host=listening.host,
-            port=listener.getsockname()[1],
-            is_secure=listening.is_secure,
-            proxy=listening.behind_proxy,
-            address=listening.address,
-            auth_header=listening.auth_header,
-        )
+    door.check(oidc)
+    with _listener(door) as listener:
+        door = replace(door, port=listener.getsockname()[1])
         kept = None
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
@@ -148,7 +98,7 @@ def serve(
             token = store.access(served.name).issue("token", "judge", judge)
             say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
         _warm_up_later(served)
-        _run(served, listening, listener)
+        _run(served, listener)
 
 
 def _set_password(served: Served, password: str) -> None:
@@ -171,12 +121,12 @@ def _warm_up_later(served: Served) -> None:
     timer.start()
 
 
-def _listener(listening: Listening) -> socket.socket:
-    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+def _listener(door: Door) -> socket.socket:
+    family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
-        return socket.create_server((listening.host, listening.port), family=family, backlog=512)
+        return socket.create_server((door.host, door.port), family=family, backlog=512)
     except OSError as error:
-        place = f"{listening.host}:{listening.port}"
+        place = f"{door.host}:{door.port}"
         raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
 
 
@@ -191,11 +141,11 @@ class _Protocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
+def _run(served: Served, listener: socket.socket) -> None:
     config = uvicorn.Config(
         make_app(served),
-        ssl_certfile=listening.certificate or None,
-        ssl_keyfile=listening.key or None,
+        ssl_certfile=served.door.certificate or None,
+        ssl_keyfile=served.door.key or None,
         http=_Protocol,  # a body in a million chunks of a byte would keep the one in Python busy for seconds
         # addresses of links are secrets: nobody writes them down
         access_log=False,
@@ -211,4 +161,4 @@ def _run(served: Served, listening: Listening, listener: socket.socket) -> None:
     try:
         uvicorn.Server(config).run(sockets=[listener])
     except OSError as error:
-        raise InputError(f"{listening.certificate}: {error.strerror or error}", field="certificate") from None
+        raise InputError(f"{served.door.certificate}: {error.strerror or error}", field="certificate") from None

@@ -93,7 +93,7 @@ class Shield:
     def _problem(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Return why a request is refused before anybody reads it; None where it may go on."""
         peer = scope["client"][0] if scope.get("client") else ""
-        if self.door.proxy and peer != self.door.proxy:
+        if self.door.behind_proxy and peer != self.door.behind_proxy:
             return 403, "This server answers its proxy alone."
         host = headers.get("host", "")
         if not self.door.is_meant(host):

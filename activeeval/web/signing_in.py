@@ -63,7 +63,7 @@ def address_of(request: Request, served: Served) -> str:
     Behind a proxy it is what the proxy says last; it alone can ask.
     """
     peer = request.client.host if request.client else ""
-    if served.door.proxy:
+    if served.door.behind_proxy:
         peer = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or peer
     try:
         address = ipaddress.ip_address(peer)

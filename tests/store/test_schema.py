@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
@@ -46,14 +49,42 @@ def test_opening_again_changes_nothing(database_url):
             assert store.campaigns() == ["night"]
 
 
-@pytest.mark.parametrize("version", ["0000", "0002", "9999"])
+def test_the_version_changes_with_the_statements_that_make_the_tables():
+    """Catches tables that are changed in place under the old version: files of before would fail in the middle."""
+    everything = text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+    with open_store("sqlite://", create=True) as store:
+        statements = store._database.read(lambda connection: connection.execute(everything).scalars().all())
+    plain = "\n".join(" ".join(statement.split()) for statement in statements)
+    assert f"0001_{hashlib.sha256(plain.encode()).hexdigest()[:8]}" == schema.VERSION
+
+
+@pytest.mark.parametrize("version", ["0001", "0001_ffffffff", "0002", "9999"])
 def test_another_version_is_not_touched(database_url, version):
     with open_store(database_url, create=True) as store:
         change = text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '{version}'")
         store._database.write(lambda connection: connection.execute(change))
     for create in (True, False):
         says = complaint(InputError, lambda create=create: open_store(database_url, create=create))
-        assert says.endswith(f": was written by another release of activeeval (schema {version})")
+        assert f": was made by another version of activeeval (schema '{version}', this one has " in says
+        assert says.endswith("; open it with that version, or create the campaign anew")
+
+
+def test_a_file_of_before_is_refused_by_every_command_in_one_line(sqlite_url, tmp_path):
+    """Catches an error of SQL in the middle of a command, of a column that the file does not have."""
+    with open_store(sqlite_url, create=True) as store:
+        make_campaign(store)
+    path = tmp_path / "campaigns.activeeval"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE event RENAME COLUMN shown_at TO seen_at")
+        connection.execute(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0001'")
+        connection.commit()
+    for words in (("status", "night"), ("claim", "night", "--judge", "ann"), ("verify", "night"), ("list",)):
+        command = [sys.executable, "-m", "activeeval", "campaign", *words, "--db", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        (line,) = done.stderr.splitlines()
+        assert "campaigns.activeeval" in line
+        assert "made by another version of activeeval" in line
 
 
 def test_opening_and_claiming_loads_no_migrations(sqlite_url):

@@ -18,17 +18,21 @@ from activeeval.cases.budgets import Budget
 from activeeval.cases.texts import TextFile
 from activeeval.report.campaign_next import reached_sentence
 from activeeval.report.campaign_page import campaign_text
+from activeeval.report.words import text_of
+from activeeval.results import Note
 from activeeval.simulation.replications import replicate_with
 from activeeval.store import Said, open_store
 from activeeval.tasks.campaigns import following, judging
 from activeeval.tasks.campaigns.batches import Lease, write_batches
 from activeeval.tasks.campaigns.exporting import FORMATS, export
 from activeeval.tasks.campaigns.making import create, grow, redraw, top_up
+from activeeval.tasks.campaigns.overview import overview
 from activeeval.tasks.campaigns.state import answered, labels_of, state_of
-from activeeval.tasks.campaigns.status import progress_of, spent_by_block, status, step_of
+from activeeval.tasks.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
 from activeeval.tasks.campaigns.summary import summary
 from activeeval.tasks.campaigns.taking import take_files
 from activeeval.tasks.campaigns.verifying import verify
+from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.samples import Sample
 from activeeval.tasks.sheets import SheetPlan
 
@@ -475,3 +479,21 @@ def test_what_comes_later_has_the_texts_of_the_same_table(tmp_path):
         case.store.submit("read", item.token, case.answer(item))
     with pytest.raises(InputError, match="the texts of the documents are no longer in "):
         judging.claim(case.store, "read", "ann")
+
+
+def test_what_is_judged_and_not_read_is_told_wherever_an_answer_is():
+    case = Following()
+    case.judge("ann", upto=20)
+    assert "unread" not in status(case.state(), case.store).row()
+    case.judge("ann")
+    state = case.state()
+    n = state.sample.campaign.n_unread
+    assert n > 0
+    far, said = status(state, case.store), text_of(Note("judged beyond", {"n": n}))
+    assert (far.n_unread, far.row()["unread"], estimates_of(state).n_unread) == (n, n, n)
+    assert said in overview(state, case.store).cautions
+    told = summary(case.store, "week")
+    assert said in [note.text for note in told.notes]
+    assert str(said) in campaign_text(told, ".md")
+    together = estimate_judged(state.read, state.progress, state.agreement)
+    assert (together.n_unread, together.notes[-1]) == (n, Note("judged beyond", {"n": n}))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
+from campaign_cases import Case
 
-from activeeval import ActiveEvalError, StateError
+from activeeval import METHODS, ActiveEvalError, StateError
 from activeeval.campaign import Campaign, Rules
 from activeeval.cases.budgets import Budget
 from activeeval.cases.case import prepare
 from activeeval.cases.choices import Choices
+from activeeval.grade_models import ValueRefit
 from activeeval.results import rounded_up
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.drawing import CampaignDrawing, known_of
+from activeeval.tasks.campaigns.drawing_again import _design_again
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for
 from activeeval.tasks.plan import plan_sample
@@ -138,3 +142,17 @@ def test_a_measure_that_is_dear_is_named_beside_one_that_is_not():
     notes.clear()
     draw_for(CHOICES, SampleRequest(measures=("DCG@3",), budget=Budget(60)), say=notes.append)
     assert "dear" not in [note.code for note in notes]
+
+
+def test_a_round_drawn_again_learns_from_labels_as_the_one_before():
+    """Catches a model that learns, and forgets how in the next round."""
+    case = Case()
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), case.pool.n_items)
+    design = METHODS["items"].design(case.target, probs, budget=48.0, max_grade=2, refit=ValueRefit.of)
+    known = np.where(np.arange(case.pool.n_items) < 8, 1, -1)
+    ids = zip(case.pool.query_texts[case.pool.item_queries].tolist(), case.pool.item_texts.tolist(), strict=True)
+    again = _design_again(design, dict(list(zip(ids, known.tolist(), strict=True))[:8]), 60.0)
+    assert design.beliefs.refit is not None
+    assert again.beliefs.refit is design.beliefs.refit
+    np.testing.assert_array_equal(again.known, known)
+    np.testing.assert_array_equal(again.beliefs.weights, again.corrected(known).beliefs.weights)

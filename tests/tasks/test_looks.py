@@ -99,3 +99,14 @@ def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
             judging.submit(store, "c", item.token, Said(kind="judged", grade=int(item.doc_id[1:]) % 4))
     again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
     assert again.campaign.drawn_design.looks == looks
+
+
+@pytest.mark.parametrize(("runs", "is_said"), [(("a.run",), False), (("a.run", "b.run"), True)])
+def test_strict_order_is_told_to_keep_depths_from_labels_where_they_would_follow_them(runs, is_said):
+    notes = []
+    drawing = CampaignDrawing(
+        opened=lambda: open_store("sqlite://", create=True), name="week", place="memory", say=notes.append
+    )
+    sample, _ = drawing.new(replace(CHOICES, runs=runs), NDCG_REQUEST, Rules(strict_order=True))
+    assert sample.campaign.drawn_design.looks == "none"
+    assert ("strict without looks" in [getattr(note, "code", "") for note in notes]) == is_said

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sqlite3
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from campaign_cases import Clock
 from starlette.testclient import TestClient
+from store.disks import Disk
 from store.store_cases import make_campaign
 from web.conftest import BASE, SECOND, answer, item_of
 
@@ -181,15 +186,55 @@ def test_a_store_that_is_gone_takes_the_answer_once_it_is_back(on_disk):
     assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes what may only be read")
-def test_a_store_that_may_only_be_read_takes_the_answer_once_it_may_be_written(on_disk):
-    site, path = on_disk
+@contextmanager
+def read_only(path):
+    """Let a file be read alone: root, who may all the same, is nobody meanwhile, in all threads."""
+    with ExitStack() as stack:
+        files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+        for place, mode in [*((each, 0o444) for each in files), (path.parent, 0o555)]:
+            stack.callback(place.chmod, place.stat().st_mode)
+            place.chmod(mode)
+        if os.geteuid() == 0:
+            stack.callback(os.seteuid, 0)
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        yield
+
+
+@pytest.fixture
+def open_disk():
+    """Return a site on a file in a folder that every user gets to: those of pytest are closed."""
+    with tempfile.TemporaryDirectory(prefix="activeeval-") as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "night.activeeval"
+        site = Plain(open_store(f"sqlite:///{path}", create=True, clock=Clock(), wait_s=0.2))
+        yield site, path
+        site.store.close()
+
+
+def test_a_store_that_may_only_be_read_takes_the_answer_once_it_may_be_written(open_disk):
+    site, path = open_disk
     browser = site.at()
     page = browser.get("/judge")
-    files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
-    for each in files:
-        each.chmod(0o400)
-    form = refused(browser, page)
-    for each in files:
-        each.chmod(0o600)
+    site.store.close()  # what was opened before may be written all the same
+    with read_only(path):
+        form = refused(browser, page)
+        assert browser.get("/judge").status_code == 503
+    site.store.close()
     assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
+    assert [event.kind for event in site.store.events("night")].count("judged") == 1
+
+
+def test_a_store_that_is_full_takes_the_answer_once_there_is_room(tmp_path):
+    disk = Disk(tmp_path / "disk", "2m")
+    try:
+        site = Plain(open_store(f"sqlite:///{disk.folder}/night.activeeval", create=True, wait_s=0.2))
+        browser = site.at()
+        page = browser.get("/judge")
+        disk.fill()
+        form = refused(browser, page)
+        disk.make_room()
+        assert browser.post("/judge/answer", data=form, headers=PART).status_code == 200
+        assert [event.kind for event in site.store.events("night")].count("judged") == 1
+        site.store.close()
+    finally:
+        disk.remove()

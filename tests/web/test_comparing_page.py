@@ -26,7 +26,8 @@ class Compares:
     """Three queries of five, one and four documents, of which the two best are looked for."""
 
     def __init__(self, door=None):
-        self.store = open_store("sqlite://", create=True, clock=Clock())
+        self.clock = Clock()
+        self.store = open_store("sqlite://", create=True, clock=self.clock)
         units = [unit_of(number, query) for number, query in enumerate(SIZES, start=1)]
         self.store.create(
             CampaignRow(name="top", config={"top_k": K}), SampleRow(version=1, digest="", payload=b""), units
@@ -152,9 +153,76 @@ def test_much_better_is_kept_with_a_note(pairs):
     assert bob.post("/api/campaigns/top/submit", json={**says, "strength": 9}).status_code == 422
 
 
-def test_pairs_come_again_with_sides_swapped(pairs):
+def mix_in(pairs):
     pairs.served = replace(pairs.served, desk=page_desk(pairs.store, "top", {}, Controls(rate=0.5)))
     pairs.app = make_app(pairs.served)
+
+
+def control_of(pairs, browser):
+    """Go on until a page shows a pair once more; return it."""
+    page = browser.get("/judge")
+    while pairs.store.shown("top", pair_of(page)[2]).kind != "posed":
+        page = prefer(browser, page)
+    return page
+
+
+def test_a_pair_that_came_again_is_taken_back_as_any_other(pairs):
+    mix_in(pairs)
+    browser = pairs.at()
+    page = control_of(pairs, browser)
+    before, n = pair_of(page)[:2], len(pairs.preferred)
+    for _ in range(2):
+        prefer(browser, page, tie="1")
+        page = browser.post("/judge/undo")
+        assert page.url.query == b"said=undone"
+        assert pair_of(page)[:2] == before
+    assert len(pairs.preferred) == n
+    assert state_after(pairs.store.events("top")).answers == {}
+    assert pairs.store.verify("top") == []
+
+
+def to_go(page):
+    done, low, high = re.search(r"(\d+) comparisons? of this query done, (\d+)(?: to (\d+))? to go", page.text).groups()
+    return int(done), int(low), int(high or low)
+
+
+def test_a_pair_that_came_again_counts_as_any_other_and_its_lease_goes_on(pairs):
+    mix_in(pairs)
+    browser = pairs.at()
+    page = control_of(pairs, browser)
+    query, _, token = pair_of(page)
+    pairs.clock.now += 600 * 1_000_000
+    assert browser.post("/judge/renew", data={"token": token}).status_code == 204
+    pairs.clock.now += 600 * 1_000_000  # longer than a lease, and no longer than two
+    assert pairs.store.verify("top") == []
+    before, after = to_go(page), to_go(prefer(browser, page))
+    assert after == (before[0] + 1, before[1] - 1, before[2] - 1)
+    assert pair_of(browser.get("/judge"))[0] == query
+
+
+def test_what_is_said_of_the_query_at_a_pair_that_came_again_is_said_of_the_query(pairs):
+    mix_in(pairs)
+    browser = pairs.at()
+    page = control_of(pairs, browser)
+    query, docs, token = pair_of(page)
+    for _ in range(2):
+        page = browser.post("/judge/answer", data={"token": token, "later": "1"})
+        assert page.url.query == b"said=later"
+    assert [event.query_id for event in pairs.store.events("top") if event.kind == "later"] == [query]
+    while pair_of(page)[0] != query:
+        page = prefer(browser, page)
+    assert pair_of(page)[1] == docs
+    page = prefer(browser, page, discard=docs[0])
+    assert page.url.query == b"said=preferred"
+    assert pairs.preferred[-1].body == {"what": "discarded", "document": docs[0]}
+    while "data-doc-id" in page.text:
+        assert pair_of(page)[0] != query or docs[0] not in pair_of(page)[1]
+        page = prefer(browser, page)
+    assert pairs.store.verify("top") == []
+
+
+def test_pairs_come_again_with_sides_swapped(pairs):
+    mix_in(pairs)
     browser = pairs.at()
     page = browser.get("/judge")
     while "data-doc-id" in page.text:

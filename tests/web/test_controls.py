@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from web.conftest import Site, answer, item_of
 
 from activeeval.errors import InputError
+from activeeval.report.campaign_page import campaign_text
 from activeeval.store.claiming import hashed
 from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.tasks.campaigns.closing import close
 from activeeval.tasks.campaigns.controls import Controls, controlled
-from activeeval.tasks.campaigns.live import Left
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.campaigns.status import status
+from activeeval.tasks.campaigns.summary import summary
 from activeeval.tasks.campaigns.training import read_known
 from activeeval.web.app import make_app
 
@@ -51,6 +53,12 @@ def judged_through(site, browser, says=lambda site, doc: 1, **fields):
     return pages
 
 
+def left_on(pages):
+    """Return how many items are left in all, as each page says it."""
+    pattern = r"(\d+) items? left(?: in this block, (\d+) in all)?|nothing is left"
+    return [int(there[2] or there[1] or 0) for there in (re.search(pattern, page.text) for page in pages)]
+
+
 def shape_of(page):
     """Return a page without what is the item's own, the answers before it and numbers."""
     text = re.sub(r"(?s)<section class=\"recent\".*?</section>", "", page.text)
@@ -71,11 +79,7 @@ def test_nobody_can_tell_a_control(known, is_known):
     for page in pages[1:-1]:
         by_kind[kinds["shown:" + hashed(item_of(page)[2])]].add(shape_of(page))
     assert by_kind["posed"] <= by_kind["shown"]
-    numbers = [
-        re.search(r"(\d+) items? left(?: in this block, (\d+) in all)?", page.text).groups() for page in pages[:-8]
-    ]
-    left = [int(in_all or alone) for alone, in_all in numbers]
-    assert {before - after for before, after in pairwise(left)} <= {1, 2, 3}
+    assert left_on(pages) == list(range(len(pages) - 1, -1, -1))
     text = "\n".join(page.text for page in pages).lower()
     assert not any(word in text for word in ("control", "posed", "expected", "repeated"))
     assert site.store.verify("week") == []
@@ -97,6 +101,20 @@ def test_what_is_said_of_controls_never_counts_and_is_told_of_each_judge(known):
     assert rows["repeated"].share.right == rows["repeated"].share.n > 0
     lead = mixed.at("zoe", "lead").get("/lead").text
     assert str(rows["known"].share) in lead
+    mixed.store.train("week", "ann", "first", 1, 1)
+    told = summary(mixed.store, "week")
+    html, markdown, data = (campaign_text(told, suffix) for suffix in (".html", ".md", ".json"))
+    for page in (html, markdown):
+        assert "Training and controls" in page
+        for cells in (
+            ("began with", "1 of 1", "20.7% to 100.0%"),
+            ("known, among the others", "2 of 6", "9.7% to 70.0%"),
+        ):
+            assert all(cell in page for cell in cells)
+    share = {"right": 2, "n": 6, "low": rows["known"].share.low, "high": rows["known"].share.high}
+    assert {"judge": "ann", "what": "known", "share": share, "n_skipped": 0} in json.loads(data)["checked"]["controls"]
+    assert [row["share"]["right"] for row in json.loads(data)["checked"]["training"]] == [1]
+    assert "Training and controls" not in campaign_text(summary(plain.store, "week"), ".html")
     assert mixed.store.verify("week") == []
     mixed.store.rebuild("week")
 
@@ -130,13 +148,61 @@ def test_a_control_is_reloaded_corrected_put_off_and_said_to_be_beyond_judging(k
     assert site.store.verify("week") == []
 
 
+def test_what_is_put_off_comes_again_in_its_turn_whatever_it_is(known):
+    """Catches a control that never comes back, or comes at another time than an item that was put off."""
+    site = controlled_site(rate=0.3, known=known)
+    browser, seen, answers = site.at(), set(), []
+    page = browser.get("/judge")
+    while "data-doc-id" in page.text:
+        item = item_of(page)
+        says = {"grade": 1} if item[:2] in seen else {"later": 1}
+        seen.add(item[:2])
+        after = browser.post("/judge/answer", data={"token": item[2], **says}, headers=PART)
+        answers.append((says, left_on([page, after])))
+        page = after
+        site.desk.reading.wait()
+    state = state_of(site.store, "week").state
+    orders = {"later": {}, "judged": {}}
+    for event in state_of(site.store, "week").log:
+        kind = {"passed": "later", "checked": "judged"}.get(event.kind, event.kind)
+        if kind in orders:
+            block = event.body.get("block") or state.blocks[event.unit]
+            orders[kind].setdefault(block, []).append((event.query_id, event.doc_id))
+    assert len(orders["later"]) > 1
+    repeated = {(event.query_id, event.doc_id) for event in state.checks.answers.values() if event.unit is not None}
+    for block, put_off in orders["later"].items():
+        judged = orders["judged"][block]
+        assert [item for item in judged if item not in repeated] == [item for item in put_off if item not in repeated]
+    assert not any(state.checks.put_off.values())
+    assert {event.kind for event in state.checks.answers.values()} == {"checked"}
+    assert {before - after for says, (before, after) in answers if "grade" in says} <= {1, 2}
+    assert {after - before for says, (before, after) in answers if "later" in says} <= {-1, 0, 1, 2}
+    assert "Nothing is left for you" in page.text
+    assert site.store.verify("week") == []
+
+
 def test_of_every_so_many_one_is_a_control():
     controls = Controls(rate=0.05, secret="s")
     due = [n for n in range(2000) if controls.is_due("ann", n)]
     assert len(due) == 100
     assert due != [n for n in range(2000) if controls.is_due("bob", n)]
-    left = [controls.left("ann", n, Left(in_block=5, in_all=100 - n, blocks=1)).in_all for n in range(20)]
-    assert all(0 <= before - after <= 2 for before, after in pairwise(left))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("n_known", [0, 1, 40])
+def test_what_is_left_is_what_comes(rate, n_known):
+    """Against a judge who goes on, place by place: what is seen falls by one with every answer."""
+    for seed in range(30):
+        controls, known, spare, real = Controls(rate=rate, secret=str(seed)), n_known, -10, 100
+        left = [controls.seen("ann", n := 0, real, known, spare)]
+        while real:
+            if controls.is_due("ann", n) and (known or spare > 0):
+                known, spare = (known - 1, spare) if known else (0, spare - 1)
+            else:
+                real, spare = real - 1, spare + 1
+            n += 1
+            left.append(controls.seen("ann", n, real, known, spare))
+        assert left == list(range(n, -1, -1))
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.6, -1.0])
@@ -150,3 +216,114 @@ def test_known_items_without_ids_are_refused(tmp_path):
     path.write_text("query,grade\njaguar,1\n")
     with pytest.raises(InputError, match="needs query_id and doc_id"):
         Controls(rate=0.1, known=read_known(str(path), 2))
+
+
+def two_tabs(site, says_first, says_then):
+    """Answer an item in one tab and then in another that shows it too; return what each is told, by kind of item."""
+    browser, told = site.at(), {}
+    page = browser.get("/judge")
+    for _ in range(16):
+        older, newer = item_of(page)[2], item_of(browser.get("/judge"))[2]
+        replies = [
+            browser.post("/judge/renew", data={"token": older}),
+            browser.post("/judge/renew", data={"token": newer}),
+            browser.post("/judge/answer", data={"token": newer, **says_first}, headers=PART),
+            browser.post("/judge/answer", data={"token": newer, **says_first}, headers=PART),
+            browser.post("/judge/answer", data={"token": newer, "cannot": "1", "reason": "other"}, headers=PART),
+            browser.post("/judge/answer", data={"token": older, **says_then}, headers=PART),
+            browser.post("/judge/renew", data={"token": older}),
+        ]
+        kind = {event.key: event.kind for event in site.store.events("week")}["shown:" + hashed(newer)]
+        said = [re.search(r'(?s)<p id="said".*?</p>', reply.text) for reply in replies]
+        told.setdefault(kind, set()).add(tuple((r.status_code, s and s[0]) for r, s in zip(replies, said, strict=True)))
+        page = browser.get("/judge")
+        site.desk.reading.wait()
+    return told
+
+
+def plain(told):
+    """Return what is told without numbers of events, and without the last item, after which none is shown."""
+    extra = re.compile(r" Here is the next item[.]|[0-9]+")
+    return sorted({tuple((status, extra.sub("", text or "")) for status, text in rows) for rows in told})
+
+
+@pytest.mark.parametrize("says_then", [{"grade": 1}, {"grade": 2}, {"later": 1}])
+def test_two_tabs_are_told_the_same_of_a_control_as_of_an_item(known, says_then):
+    site = controlled_site(rate=0.4, known=known)
+    told = two_tabs(site, {"grade": 1}, says_then)
+    assert plain(told["posed"]) == plain(told["shown"])
+    assert site.store.verify("week") == []
+    counted = [event for event in state_of(site.store, "week").state.late if "item" in event.body]
+    assert not counted
+
+
+def test_the_numbers_of_events_are_those_of_items(known):
+    """Catches a lease that begins again without an event, and an answer that takes more or fewer of them."""
+    site = controlled_site(known=known)
+    browser, steps = site.at(), {"posed": set(), "shown": set()}
+    page, last = browser.get("/judge"), site.store.last_seq("week")
+    while "data-doc-id" in page.text:
+        token = item_of(page)[2]
+        kind = {event.key: event.kind for event in site.store.events("week")}["shown:" + hashed(token)]
+        browser.post("/judge/renew", data={"token": token})
+        page = browser.post("/judge/answer", data={"token": token, "grade": 1}, headers=PART)
+        strip = re.findall(r"/judge/answers/(\d+)\"><b>", page.text)
+        steps[kind].add((int(strip[0]) - last, site.store.last_seq("week") - last if item_of_or_none(page) else 3))
+        last = site.store.last_seq("week")
+        site.desk.reading.wait()
+    assert steps["posed"] == steps["shown"] == {(2, 3)}
+
+
+def item_of_or_none(page):
+    return "data-doc-id" in page.text
+
+
+def test_a_correction_takes_no_control_away(known):
+    site = controlled_site(rate=0.5, known=known)
+    browser = site.at()
+    page = browser.get("/judge")
+    while sum(event.kind == "checked" for event in site.store.events("week")) < 1 or not is_control(site, page):
+        page = answer(browser, page)
+    seq = next(event.seq for event in site.store.events("week") if event.kind == "checked")
+    assert browser.post(f"/judge/answers/{seq}", data={"grade": "0"}).status_code == 200
+    assert item_of(browser.get("/judge"))[:2] == item_of(page)[:2]
+
+
+def is_control(site, page):
+    key = "shown:" + hashed(item_of(page)[2])
+    return any(event.key == key and event.kind == "posed" for event in site.store.events("week"))
+
+
+def test_a_closed_campaign_gives_out_no_control(known):
+    site = controlled_site(rate=0.5, known=known)
+    close(site.store, "week")
+    for name in ("ann", "bob", "cy", "dora", "eve", "fay"):
+        page = site.at(name).get("/judge")
+        assert "data-doc-id" not in page.text
+        assert "This campaign is closed" in page.text
+
+
+def test_what_programs_are_told_does_not_move_with_an_answer(known):
+    """Byte by byte: before and after each answer, of a control or not, but where a block is complete."""
+    site = controlled_site(known=known)
+    browser, programs, told = site.at(), [site.program(), site.program("ci")], {"posed": set(), "shown": set()}
+    page = browser.get("/judge")
+    before = [program.get("/api/campaigns/week/status").content for program in programs]
+    assert b'"judged":0' in before[0]
+    for _ in range(20):
+        kind = "posed" if is_control(site, page) else "shown"
+        blocks = len(state_of(site.store, "week").state.complete_at)
+        page = answer(browser, page)
+        after = [program.get("/api/campaigns/week/status").content for program in programs]
+        is_complete = len(state_of(site.store, "week").state.complete_at) > blocks
+        told[kind].add((is_complete, after == before))
+        before = after
+    assert (False, True) in told["posed"]
+    assert told["posed"] | told["shown"] == {(False, True), (True, False)}
+    site.desk.reading.wait()
+
+
+def test_status_is_that_of_the_moment_where_no_controls_are(site):
+    program = site.program()
+    answer(site.at(), site.at().get("/judge"))
+    assert program.get("/api/campaigns/week/status").json()["judged"] == 1

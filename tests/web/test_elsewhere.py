@@ -20,7 +20,6 @@ from activeeval.web.oidc import Oidc, account_key
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider, derived
 from activeeval.web.served import Door
-from activeeval.web.serving import Listening
 
 MINUTE = 60 * 1_000_000
 START = "/sign-in/elsewhere"
@@ -430,7 +429,7 @@ def test_where_nobody_signs_in_elsewhere_there_is_no_such_page():
 def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
     oidc = Oidc(**({"issuer": "https://accounts.example", "client": "c", "secret": "s"} | change))
     with pytest.raises(InputError) as refused:
-        Listening().check(oidc)
+        Door().check(oidc)
     assert refused.value.field == field
     assert "a\nb" not in str(refused.value)
     assert "secret@" not in str(refused.value)
@@ -438,13 +437,13 @@ def test_what_cannot_be_a_site_is_refused_at_the_start(change, field):
 
 def test_it_needs_an_address_that_people_open_and_no_proxy_that_names_them():
     oidc = Oidc(issuer="https://accounts.example", client="c", secret="s")
-    Listening(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
-    for listening in (
-        Listening(host="0.0.0.0", certificate="c", key="k"),
-        Listening(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
+    Door(address="https://judge.example", host="0.0.0.0", certificate="c", key="k").check(oidc)
+    for door in (
+        Door(host="0.0.0.0", certificate="c", key="k"),
+        Door(behind_proxy="10.0.0.2", auth_header="X-Remote-User"),
     ):
         with pytest.raises(InputError):
-            listening.check(oidc)
+            door.check(oidc)
     assert "'s'" not in repr(oidc)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sqlite3
 import threading
 import time
 
@@ -15,7 +16,7 @@ from web.conftest import Site
 from web.test_comparing_page import Compares
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
-from activeeval.store import open_store
+from activeeval.store import PlaceRow, UnitRow, open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
@@ -115,11 +116,11 @@ class LivePairs(Compares, Running):
 
 
 class LiveScale(Running):
-    """A campaign of thirty grades behind a server."""
+    """A campaign of thirty grades, or of what a test wants, behind a server."""
 
-    def __init__(self):
-        self.store = open_store("sqlite://", create=True)
-        make_campaign(self.store, max_grade=29)
+    def __init__(self, url="sqlite://", units=None, max_grade=29):
+        self.store = open_store(url, create=True, wait_s=0.2)
+        make_campaign(self.store, units, max_grade=max_grade)
         self.served = Served(store=self.store, desk=page_desk(self.store, "night", {}), door=self.listen())
         self.app = make_app(self.served)
         self.run()
@@ -222,6 +223,58 @@ def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
     next_item(page, token)
     assert [(event.doc_id, event.grade) for event in live.judged] == [(before, 2)]
     assert not page.locator("#trouble").is_visible()
+
+
+@pytest.mark.parametrize("trouble", ["locked", "gone"])
+def test_an_answer_that_the_store_cannot_take_is_kept_and_sent_again(chromium, tmp_path, trouble):
+    path = tmp_path / "night.activeeval"
+    site = LiveScale(f"sqlite:///{path}")
+    try:
+        page = site.opened(chromium)
+        before, token = shown(page), token_of(page)
+        other = sqlite3.connect(path, isolation_level=None)
+        if trouble == "locked":
+            other.execute("BEGIN IMMEDIATE")
+        else:
+            path.rename(path.with_suffix(".away"))
+        with page.expect_response(lambda response: response.status == 503) as refusal:
+            page.locator("button[name=grade][value='27']").click()
+        assert refusal.value.headers["retry-after"] == "2"
+        page.wait_for_selector("#trouble:has-text('Your answer is kept here')")
+        assert token_of(page) == token
+        if trouble == "locked":
+            other.execute("ROLLBACK")
+        else:
+            path.with_suffix(".away").rename(path)
+        other.close()
+        next_item(page, token)
+        judged = [(event.doc_id, event.grade) for event in site.store.events("night") if event.kind == "judged"]
+        assert judged == [(before, 27)]
+        assert not page.locator("#trouble").is_visible()
+    finally:
+        site.stop()
+
+
+def test_long_and_turned_and_missing_texts_are_judged_in_a_browser(chromium):
+    turned = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"
+    texts = ({}, {"title": turned, "text": turned}, {"title": "long", "text": "word " * 1_000_000})
+    places = tuple(PlaceRow(doc_id=f"d{k}", probability=1.0, text=text) for k, text in enumerate(texts))
+    unit = UnitRow(number=1, block=1, query_id="q", level=0.5, cost=1.0, places=places, query_text=turned)
+    site = LiveScale(units=[unit], max_grade=0)
+    try:
+        page = site.opened(chromium, viewport={"width": 390, "height": 844})
+        for _ in texts:
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert page.locator("button[name=grade]").count() == 1
+            if shown(page) == "d1":
+                assert "👩‍👩‍👧" in page.locator("h2").first.inner_text()
+            token = token_of(page)
+            page.keyboard.press("0")
+            page.wait_for_function("token => !document.querySelector(`#answer [value='${token}']`)", arg=token)
+        assert "Nothing is left" in page.locator("#query").inner_text()
+        assert page.complaints == []
+    finally:
+        site.stop()
 
 
 def test_clocks_tell_what_was_in_use_and_what_was_paused(chromium, live):

@@ -2,60 +2,20 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 
 import pytest
 from databases import free_port
 from store.store_cases import make_campaign, make_units
 
 from activeeval.store import open_store
+from benchmarks.page_kills import Program
 
 N_JUDGES, KILLS, LEAST, EACH_S = 8, 50, 5000, 1.5
-
-
-@dataclass
-class Program:
-    """A judge's program that asks again until it has an answer."""
-
-    port: int
-    token: str
-    acknowledged: list = field(default_factory=list)
-    repeated: int = 0
-    must_end: bool = False
-
-    def ask(self, verb, body):
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        while not self.must_end:
-            line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-            try:
-                line.request("POST", f"/api/campaigns/night/{verb}", json.dumps(body), headers)
-                answer = line.getresponse()
-                text = answer.read()
-                if answer.status == 200:
-                    return json.loads(text)
-                assert answer.status == 503, text
-            except (OSError, http.client.HTTPException):
-                pass
-            finally:
-                line.close()
-            time.sleep(0.05)
-        return {}
-
-    def work(self):
-        item = self.ask("claim", {})
-        while item and not self.must_end:
-            done = self.ask("submit", {"token": item["token"], "grade": 1, "then_claim": True})
-            if not done:
-                return
-            self.acknowledged.append((done["seq"], done["kind"], done["query_id"], done["doc_id"]))
-            self.repeated += bool(done.get("repeated"))
-            item = done["next"]
 
 
 def started(folder, port, *words):
@@ -72,8 +32,8 @@ def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(tmp_path):
     names = [word for k in range(N_JUDGES) for word in ("--judge", f"judge{k}")]
     server = started(tmp_path, port, *names)
     people = [json.loads(server.stdout.readline()) for _ in range(1 + N_JUDGES)][1:]
-    programs = [Program(port, person["token"]) for person in people]
-    threads = [threading.Thread(target=program.work, daemon=True) for program in programs]
+    programs = [Program(port, person["token"], "night") for person in people]
+    threads = [threading.Thread(target=program.run, daemon=True) for program in programs]
     for thread in threads:
         thread.start()
     n_kills = 0
@@ -94,13 +54,13 @@ def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(tmp_path):
     with open_store(f"sqlite:///{tmp_path}/night.activeeval") as store:
         events = {event.seq: event for event in store.events("night")}
         assert store.verify("night") == []
-    acknowledged = [row for program in programs for row in program.acknowledged]
-    n_twice = sum(program.repeated for program in programs)
+    acknowledged = [reply for program in programs for reply in program.acknowledged]
+    n_twice = sum(bool(reply.get("repeated")) for reply in acknowledged)
     print(f"{len(acknowledged)} acknowledged over {n_kills} kills, {n_twice} of them asked twice")
-    assert {row[1] for row in acknowledged} == {"judged"}
-    for seq, kind, query_id, doc_id in acknowledged:
-        event = events[seq]
-        assert (event.kind, event.query_id, event.doc_id) == (kind, query_id, doc_id)
+    assert {reply["kind"] for reply in acknowledged} == {"judged"}
+    for reply in acknowledged:
+        event = events[reply["seq"]]
+        assert all(getattr(event, name) == reply[name] for name in ("kind", "query_id", "doc_id", "grade"))
     judged = [(event.unit, event.doc_id) for event in events.values() if event.kind == "judged"]
     assert len(judged) == len(set(judged))
-    assert len(judged) - len({row[0] for row in acknowledged}) <= N_JUDGES
+    assert len(judged) - len({reply["seq"] for reply in acknowledged}) <= N_JUDGES

@@ -11,7 +11,6 @@ from web.conftest import Site
 from activeeval.errors import InputError, StateError
 from activeeval.web.people import invited
 from activeeval.web.served import Door
-from activeeval.web.serving import Listening
 from activeeval.web.shield import HEADERS, MOST_BYTES
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
@@ -40,7 +39,7 @@ def test_what_holds_items_is_not_kept_by_browsers(site):
 
 
 def test_over_https_browsers_stay_there_and_cookies_are_of_this_host_alone():
-    site = Site(door=Door(host="127.0.0.1", port=8347, is_secure=True))
+    site = Site(door=Door(host="127.0.0.1", port=8347, certificate="c", key="k"))
     browser = site.browser()
     came = browser.get(invited(site.served, "judge", "ann"), follow_redirects=False)
     assert came.headers["strict-transport-security"]
@@ -87,15 +86,13 @@ def test_a_host_is_meant_or_not(host, asked, is_meant):
 
 
 def test_behind_a_proxy_the_proxy_alone_is_answered():
-    site = Site(
-        door=Door(host="127.0.0.1", port=8347, proxy="192.0.2.1", address="https://judge.example", is_secure=True)
-    )
+    site = Site(door=Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", address="https://judge.example"))
     assert site.browser(client=("192.0.2.1", 1)).get("/static/page.css").status_code == 200
     assert site.browser(client=("192.0.2.9", 1)).get("/static/page.css").status_code == 403
 
 
 def test_a_proxy_may_name_who_asks_and_nobody_else():
-    door = Door(host="127.0.0.1", port=8347, proxy="192.0.2.1", auth_header="X-Remote-User")
+    door = Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
     site = Site(door=door)
     asked = site.browser(client=("192.0.2.1", 1))
     assert asked.get("/judge").status_code == 401
@@ -108,15 +105,15 @@ def test_a_proxy_may_name_who_asks_and_nobody_else():
     plain = Site()
     assert plain.browser().get("/judge", headers={"X-Remote-User": "ann"}).status_code == 401
     with pytest.raises(InputError, match="believed of a proxy alone"):
-        Listening(auth_header="X-Remote-User").check()
+        Door(auth_header="X-Remote-User").check()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "judge.example", "::"])
 def test_nobody_listens_where_others_can_read_along(host):
     with pytest.raises(InputError, match="reached by other machines"):
-        Listening(host=host).check()
-    Listening(host=host, certificate="c", key="k").check()
-    Listening(host=host, behind_proxy="127.0.0.1").check()
+        Door(host=host).check()
+    Door(host=host, certificate="c", key="k").check()
+    Door(host=host, behind_proxy="127.0.0.1").check()
 
 
 def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypatch):

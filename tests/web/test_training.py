@@ -8,6 +8,7 @@ import pytest
 from web.conftest import Site, item_of
 
 from activeeval.errors import InputError
+from activeeval.judgments.shares import share_of
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.campaigns.status import status
 from activeeval.tasks.campaigns.training import MOST, read_known, trained
@@ -56,9 +57,8 @@ def test_it_never_counts_and_the_first_answer_stands(site):
     assert status(state, site.store).progress.judged == 0
     assert (state.state.standing, state.state.problems, site.store.verify("week")) == ([], [], [])
     (row,) = trained(state.log)
-    assert (row.judge, row.right, row.n) == ("ann", 0, 1)
-    assert 0 <= row.low < row.high <= 1
-    assert "0 of 1 as known" in site.at("zoe", "lead").get("/lead").text
+    assert (row.judge, row.share) == ("ann", share_of(0, 1))
+    assert "0 of 1 (0 to 79 %) as known" in site.at("zoe", "lead").get("/lead").text
     assert browser.get("/judge/training/3").status_code == 404
     assert browser.post("/judge/training/9", data={"grade": "1"}).status_code == 422
     assert browser.post("/judge/training/2", data={"grade": "9"}).status_code == 422

@@ -73,6 +73,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
     from activeeval.report.campaign_next import aside_sentence, expected_sentence, next_sentence, reached_sentence
     from activeeval.report.words import text_of
     from activeeval.tasks.campaigns.status import reached, step_of
+    from activeeval.tasks.estimate import beyond
 
     progress, answers = far.progress, estimates.answers if estimates else []
     goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
@@ -81,6 +82,7 @@ def _show_status(state: CampaignState, far: Status, estimates: Estimates | None,
     about += [
         expected_sentence(findings) if progress.waiting and findings else "",
         "" if goal is None else f"The goal: {text_of(goal)}.",
+        *(f"{text_of(note)}." for note in beyond(far.n_unread)),
     ]
     if click.get_current_context().params["as_of"] is not None:
         about.append(f"This is as of event {progress.as_of}.")

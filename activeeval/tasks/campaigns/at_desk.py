@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from activeeval.errors import InputError, shown
 from activeeval.io.judges import judge_name
@@ -16,10 +17,13 @@ from activeeval.report.judging_words import grade_names, named_grade
 from activeeval.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
 from activeeval.store.answering import RECLAIMED
 from activeeval.tasks.campaigns.closing import is_closed
-from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen
+from activeeval.tasks.campaigns.controls import Controls, again, as_claimed, as_seen, returned
 from activeeval.tasks.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.tasks.campaigns.judging import Desk, desk_of
 from activeeval.tasks.campaigns.live import LiveLog, LiveReading, left_in
+
+if TYPE_CHECKING:  # what estimates need is imported where it is wanted
+    from activeeval.tasks.campaigns.status import Status
 
 N_RECENT = 5
 """Answers that are shown for correction."""
@@ -37,10 +41,13 @@ class PageDesk:
     store : Store
     name : str
         Of the campaign.
+    controls : Controls, optional
+        What is mixed in among what is asked.
     """
 
     store: Store
     name: str
+    controls: Controls | None = None
     log: LiveLog = field(init=False)
     reading: LiveReading = field(init=False)
 
@@ -58,6 +65,14 @@ class PageDesk:
         now = self.store.now(self.name)
         return self.log.look(lambda state: is_closed(state, now))
 
+    def status(self) -> Status:
+        """Return how far the campaign is as programs may know it; see `LiveReading.quiet_status`."""
+        from activeeval.tasks.campaigns.status import status
+
+        if self.controls is not None:
+            return self.reading.quiet_status()
+        return self.reading.look(lambda state: status(state, self.store))
+
     def event_of(self, judge: str, token: str) -> Event:
         """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
         event = self.store.shown(self.name, token)
@@ -72,8 +87,7 @@ class PageDesk:
 
     def renew(self, judge: str, token: str) -> bool:
         """Let the lease of a judge's item start again; return whether he still has it."""
-        if self.event_of(judge, token).kind == "posed":  # nobody else waits for a control
-            return judge in self.log.look(lambda state: state.checks.posed)
+        self.event_of(judge, token)
         return self.store.renew(self.name, token) is not None
 
 
@@ -85,8 +99,6 @@ class JudgesDesk(PageDesk):
     ----------
     names : mapping of int to str
         Of grades.
-    controls : Controls, optional
-        What is mixed in among the items.
 
     Raises
     ------
@@ -95,7 +107,6 @@ class JudgesDesk(PageDesk):
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
-    controls: Controls | None = None
     grades: list[str] = field(init=False)
     _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
 
@@ -186,16 +197,28 @@ class JudgesDesk(PageDesk):
     def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
         if (posed := state.checks.posed.get(judge)) is not None:
             return again(posed, self.store.texts_of(self.name, posed))
-        held = state.in_hand.get(judge)
+        held, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
         has_item = held is not None and (held.state, held.judge) == ("leased", judge)
-        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any(state.n_waiting.values())
-        return controls.choose(judge, state) if is_due and not has_item else None
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any((put_off, *state.n_waiting.values()))
+        now = self.store.now(self.name)
+        if has_item or not (is_due or put_off) or is_closed(state, now):
+            return None
+        if is_due and (control := controls.choose(judge, state)) is not None:
+            return control
+        event = returned(judge, state, now)
+        return None if event is None else again(event, self.store.texts_of(self.name, event))
 
     def _is_control_near(self, judge: str) -> bool:
         """Whether a control may come after the answer that a judge gives now."""
         if self.controls is None:
             return False
-        return self.controls.is_due(judge, self.log.look(lambda state: state.checks.n_said.get(judge, 0)) + 1)
+        n_said, is_near = self.log.look(
+            lambda state: (
+                state.checks.n_said.get(judge, 0),
+                judge in state.checks.posed or bool(state.checks.put_off.get(judge)),
+            )
+        )
+        return is_near or self.controls.is_due(judge, n_said + 1)
 
     def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
@@ -211,7 +234,13 @@ class JudgesDesk(PageDesk):
 
     def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
         campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
-        left, n_said, answers = self.log.look(lambda state: (left_in(state), *_said_by(state, name, _N_PACE)))
+        left, seen, answers = self.log.look(
+            lambda state: (
+                left_in(state),
+                left_in(state) if controls is None else controls.left(name, state),
+                _said_by(state, name, _N_PACE),
+            )
+        )
         timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
         item = None if claimed is None else _item_of(claimed)
         if claimed is not None and item is not None:
@@ -222,7 +251,7 @@ class JudgesDesk(PageDesk):
             lease_s=campaign.lease_s,
             can_put_off=not campaign.strict_order,
             grades=self.grades,
-            left=left if controls is None else controls.left(judge, n_said, left),
+            left=seen,
             pace_s=statistics.median(timed) if timed else None,
             precision=self.reading.precision(left),
             is_closed=claimed is None and self.is_closed,
@@ -231,7 +260,7 @@ class JudgesDesk(PageDesk):
 
     def _last_of(self, judge: str, most: int) -> list[Event]:
         """Return the last answers of a judge that stand, the newest first."""
-        return self.log.look(lambda state: _said_by(state, judge_name(judge), most)[1])
+        return self.log.look(lambda state: _said_by(state, judge_name(judge), most))
 
     def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
         new = [event for event in events if _place_of(event) not in self._heads]
@@ -260,10 +289,9 @@ class JudgesDesk(PageDesk):
         )
 
 
-def _said_by(state: State, judge: str, most: int) -> tuple[int, list[Event]]:
-    """Return how often a judge has said something, and the last of it that stands, the newest first."""
-    answers = state.checks.standing.get(judge, {})
-    return state.checks.n_said.get(judge, 0), list(islice(reversed(answers.values()), most))
+def _said_by(state: State, judge: str, most: int) -> list[Event]:
+    """Return the last that a judge has said that stands, the newest first."""
+    return list(islice(reversed(state.checks.standing.get(judge, {}).values()), most))
 
 
 def _item_of(claimed: Claimed) -> ItemView:

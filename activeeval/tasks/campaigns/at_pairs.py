@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,9 +11,10 @@ from activeeval.errors import InputError
 from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
-from activeeval.store import Acknowledged, Control, ItemTexts, Store
+from activeeval.store import Acknowledged, Control, ItemTexts, Said, Store
+from activeeval.store.claiming import hashed
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
-from activeeval.tasks.campaigns.controls import Controls, again, as_seen, swapped
+from activeeval.tasks.campaigns.controls import Controls, again, as_seen, discarded_of
 from activeeval.tasks.campaigns.desk_views import ItemView, Reply
 from activeeval.tasks.campaigns.live import Left, Precision
 
@@ -61,8 +62,6 @@ class PairView:
 class PairsDesk(PageDesk):
     """Where judges compare two documents at a time; of controls, pairs that come again with sides swapped."""
 
-    controls: Controls | None = None
-
     @property
     def k(self) -> int:
         """How many of the best of a query are asked for."""
@@ -83,16 +82,28 @@ class PairsDesk(PageDesk):
         if event.kind != "posed":
             return self.desk.submit(token, said)
         sides = event.body["sides"]
-        if said.kind == "preferred" and said.body.get("what") == "discarded":
-            raise InputError("these two were compared before: say which is better, or that they are alike")
+        if said.kind != "preferred" or said.body.get("what") == "discarded":
+            return self._answer_query(event, token, said)
         if said.body.get("preferred") not in (None, *sides):
             raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
+        return as_seen(self.store.submit(self.name, token, said))
+
+    def _answer_query(self, event: Event, token: str, said: Said) -> Acknowledged:
+        """Store what is said of a control and is about its query: put off, beyond judging, without one of the two."""
+        if not self.store.is_answered(self.name, token):
+            held = self.desk.claim(event.judge)
+            if held is not None and held.unit == event.unit:
+                return self.desk.submit(held.token, said, f"token:{hashed(token)}")
         return as_seen(self.store.submit(self.name, token, said))
 
     def undo(self, judge: str) -> Acknowledged | None:
         """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
         from activeeval.tasks.campaigns.comparing import Comparing
 
+        last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
+        if last is not None:
+            control = again(last, ItemTexts(query_text="", text={}))
+            return Acknowledged(event=self.store.pose(self.name, replace(control, supersedes=last.seq))[1])
         return Comparing(self.store, self.name, judge).undo()
 
     def document(self, event: Event, number: int) -> ItemView:
@@ -110,13 +121,11 @@ class PairsDesk(PageDesk):
 
     def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
         posed = state.checks.posed.get(judge)
-        if posed is not None and posed.unit == unit:
+        events = state.preferences.get((unit, judge), [])
+        if posed is not None and posed.unit == unit and _is_to_come(posed, events):
             return again(posed, ItemTexts(query_text="", text={}))
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
-        events = state.preferences.get((unit, judge), [])
-        # what was taken back does not stand: a query of which something was is left alone
-        has_undone = any(event.body.get("what") == "undone" for event in events)
-        return swapped(judge, controls.secret, events, state.checks) if is_due and not has_undone else None
+        return controls.swapped(judge, events, state.checks) if is_due else None
 
     def _again(self, question: Question, control: Control) -> PairView:
         """Return the page with a pair of the query that was compared before, as that of any other pair."""
@@ -143,18 +152,38 @@ class PairsDesk(PageDesk):
             Side(item=_item(claimed.query_id, claimed.query_text, each), number=members.index(each["doc_id"]))
             for each in question.documents
         )
+        low, high = remaining.low, remaining.high
+        if (controls := self.controls) is not None:
+            seen = partial(controls.pairs_left, event.judge, claimed.unit)
+            low, high = self.log.look(lambda state: (seen(state, low), seen(state, high)))
         return PairView(
             token=claimed.token,
             lease_s=lease_s,
             query_id=claimed.query_id,
             query=claimed.query_text,
             sides=sides,
-            low=remaining.low,
-            high=remaining.high,
+            low=low,
+            high=high,
             n_compared=question.labelling.n_comparisons + self._n_again(event.judge, claimed.unit),
             left=left,
             precision=self.reading.precision(left),
         )
+
+
+def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
+    """Whether a control is still asked, after what was said of its query."""
+    is_back = any(event.body.get("what") == "undone" and event.seq > posed.seq for event in events)
+    return not is_back and not discarded_of(events) & set(posed.body["sides"])
+
+
+def _last_control(state: State, judge: str) -> Event | None:
+    """Return a judge's answer to a control where that is the last that he has said."""
+    last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
+    if last is None or last.kind != "checked":
+        return None
+    others = [event for (_, who), events in state.preferences.items() if who == judge for event in events[-1:]]
+    others += [event for event in state.put_off if event.judge == judge]
+    return last if all(event.seq < last.seq for event in others) else None
 
 
 def page_desk(
@@ -169,7 +198,7 @@ def page_desk(
     """
     controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
     if not store.campaign(name).judging.is_whole:
-        return JudgesDesk(store, name, names, controls)
+        return JudgesDesk(store, name, controls, names)
     if names:
         raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
     if controls is not None and controls.known:

@@ -20,8 +20,8 @@ from activeeval.store.rows import LOOKS
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw, top_up
 from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
-from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, with_texts
-from activeeval.tasks.looks import OF_CAMPAIGNS, looks_of
+from activeeval.tasks.drawing import Drawn, GoalBudget, SampleRequest, draw_for, with_texts
+from activeeval.tasks.looks import OF_CAMPAIGNS, looks_in
 from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -70,10 +70,10 @@ def _method_of(request: SampleRequest) -> Method:
     return find_method(request.method or default_method(*map(sampled_measure, request.measures)).name)
 
 
-def _follows_labels(request: SampleRequest) -> bool:
-    """Whether depths would follow labels as nobody says otherwise."""
-    measured = map(sampled_measure, request.measures)
-    return request.looks is None and looks_of(_method_of(request), measured, None) != "none"
+def _would_follow(request: SampleRequest, drawn: Drawn) -> bool:
+    """Whether depths of what was drawn would follow labels, as nobody says otherwise."""
+    targets = drawn.sample.campaign.design.targets
+    return request.looks is None and looks_in(drawn.case, _method_of(request), targets, None) != "none"
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
@@ -123,11 +123,11 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
         """
-        strictly = rules.strict_order and _follows_labels(request)
-        if strictly:
+        request = replace(request, surely=True, usual="none" if rules.strict_order else OF_CAMPAIGNS)
+        drawn = draw_for(choices, request, progress=self.progress, say=self.say)
+        if rules.strict_order and _would_follow(request, drawn):
             self.say(Note("strict without looks", {}))
-        request = replace(request, surely=True, usual="none" if strictly else OF_CAMPAIGNS)
-        sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
+        sample = drawn.sample
         check_rules(sample, rules)
         files, texts = self._texts(sample, self.kept)
         beside: dict[str, Any] = {"seed": sample.seed, "half_width": request.half_width}

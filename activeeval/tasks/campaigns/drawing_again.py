@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,10 +64,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
 def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
     """Return a design for the questions of another one, with all labels known."""
     method, beliefs = find_method(design.name), design.beliefs
-    model: dict[str, Any] = {}
-    if beliefs is not None:
-        model = {"grade_probs": beliefs.grade_probs, "factor": beliefs.factor, "extra_probs": beliefs.extra_probs}
-        model |= {"node_weights": beliefs.node_weights} if beliefs.grade_probs.ndim == 3 else {}
+    model = {} if beliefs is None else beliefs.made_of
     chosen = method.looking(design.looks) if method.has_depths else method
     known = _known(design, labels)
     return chosen.design(list(design.targets), **model, max_grade=design.max_grade, budget=budget, judged=known)

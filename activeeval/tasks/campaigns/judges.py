@@ -13,7 +13,7 @@ import numpy as np
 from activeeval.errors import InputError
 from activeeval.judgments import Coefficient, Judge, Judgment, Judgments, grade_agreement
 from activeeval.judgments.coefficients import confusion
-from activeeval.judgments.log import Event
+from activeeval.judgments.log import Event, is_of_control
 from activeeval.judgments.seconds import SecondsTaken
 from activeeval.judgments.skipping import skipping_of
 from activeeval.judgments.state import State
@@ -46,7 +46,7 @@ def work_of(state: State, events: Sequence[Event]) -> list[Work]:
     seconds: dict[str, list[float]] = defaultdict(list)
     spent: Counter[str] = Counter()
     for event in events:
-        if event.kind in (*ANSWERS, "later", "late"):
+        if event.kind in (*ANSWERS, "later", "late") and not is_of_control(event):
             counts[event.judge][event.kind if event.kind in ("later", "late") else "said"] += 1
             spent[event.judge] += event.active_ms or 0
             if event.kind in ANSWERS and event.active_ms is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from activeeval.store import Store
 # what estimates need takes longer to import than all else: whoever waits for an item does without
 if TYPE_CHECKING:
     from activeeval.tasks.campaigns.state import CampaignState
+    from activeeval.tasks.campaigns.status import Status
 
 T = TypeVar("T")
 
@@ -81,6 +82,7 @@ class LiveReading:
         self._precision: Precision | None = None
         self._made_for: tuple[int, int] | None = None
         self._making: threading.Thread | None = None
+        self._told: Status | None = None
 
     def look(self, ask: Callable[[CampaignState], T]) -> T:
         """Return what is asked of the campaign as it is now."""
@@ -90,6 +92,22 @@ class LiveReading:
             state = self._state
             self._state = state_of(self._store, self._name) if state is None else state.refresh(self._store)
             return ask(self._state)
+
+    def quiet_status(self) -> Status:
+        """Return how far the campaign was when a block was complete last, or something was drawn.
+
+        Where controls are mixed in nobody is told more than that: counts that move with some answers and not with
+        others would say which of them were controls.
+        """
+        from activeeval.tasks.campaigns.status import last_change, status_as_of
+
+        def ask(state: CampaignState) -> Status:
+            seq = last_change(state.state, state.log)
+            if self._told is None or self._told.progress.as_of != seq:
+                self._told = status_as_of(state, seq)
+            return self._told
+
+        return self.look(ask)
 
     def precision(self, left: Left) -> Precision | None:
         """Return the last precision that is known, and have the next one made where a block is complete since."""
@@ -127,5 +145,10 @@ def precision_of(state: CampaignState) -> Precision | None:
 
 def left_in(state: State) -> Left:
     """Return what waits."""
-    waiting = [n for _, n in sorted(state.n_waiting.items()) if n]
+    return left_of(state.n_waiting)
+
+
+def left_of(n_waiting: Mapping[int, int]) -> Left:
+    """Return what waits, by block."""
+    waiting = [n for _, n in sorted(n_waiting.items()) if n]
     return Left(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

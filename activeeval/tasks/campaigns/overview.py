@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_next import aside_sentence, expected_sentence, next_sentence, reached_sentence
 from activeeval.report.campaign_summary import Moment
-from activeeval.report.campaign_work import Agreement, Work
+from activeeval.report.campaign_work import Agreement, Checked, Work
 from activeeval.report.words import text_of
 from activeeval.store import Store
-from activeeval.tasks.campaigns.controls import Controlled, controlled
+from activeeval.tasks.campaigns.controls import checked
 from activeeval.tasks.campaigns.judges import agreement_of, work_of
 from activeeval.tasks.campaigns.over_time import date_of, readings_of
 from activeeval.tasks.campaigns.state import CampaignState
 from activeeval.tasks.campaigns.status import estimates_of, reached, status, step_of
-from activeeval.tasks.campaigns.training import Trained, trained
 
 _MOST_REMARKS = 100
 
@@ -58,10 +57,9 @@ class Overview:
         That what waits takes at the pace so far; None where no time was taken.
     judges : sequence of Work
     agreement : Agreement
+    checked : Checked
     n_corrected : int
         Grades that a later round took for known and that are others now.
-    training : sequence of Trained
-    controls : sequence of Controlled
     cannot, notes : sequence of Remark
     """
 
@@ -79,9 +77,8 @@ class Overview:
     hours_left: float | None
     judges: Sequence[Work]
     agreement: Agreement
+    checked: Checked
     n_corrected: int = 0
-    training: Sequence[Trained] = field(default_factory=list)
-    controls: Sequence[Controlled] = field(default_factory=list)
     cannot: Sequence[Remark] = field(default_factory=list)
     notes: Sequence[Remark] = field(default_factory=list)
 
@@ -118,9 +115,8 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
         hours_left=_hours_left(state, progress.waiting),
         judges=work_of(state.state, state.log),
         agreement=agreement_of(state, confidence),
+        checked=checked(state.state, state.log),
         n_corrected=state.n_corrected,
-        training=trained(state.log),
-        controls=controlled(state.state.checks),
         cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
         notes=[_remark(event, event.note) for event in [*_last(state, "judged"), *_compared_with_notes(state)]],
     )

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 
 from activeeval.campaign import Campaign, Unit
 from activeeval.cases.systems import direction
+from activeeval.judgments.log import Event
+from activeeval.judgments.state import State
 from activeeval.report.campaign_next import Reached
 from activeeval.report.campaign_summary import Progress
 from activeeval.report.campaign_work import Step
@@ -36,6 +38,8 @@ class Status:
         The same for readers.
     differing : int or None
         Items on which two judges differ and that wait for a third; None where nobody decides between two.
+    n_unread : int
+        Items that are judged and not read where nothing follows from their labels.
     cautions : tuple of Caution
         Of machines' judgments that are taken for people's.
     """
@@ -46,6 +50,7 @@ class Status:
     by_query: bool
     reached: Reached
     differing: int | None = None
+    n_unread: int = 0
     cautions: tuple[Caution, ...] = ()
 
     def row(self) -> dict[str, Cell]:
@@ -56,19 +61,39 @@ class Status:
             row[name] = value
             if name == "waiting" and self.differing is not None:
                 row["differing"] = self.differing
+            if name == "cannot" and self.n_unread:
+                row["unread"] = self.n_unread
         return marked([row], self.cautions)[0]
 
 
 def status(state: CampaignState, store: Store) -> Status:
     """Return how far a campaign is, and what is free and in hand as of now."""
-    assignments, by_query = store.waiting(state.campaign.name), state.campaign.judging.is_whole
+    assignments = store.waiting(state.campaign.name)
+    return _status(state, assignments["free"], assignments["leased"])
+
+
+def last_change(state: State, events: Sequence[Event]) -> int:
+    """Return the last event at which a block was complete or something was drawn: single answers do not move it."""
+    drawn = max((event.seq for event in events if event.kind in ("drawn", "ended")), default=0)
+    return max(drawn, *state.complete_at.values(), 0)
+
+
+def status_as_of(state: CampaignState, seq: int) -> Status:
+    """Return how far a campaign was as of an event, with what was free and in hand then."""
+    past = state.before().follow(state.log[:seq])
+    states = Counter(held.state for held in past.state.assigned)
+    return _status(past, states["free"], states["leased"] + states["lent"])
+
+
+def _status(state: CampaignState, free: int, in_hand: int) -> Status:
     return Status(
         progress=progress_of(state),
-        free=assignments["free"],
-        in_hand=assignments["leased"],
-        by_query=by_query,
+        free=free,
+        in_hand=in_hand,
+        by_query=state.campaign.judging.is_whole,
         reached=reached_of(state),
         differing=state.state.n_differing if state.campaign.adjudicate else None,
+        n_unread=sum(sample.campaign.n_unread for sample in state.read),
         cautions=tuple(state.machine_cautions),
     )
 

@@ -36,6 +36,7 @@ from activeeval.store import Store, UnitRow
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.calibrating import calibrations
+from activeeval.tasks.campaigns.controls import checked
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
@@ -98,6 +99,7 @@ def summary(
         cost=_cost(state, events, units),
         calibration=calibrations(state),
         agreement=agreement_of(state, confidence),
+        checked=checked(state.state, events),
         skipped=skipped_by(state, events),
         design=_design(state, readings),
         log=_log(state, events),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from activeeval.errors import InputError, shown
 from activeeval.judgments.log import Event
 from activeeval.judgments.shares import share_of
+from activeeval.report.campaign_work import Trained
 from activeeval.store import ItemTexts, Store
 from activeeval.tasks.campaigns.desk_views import ItemView
 
@@ -48,17 +49,6 @@ class TrainingView:
     number: int
     n: int
     said: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trained:
-    """How often a judge gave the known grade: ``right`` of ``n``, with a Wilson interval of 95 % of the share."""
-
-    judge: str
-    right: int
-    n: int
-    low: float
-    high: float
 
 
 def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[KnownItem]:
@@ -113,12 +103,7 @@ def trained(events: Sequence[Event]) -> list[Trained]:
     for event in events:
         if event.kind == "trained":
             by_judge.setdefault(event.judge, []).append(event.grade == event.body["expected"])
-    return [_trained(judge, sum(right), len(right)) for judge, right in sorted(by_judge.items())]
-
-
-def _trained(judge: str, right: int, n: int) -> Trained:
-    share = share_of(right, n)
-    return Trained(judge=judge, right=right, n=n, low=share.low, high=share.high)
+    return [Trained(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())]
 
 
 def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:

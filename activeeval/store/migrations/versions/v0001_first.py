@@ -3,7 +3,9 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+from activeeval.store.schema import VERSION
+
+revision = VERSION
 down_revision = None
 branch_labels = None
 depends_on = None
