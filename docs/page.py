@@ -53,6 +53,8 @@ Ask: *would this page have helped the person who typed the query?*
 If two grades seem right, take the **lower** one.
 """
 NAMES = '[grades]\n0 = "Bad"\n1 = "Fair"\n2 = "Good"\n3 = "Excellent"\n4 = "Perfect"\n'
+N_COLOURS = 64
+"""Of a picture: enough for letters of every grey, at a third of the size."""
 ACTIVEEVAL = (sys.executable, "-m", "activeeval", "--quiet")
 NAMED = ("--grades", "grades.toml", "--guidelines", "guide.md")
 PANS = (
@@ -157,14 +159,20 @@ def ask(person: dict[str, str], verb: str, body: dict[str, object]) -> dict[str,
 
 def take_pictures(folder: str) -> None:
     """Take the pictures of docs/page.md: of the campaign as it is, and nobody else at it."""
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     subprocess.run((*ACTIVEEVAL, *PANS), check=True)
     with served("kitchen", *NAMED) as (lead, ann, _), served("pans") as (_, pans, _), sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=list(BROWSER))
 
-        def picture(page: object, name: str) -> None:
-            page.screenshot(path=f"{folder}/page-{name}.png")
+        def picture(page: object, name: str, above: str = "") -> None:
+            file = f"{folder}/page-{name}.png"
+            page.screenshot(path=file, full_page=True)
+            height = page.locator(above).bounding_box()["y"] if above else page.evaluate("document.body.scrollHeight")
+            with Image.open(file) as image:
+                shown = image.convert("RGB").crop((0, 0, image.width, int(height)))
+            shown.quantize(N_COLOURS).save(file, optimize=True)
 
         page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
         page.goto(ann["url"])
@@ -183,13 +191,13 @@ def take_pictures(folder: str) -> None:
         phone = {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark", "storage_state": state}
         small = browser.new_context(**phone).new_page()
         small.goto(re.sub("/judge.*", "/judge", page.url))
-        picture(small, "phone")
+        picture(small, "phone", above=".recent")
         leads = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
         leads.goto(lead["url"])
         leads.wait_for_timeout(500)
         picture(leads, "lead")
         leads.get_by_role("link", name="Disagreements").click()
-        picture(leads, "disagreements")
+        picture(leads, "disagreements", above=".disagreements > li:nth-child(5)")
         leads.get_by_role("link", name="People").click()
         picture(leads, "people")
         pairs = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
