@@ -96,26 +96,8 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
 
 
-def main() -> None:
-    """Measure, print and store."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
-    parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
-    parser.add_argument("--seconds", type=float, default=40.0, help="That judges answer, each time.")
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
-    parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--page-kills", type=int, default=12, help="While pages in a browser judge.")
-    parser.add_argument("--saved", type=int, default=300, help="Answers of pages at least, over all kills.")
-    parser.add_argument("--campaigns", type=int, default=2000, help="Of the library, beside those through HTTP.")
-    parser.add_argument("--through-http", type=int, default=1600, help="Campaigns judged through HTTP.")
-    parser.add_argument("--only", action="append", choices=PARTS)
-    parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
-    args = parser.parse_args()
-    if args.quick:
-        args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
-        args.through_http, args.page_kills, args.saved = 4, 2, 20
-    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
+def measured(args: argparse.Namespace) -> dict[str, Row]:
+    """Return the figures by section; what measures time comes last."""
     sections: dict[str, Row] = {}
     parts = args.only or PARTS
 
@@ -138,6 +120,36 @@ def main() -> None:
                 add(f"answers {name}", f"Answers on {name}", figures)
             if "start" in parts:
                 add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
+    return sections
+
+
+def asked() -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
+    parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
+    parser.add_argument("--seconds", type=float, default=40.0, help="That judges answer, each time.")
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--page-kills", type=int, default=12, help="While pages in a browser judge.")
+    parser.add_argument("--saved", type=int, default=300, help="Answers of pages at least, over all kills.")
+    parser.add_argument("--campaigns", type=int, default=2000, help="Of the library, beside those through HTTP.")
+    parser.add_argument("--through-http", type=int, default=1600, help="Campaigns judged through HTTP.")
+    parser.add_argument("--only", action="append", choices=PARTS)
+    parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
+    args = parser.parse_args()
+    if args.quick:
+        args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
+        args.through_http, args.page_kills, args.saved = 4, 2, 20
+    return args
+
+
+def main() -> None:
+    """Measure, print and store."""
+    args = asked()
+    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
+    sections = measured(args)
     store(args.json, about | {"sections": sections, "table": section_tables(sections)})
 
 

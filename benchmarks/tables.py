@@ -194,6 +194,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "looking": ("Looking at a stored campaign", looking.markdown),
     "house": ("How the house stands", house.markdown),
     "durability": ("What the store promises", durability.markdown),
+    "page": ("The judging page on SQLite", _figures),
+    "page-postgresql": ("The judging page on PostgreSQL", _figures),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),
