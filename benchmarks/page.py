@@ -14,6 +14,7 @@ first page. *Overview*: the lead's page once the log has 10,000 events. Stores b
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -96,14 +97,18 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
 
 
-def measured(args: argparse.Namespace) -> dict[str, Row]:
-    """Return the figures by section; what measures time comes last."""
-    sections: dict[str, Row] = {}
-    parts = args.only or PARTS
+def measure(args: argparse.Namespace) -> None:
+    """Measure, print and store by section, each with where it comes from; what measures time comes last."""
+    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
+    origin = {name: about[name] for name in ("command", "date", "git_commit")}
+    parts, sections = args.only or PARTS, dict[str, Row]()
+    if args.only and args.json.exists():
+        sections = json.loads(args.json.read_text())["sections"]
 
     def add(key: str, title: str, figures: list[Row]) -> None:
-        sections[key] = {"title": title, "figures": figures}
+        sections[key] = {"title": title, "figures": figures, **origin}
         show(title, figures)
+        store(args.json, about | {"sections": sections, "table": section_tables(sections)})
 
     with databases(args.database or list(N_JUDGES)) as ways:
         for name, url in ways.items():
@@ -120,11 +125,10 @@ def measured(args: argparse.Namespace) -> dict[str, Row]:
                 add(f"answers {name}", f"Answers on {name}", figures)
             if "start" in parts:
                 add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
-    return sections
 
 
-def asked() -> argparse.Namespace:
-    """Return what the command line asks for."""
+def main() -> None:
+    """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
     parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
@@ -135,22 +139,14 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--page-kills", type=int, default=12, help="While pages in a browser judge.")
     parser.add_argument("--saved", type=int, default=300, help="Answers of pages at least, over all kills.")
     parser.add_argument("--campaigns", type=int, default=2000, help="Of the library, beside those through HTTP.")
-    parser.add_argument("--through-http", type=int, default=1600, help="Campaigns judged through HTTP.")
-    parser.add_argument("--only", action="append", choices=PARTS)
+    parser.add_argument("--through-http", type=int, default=600, help="Campaigns judged through HTTP.")
+    parser.add_argument("--only", action="append", choices=PARTS, help="Repeatable; what was stored of others is kept.")
     parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
     args = parser.parse_args()
     if args.quick:
         args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
         args.through_http, args.page_kills, args.saved = 4, 2, 20
-    return args
-
-
-def main() -> None:
-    """Measure, print and store."""
-    args = asked()
-    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
-    sections = measured(args)
-    store(args.json, about | {"sections": sections, "table": section_tables(sections)})
+    measure(args)
 
 
 if __name__ == "__main__":

@@ -230,7 +230,7 @@ def _of_seeds(seeds: Sequence[int], is_http: bool) -> list[Whole]:
 
 def _all(n_library: int, n_http: int) -> Iterator[Whole]:
     """Yield the campaigns of all kinds, judged in two processes."""
-    n_kinds, chunk = 2 * len(MEASURES), 25
+    n_kinds, chunk = 2 * len(MEASURES), 10
     http, direct = range(-(-n_http // n_kinds)), range(10_000, 10_000 - (-n_library // n_kinds))
     chunks = [(seeds[k : k + chunk], seeds is http) for seeds in (http, direct) for k in range(0, len(seeds), chunk)]
     with ProcessPoolExecutor(2) as pool:

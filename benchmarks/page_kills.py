@@ -140,7 +140,7 @@ def kill_servers(url: str, port: int, names: list[str], judges: Judges, kills: i
 
 def killed(url: str, kills: int, least: int) -> list[dict[str, Any]]:
     """Return what became of the answers that a server acknowledged to programs before it was killed."""
-    made(url, 3 * least + 500)
+    made(url, 2 * least + 500)
     port = free_port()
     programs = Programs(port)
     names = [f"program{k}" for k in range(N_PROGRAMS)]

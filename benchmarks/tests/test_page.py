@@ -6,6 +6,7 @@ import pytest
 
 from activeeval.store import open_store
 from benchmarks import page_campaigns
+from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import SECOND, judged, truth_of
 from benchmarks.page_kills import killed
 
@@ -47,4 +48,14 @@ def test_what_a_killed_server_has_acknowledged_is_there_once(tmp_path):
     values = {row["what"]: row["value"] for row in figures}
     assert values["kills"] >= 2
     assert values["answers acknowledged"] >= 40
+    assert [row["what"] for row in figures if row.get("reached") is False] == []
+
+
+@pytest.mark.slow
+def test_pages_go_on_by_themselves_when_their_server_is_killed(tmp_path):
+    figures = killed_beside_pages(f"sqlite:///{tmp_path}/page.activeeval", 2, 20)
+    if "missing" in figures[0]:
+        pytest.skip(figures[0]["missing"])
+    values = {row["what"]: row["value"] for row in figures}
+    assert values["answers acknowledged"] >= 20
     assert [row["what"] for row in figures if row.get("reached") is False] == []
