@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -106,7 +107,8 @@ def measure(args: argparse.Namespace) -> None:
         sections = json.loads(args.json.read_text())["sections"]
 
     def add(key: str, title: str, figures: list[Row]) -> None:
-        sections[key] = {"title": title, "figures": figures, **origin}
+        load = round(os.getloadavg()[0], 2)
+        sections[key] = {"title": title, "figures": figures, **origin, "load": load}
         show(title, figures)
         store(args.json, about | {"sections": sections, "table": section_tables(sections)})
 
