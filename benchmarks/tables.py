@@ -167,9 +167,18 @@ def _efficiency(row: Result, places: int) -> str:
 def _figures(result: Result) -> str:
     """Return the tables of a result whose sections hold figures with targets."""
     tables = (
-        f"### {one['title']}\n\n" + "\n".join(figures_table(one["figures"])) for one in result["sections"].values()
+        f"### {one['title']}\n\n{_apart(one, result)}" + "\n".join(figures_table(one["figures"]))
+        for one in result["sections"].values()
     )
     return "\n\n".join(tables)
+
+
+def _apart(section: Result, result: Result) -> str:
+    """Return where a section comes from that was not made with the others, or at what load of the machine."""
+    other = section.get("git_commit", result["git_commit"]) != result["git_commit"]
+    parts = [f"commit {section['git_commit']}, {section['date'][:10]}"] if other else []
+    parts += [f"load of the machine {section['load']:g}"] if "load" in section else []
+    return f"({'; '.join(parts)})\n\n" if parts else ""
 
 
 def _scaling(result: Result) -> str:
