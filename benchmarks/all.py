@@ -261,14 +261,14 @@ STEPS = (
     ),
     Step(
         "page",
-        "the judging page on SQLite: answers under load, kills, start, overview, estimates through HTTP",
-        "benchmarks.page --database SQLite --seconds 25 --kills 50 --through-http 20",
+        "the judging page on SQLite: kills, pages that go on, coverage through HTTP, answers under load, start",
+        "benchmarks.page --database SQLite --seconds 25 --kills 50 --through-http 600",
         ("results/page.json",),
     ),
     Step(
         "page-postgresql",
-        "the judging page on PostgreSQL: answers under load, kills, start, overview",
-        "benchmarks.page --database PostgreSQL --seconds 25 --kills 15 --acknowledged 300 --only answers --only kills "
+        "the judging page on PostgreSQL: kills, pages that go on, answers under load, start",
+        "benchmarks.page --database PostgreSQL --seconds 25 --kills 50 --only kills --only pages --only answers "
         "--only start --json benchmarks/results/page-postgresql.json",
         ("results/page-postgresql.json",),
     ),

@@ -1,18 +1,21 @@
 """What the judging page does under load and under faults: ``python -m benchmarks.page``.
 
 A generated campaign behind ``activeeval serve``, on SQLite with 20 judges and on PostgreSQL with 50 (a server of its
-own is started where Debian's package is installed). *Answers*: seconds from an answer to the next item, each judge two
-seconds after his page, and in a closed loop, without any pause; asked by one process on the same machine. *Kills*:
-SIGKILL of the server again and again while eight programs judge; what it has acknowledged must be there, once.
-*Start*: from the command to the first page. *Overview*: the lead's page once the log has 10,000 events. *Estimates*:
-whole campaigns judged through HTTP by judges who skip, beside the library called directly with the same seed, and how
-often the interval holds the truth, over many more of the library's where both say the same. Stores
-benchmarks/results/page.json. ``--quick`` makes all of it small.
+own is started where Debian's package is installed). *Kills*: SIGKILL of the server again and again while eight
+programs judge; what it has acknowledged must be there, once. *Pages*: the same while pages in a real Chromium judge,
+which are to go on by themselves (wants playwright and Chromium). *Estimates*: whole campaigns judged through HTTP by
+judges who skip, beside the library called directly with the same seed, and how often the interval holds the truth; see
+`benchmarks.page_campaigns`. *Answers*: seconds from an answer to the next item, each judge two seconds after his page,
+and in a closed loop, without any pause; asked by one process on the same machine. *Start*: from the command to the
+first page. *Overview*: the lead's page once the log has 10,000 events. Stores benchmarks/results/page.json.
+``--quick`` makes all of it small.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -25,6 +28,7 @@ import numpy as np
 
 from activeeval.store import open_store
 from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
+from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by
 from benchmarks.page_kills import killed
@@ -34,6 +38,7 @@ MODULE = "benchmarks.page"
 P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
 N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
 PAUSE_S = 2.0
+PARTS = ("kills", "pages", "estimates", "answers", "start")
 Row = dict[str, Any]
 
 
@@ -93,8 +98,39 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     return [*rows, figure(f"overview at {last:,} events, the first time", 1000 * cold, "ms")]
 
 
+def measure(args: argparse.Namespace) -> None:
+    """Measure, print and store by section, each with where it comes from; what measures time comes last."""
+    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
+    origin = {name: about[name] for name in ("command", "date", "git_commit")}
+    parts, sections = args.only or PARTS, dict[str, Row]()
+    if args.only and args.json.exists():
+        sections = json.loads(args.json.read_text())["sections"]
+
+    def add(key: str, title: str, figures: list[Row]) -> None:
+        load = round(os.getloadavg()[0], 2)
+        sections[key] = {"title": title, "figures": figures, **origin, "load": load}
+        show(title, figures)
+        store(args.json, about | {"sections": sections, "table": section_tables(sections)})
+
+    with databases(args.database or list(N_JUDGES)) as ways:
+        for name, url in ways.items():
+            if "kills" in parts:
+                add(f"kills {name}", f"Kills on {name}", killed(url(), args.kills, args.acknowledged))
+            if "pages" in parts:
+                figures = killed_beside_pages(url(), args.page_kills, args.saved)
+                add(f"pages {name}", f"Kills beside pages in a browser, on {name}", figures)
+        if "estimates" in parts:
+            add("estimates", "Estimates through HTTP", through_http(args.campaigns, args.through_http))
+        for name, url in ways.items():
+            if "answers" in parts:
+                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), args.seconds, pause)]
+                add(f"answers {name}", f"Answers on {name}", figures)
+            if "start" in parts:
+                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
+
+
 def main() -> None:
-    """Measure, print and store."""
+    """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks/results/page.json")
     parser.add_argument("--database", action="append", choices=tuple(N_JUDGES), help="Repeatable. Default: both.")
@@ -102,34 +138,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--acknowledged", type=int, default=5000, help="Answers at least, over all kills.")
     parser.add_argument("--events", type=int, default=10_000)
-    parser.add_argument("--campaigns", type=int, default=1000, help="In all.")
-    parser.add_argument("--through-http", type=int, default=40, help="Of these judged through HTTP.")
-    parser.add_argument("--only", action="append", choices=("answers", "kills", "start", "estimates"))
+    parser.add_argument("--page-kills", type=int, default=12, help="While pages in a browser judge.")
+    parser.add_argument("--saved", type=int, default=300, help="Answers of pages at least, over all kills.")
+    parser.add_argument("--campaigns", type=int, default=2000, help="Of the library, beside those through HTTP.")
+    parser.add_argument("--through-http", type=int, default=600, help="Campaigns judged through HTTP.")
+    parser.add_argument("--only", action="append", choices=PARTS, help="Repeatable; what was stored of others is kept.")
     parser.add_argument("--quick", action="store_true", help="Ten seconds, 5 kills, 2,000 events, 40 campaigns.")
     args = parser.parse_args()
     if args.quick:
         args.seconds, args.kills, args.acknowledged, args.events, args.campaigns = 10.0, 5, 200, 2000, 40
-        args.through_http = 3
-    about = describe(MODULE, ("fastapi", "uvicorn", "sqlalchemy", "psycopg"))
-    sections: dict[str, Row] = {}
-    parts = args.only or ["answers", "kills", "start", "estimates"]
-
-    def add(key: str, title: str, figures: list[Row]) -> None:
-        sections[key] = {"title": title, "figures": figures}
-        show(title, figures)
-
-    with databases(args.database or list(N_JUDGES)) as ways:
-        for name, url in ways.items():
-            if "answers" in parts:
-                figures = [row for pause in (PAUSE_S, 0.0) for row in answers(name, url(), args.seconds, pause)]
-                add(f"answers {name}", f"Answers on {name}", figures)
-            if "kills" in parts:
-                add(f"kills {name}", f"Kills on {name}", killed(url(), args.kills, args.acknowledged))
-            if "start" in parts:
-                add(f"start {name}", f"Start and overview on {name}", start_and_overview(url(), args.events))
-    if "estimates" in parts:
-        add("estimates", "Estimates through HTTP", through_http(args.campaigns, min(args.through_http, args.campaigns)))
-    store(args.json, about | {"sections": sections, "table": section_tables(sections)})
+        args.through_http, args.page_kills, args.saved = 4, 2, 20
+    measure(args)
 
 
 if __name__ == "__main__":

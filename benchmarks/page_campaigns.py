@@ -1,18 +1,34 @@
-"""Whole campaigns of `benchmarks.page` through HTTP, by judges who skip, beside the library called directly."""
+"""Whole campaigns of `benchmarks.page` through HTTP, by judges who skip, beside the library called directly.
+
+Three judges, who come at random, in turns or one after the other. Each puts off a fifth of the relevant items
+(*later*), now and then leaves one until its lease has ended and answers then (*late* where somebody else has it by
+now), and in half of the campaigns finds items that nobody can judge (*cannot*), relevant ones four times as often as
+others. Every other campaign is stopped on the way, at a number of answers that chance decides, and read from its
+complete blocks.
+
+What is covered: where all can be judged, the value by the grades of the whole pool. What cannot be judged counts as
+the grade model expects it, so that the value there is the pool's with these items as predicted; the interval with room
+for whatever they may be worth is held against the grades of the whole pool.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from starlette.testclient import TestClient
 
-from activeeval import Campaign
+from activeeval import DCG, ERR, METHODS, Campaign
 from activeeval.campaign import Rules
 from activeeval.results import Estimate
-from activeeval.store import open_store
+from activeeval.store import Store, open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.state import answered, state_of
@@ -20,85 +36,244 @@ from activeeval.tasks.samples import Sample
 from activeeval.web.app import make_app
 from activeeval.web.served import Door, Served
 from benchmarks.machine import figure
-from benchmarks.page_served import NAME, sampled
+from benchmarks.page_programs import Program
+from benchmarks.page_served import GAINS, sampled
 
-N_UNITS = 120
+N_UNITS, N_QUERIES = 100, 120
 SKIPPED = 0.2
 """Of the relevant items each judge puts so many off, always the same ones."""
+LEFT = 0.03
+"""So often a judge leaves an item until its lease has ended."""
+CANNOT = {True: 0.12, False: 0.03}
+"""So many of the items, relevant ones and others, nobody can judge."""
 COVERED = (93.0, 97.0)
 _LIBRARY_TOO = 1e-12
+ORDERS = ("at random", "in turns", "one after the other")
+MEASURES = {"DCG@10": (DCG(GAINS, 10), "items"), "ERR@10": (ERR(2, 10), "depth")}
 JUDGES = ("ann", "bob", "zoe")
+SECOND = 1_000_000
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A design, its pool's grades, the items that cannot be judged, and the value by all grades and without these."""
+
+    design: Any
+    grades: dict[Pair, int]
+    cannot: frozenset[Pair]
+    value: float
+    as_predicted: float
+
+    def says(self, pair: Pair) -> int | None:
+        """Return the grade of an item, None where it cannot be judged."""
+        return None if pair in self.cannot else self.grades[pair]
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """What a campaign came to: whether its interval holds the truth, how far it is from the library, items put off."""
+    """What a campaign came to: whether its intervals hold the truth, how far it is from the library, what was skipped.
 
+    ``bounded`` is the interval with room for what cannot be judged.
+    """
+
+    kind: str
+    is_stopped: bool
+    is_http: bool
     holds: bool
+    bounded: bool
     differs: float
-    n_put_off: int
+    skips: Counter[str]
 
 
-def judged(design: Any, truth: dict[tuple[str, str], int], seed: int, exact: float) -> Whole:
+@cache
+def truth_of(measure: str, is_whole: bool) -> Truth:
+    """Return what is judged, for a measure, where all can be judged or not."""
+    sample, grades = sampled(N_UNITS, 0, *MEASURES[measure], N_QUERIES)
+    design = sample.campaign.design
+    pool = design.pool
+    pairs = list(zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True))
+    value = float(pool.query_probs @ design.target.values(np.array([grades[pair] for pair in pairs])))
+    lots = np.random.default_rng(1).random(len(pairs))
+    cannot = {pair for pair, lot in zip(pairs, lots, strict=True) if not is_whole and lot < CANNOT[grades[pair] > 0]}
+    probs = np.tile([0.6, 0.25, 0.15], (len(pairs), 1))
+    census = METHODS[MEASURES[measure][1]].design(design.target, probs, budget=len(pairs), max_grade=2)
+    all_of_it = Truth(census, grades, frozenset(cannot), value, value)
+    return Truth(design, grades, frozenset(cannot), value, directly(all_of_it, 0).value)
+
+
+class Judging:
+    """Three judges at a campaign that is served.
+
+    Attributes
+    ----------
+    settled : set of pair
+        The items of answers that count.
+    skips : Counter
+        How often each way of skipping was taken.
+    """
+
+    def __init__(self, served: Served, truth: Truth, seed: int, clock: list[int]) -> None:
+        self._truth, self._seed, self._clock, self._served = truth, seed, clock, served
+        self._throw, self._order = random.Random(seed), ORDERS[seed % len(ORDERS)]
+        app, issue = make_app(served), served.store.access(served.name).issue
+        self._programs = [Program(app, served, issue("token", "judge", judge)) for judge in JUDGES]
+        self._held: list[dict[str, Any]] = [{} for _ in JUDGES]
+        self.settled: set[Pair] = set()
+        self.skips = Counter[str]()
+
+    async def until(self, n_answers: int) -> None:
+        """Judge until nothing is left, or a block is complete after so many answers."""
+        k, idle = 0, 0
+        while idle < len(JUDGES) and not (len(self.settled) >= n_answers and self._can_be_read()):
+            k = self._turn(k, idle)
+            is_done = await self._one(k)
+            idle = 0 if is_done else idle + 1
+
+    def _turn(self, before: int, idle: int) -> int:
+        """Return whose turn it is: somebody else's where nothing was left."""
+        if idle or self._order == "in turns":
+            return (before + 1) % len(JUDGES)
+        return self._throw.randrange(len(JUDGES)) if self._order == "at random" else before
+
+    async def _one(self, k: int) -> bool:
+        """Let a judge answer, or take, an item; return whether there was anything."""
+        self._clock[0] += self._throw.randrange(5, 20) * SECOND
+        if not self._held[k]:
+            self._held[k] = await self._programs[k].ask("claim", {})
+            return bool(self._held[k])
+        if self._throw.random() < LEFT:
+            self._clock[0] += 1000 * SECOND
+            self.skips["left"] += 1
+            return True
+        item, says = self._held[k], self._says(k)
+        done = await self._programs[k].ask("submit", {"token": item["token"], **says, "then_claim": True})
+        self._held[k] = done["next"]
+        self.skips[done["kind"]] += 1
+        if done["kind"] in ("judged", "cannot"):
+            self.settled.add((item["query_id"], item["doc_id"]))
+        return True
+
+    def _says(self, k: int) -> dict[str, Any]:
+        item = self._held[k]
+        grade = self._truth.says((item["query_id"], item["doc_id"]))
+        if grade is None:
+            return {"cannot": "a login page"}
+        skips = grade > 0 and random.Random(f"{k} {self._seed} {item['doc_id']}").random() < SKIPPED
+        return {"later": True} if skips and not item["was_put_off"] else {"grade": grade}
+
+    def _can_be_read(self) -> bool:
+        return state_of(self._served.store, self._served.name).block > 0
+
+
+def judged(db: Store, clock: list[int], measure: str, is_whole: bool, seed: int) -> Whole:
     """Judge a campaign through HTTP; return what it says beside what the library says with the same seed."""
-    with open_store("sqlite://", create=True) as db:
-        create(db, NAME, Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), Rules())
-        served = Served(store=db, desk=page_desk(db, NAME, {}), door=Door(host="127.0.0.1", port=8347))
-        app, throw = make_app(served), random.Random(seed)
-        secrets = [db.access(NAME).issue("token", "judge", judge) for judge in JUDGES]
-        programs = [TestClient(app, "http://127.0.0.1:8347", headers={"Authorization": f"Bearer {s}"}) for s in secrets]
-        n_put_off, open_for = 0, list(range(len(JUDGES)))
-        while open_for:
-            k = throw.choice(open_for)
-            item = programs[k].post(f"/api/campaigns/{NAME}/claim", json={}).json()
-            if not item:
-                open_for.remove(k)
-                continue
-            grade = truth[item["query_id"], item["doc_id"]]
-            skips = not item["was_put_off"] and grade > 0
-            skips = skips and random.Random(f"{k} {seed} {item['doc_id']}").random() < SKIPPED
-            says = {"later": True} if skips else {"grade": grade}
-            n_put_off += skips
-            done = programs[k].post(f"/api/campaigns/{NAME}/submit", json={"token": item["token"], **says})
-            assert done.status_code == 200, done.text
-        served.desk.reading.wait()
-        (answer,), _ = answered(state_of(db, NAME))
-    direct = directly(design, truth, seed)
-    differs = max(abs(direct.value - answer.estimate.value), abs(direct.std_error - answer.estimate.std_error))
-    return Whole(answer.interval.low <= exact <= answer.interval.high, float(differs), n_put_off)
+    truth, name = truth_of(measure, is_whole), f"{measure[:3].lower()}-{int(is_whole)}-{seed}"
+    sample = Sample(campaign=Campaign(truth.design, rng=seed), questions=("difference",), seed=seed)
+    create(db, name, sample, Rules())
+    served = Served(store=db, desk=page_desk(db, name, {}), door=Door(host="127.0.0.1", port=8347))
+    judging = Judging(served, truth, seed, clock)
+    is_stopped = seed % 2 == 1
+    asyncio.run(judging.until(random.Random(seed).randrange(N_UNITS // 2, N_UNITS) if is_stopped else N_UNITS))
+    served.desk.reading.wait()
+    (answer,), _ = answered(state_of(db, name))
+    direct = directly(truth, seed, judging.settled if is_stopped else None)
+    pairs = zip(_numbers(direct), _numbers(answer.estimate), strict=True)
+    differs = max(0.0 if ours == theirs else abs(ours - theirs) for ours, theirs in pairs)
+    return _whole(truth, measure, answer.estimate, judging, is_stopped=is_stopped, differs=differs)
 
 
-def directly(design: Any, truth: dict[tuple[str, str], int], seed: int) -> Estimate:
-    """Return what the library says of the same campaign, called without store and server."""
-    return Campaign(design, rng=seed).run(lambda query, docs: [truth[query, doc] for doc in docs])
+def _numbers(estimate: Estimate) -> list[float]:
+    """Return what is compared of an estimate."""
+    ends = [] if estimate.cannot is None else [estimate.cannot.low, estimate.cannot.high]
+    return [estimate.value, estimate.std_error, *estimate.interval(0.95), *ends]
 
 
-def through_http(repetitions: int, n_http: int) -> list[dict[str, Any]]:
+def _whole(
+    truth: Truth, measure: str, estimate: Estimate, judging: Judging | None, *, is_stopped: bool, differs: float = 0.0
+) -> Whole:
+    low, high = estimate.interval(0.95)
+    ends = (estimate.value,) * 2 if estimate.cannot is None else (estimate.cannot.low, estimate.cannot.high)
+    return Whole(
+        kind=f"{measure}, " + ("some cannot be judged" if truth.cannot else "all can be judged"),
+        is_stopped=is_stopped,
+        is_http=judging is not None,
+        holds=low <= truth.as_predicted <= high,
+        bounded=low - estimate.value + ends[0] <= truth.value <= high - estimate.value + ends[1],
+        differs=float(differs),
+        skips=Counter() if judging is None else judging.skips,
+    )
+
+
+def directly(truth: Truth, seed: int, settled: set[Pair] | None = None) -> Estimate:
+    """Return what the library says of the same campaign, of some of its items, called without store and server."""
+    campaign = Campaign(truth.design, rng=seed)
+    campaign.ask_all()
+    for unit in campaign.units:
+        for item, doc in zip(unit.items, unit.item_ids, strict=True):
+            pair = (unit.query_id, doc)
+            if settled is None or pair in settled:
+                campaign.judge(item, truth.says(pair))
+    return campaign.estimate()
+
+
+def _of_seeds(seeds: Sequence[int], is_http: bool) -> list[Whole]:
+    """Return the campaigns of some seeds, of each kind; in a process of its own."""
+    kinds = [(measure, is_whole) for measure in MEASURES for is_whole in (True, False)]
+    if not is_http:
+        rows = ((truth_of(*kind), kind[0], seed) for kind in kinds for seed in seeds)
+        return [_whole(truth, name, directly(truth, seed), None, is_stopped=False) for truth, name, seed in rows]
+    clock = [1_800_000_000 * SECOND]
+    with open_store("sqlite://", create=True, clock=lambda: clock[0]) as db:
+        return [judged(db, clock, *kind, seed) for kind in kinds for seed in seeds]
+
+
+def _all(n_library: int, n_http: int) -> Iterator[Whole]:
+    """Yield the campaigns of all kinds, judged in two processes."""
+    n_kinds, chunk = 2 * len(MEASURES), 10
+    http, direct = range(-(-n_http // n_kinds)), range(10_000, 10_000 - (-n_library // n_kinds))
+    chunks = [(seeds[k : k + chunk], seeds is http) for seeds in (http, direct) for k in range(0, len(seeds), chunk)]
+    with ProcessPoolExecutor(2) as pool:
+        for rows in pool.map(_of_seeds, *zip(*chunks, strict=True)):
+            yield from rows
+
+
+def _covered(name: str, holds: Sequence[bool], least: int = 500, **bounds: float) -> dict[str, Any]:
+    """Return how often intervals hold the truth, with the error of that; bounds from so many campaigns on."""
+    held = 100 * float(np.mean(holds))
+    error = float(np.sqrt(max(held * (100 - held), 1e-9) / len(holds)))
+    note = f"± {error:.2f}, {len(holds)} campaigns"
+    bounds = bounds if len(holds) >= least else {}
+    return figure(name, held, "%", **bounds, std_error=round(error, 2), campaigns=len(holds), note=note)
+
+
+def through_http(n_library: int, n_http: int) -> list[dict[str, Any]]:
     """Return how often intervals hold the truth, and how far estimates are from the library's.
 
     Parameters
     ----------
-    repetitions : int
-        Campaigns in all; those that are not judged through HTTP are the library's, which says the same.
+    n_library : int
+        Further campaigns of the library, which says the same where all is judged.
     n_http : int
-        Those that are judged through HTTP, the first of them.
+        Campaigns that are judged through HTTP.
     """
-    sample, truth = sampled(N_UNITS, 0)
-    design = sample.campaign.design
-    pool = design.pool
-    pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
-    grades = np.array([truth[pair] for pair in pairs])
-    exact = float(pool.query_probs @ design.target.values(grades))
-    wholes = [judged(design, truth, seed, exact) for seed in range(n_http)]
-    intervals = [directly(design, truth, seed).interval(0.95) for seed in range(n_http, repetitions)]
-    holds = [whole.holds for whole in wholes] + [each.low <= exact <= each.high for each in intervals]
     low, high = COVERED
-    held = 100 * float(np.mean(holds))
-    error = float(np.sqrt(max(held * (100 - held), 1e-9) / len(holds)))
-    bounds = {"at_least": low, "at_most": high} if repetitions >= 1000 else {}
-    return [
-        figure("campaigns judged through HTTP", n_http, "", put_off=sum(whole.n_put_off for whole in wholes)),
-        figure("largest difference to the library", max(w.differs for w in wholes), "", at_most=_LIBRARY_TOO),
-        figure("campaigns in all", len(holds), ""),
-        figure("intervals of 95 % that hold the truth", held, "%", **bounds, std_error=round(error, 2)),
+    bounds = {"at_least": low, "at_most": high}
+    wholes = list(_all(n_library, n_http))
+    http = [whole for whole in wholes if whole.is_http]
+    skips = dict(sum((whole.skips for whole in http), Counter[str]()))
+    rows = [
+        figure("campaigns judged through HTTP", len(http), "", **skips),
+        figure("largest difference to the library", max(w.differs for w in http), "", at_most=_LIBRARY_TOO),
+        _covered("truth in intervals of 95 %, through HTTP", [w.holds for w in http], **bounds),
+        _covered("truth in them, the library's with these", [w.holds for w in wholes], **bounds),
     ]
+    for is_stopped, name in ((False, "judged to the end"), (True, "stopped on the way")):
+        rows.append(_covered(f"through HTTP, {name}", [w.holds for w in http if w.is_stopped == is_stopped]))
+    for kind, group in groupby(sorted(http, key=lambda whole: whole.kind), key=lambda whole: whole.kind):
+        of_kind = list(group)
+        rows.append(_covered(f"through HTTP, {kind}", [whole.holds for whole in of_kind]))
+        if "cannot" in kind:
+            name = f"all grades in the interval with room, {kind}"
+            rows.append(_covered(name, [whole.bounded for whole in of_kind], at_least=low))
+    return rows

@@ -1,4 +1,4 @@
-"""The server of `benchmarks.page` killed again and again while programs judge."""
+"""The server of `benchmarks.page` killed again and again while programs judge, or people's pages in a browser."""
 
 from __future__ import annotations
 
@@ -9,16 +9,33 @@ import socket
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from activeeval.store import open_store
 from benchmarks.machine import figure
-from benchmarks.page_served import NAME, made, served
+from benchmarks.page_served import NAME, Server, made, served
 
 N_PROGRAMS = 8
-MOST_S = 3.0
+MOST_S = 20.0
 """A server lives so long at most before it is killed."""
+JUST_AFTER_S = 0.1
+"""It is killed within so long after the answer that it was to live for."""
+
+
+class Judges(Protocol):
+    """Who judges while servers come and go."""
+
+    @property
+    def n_acknowledged(self) -> int:
+        """How many answers servers have acknowledged so far."""
+
+    def begin(self, server: Server) -> None:
+        """Begin to judge at a server."""
+
+    def is_at_it(self) -> bool:
+        """Whether anybody judges still."""
 
 
 @dataclass(slots=True)
@@ -63,48 +80,94 @@ class Program:
         return {}
 
 
-def killed(url: str, kills: int, least: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Return what became of the answers that a server acknowledged before it was killed."""
-    made(url, 3 * least + 500)
+class Programs:
+    """Eight programs, each in a thread."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._programs: list[Program] = []
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, server: Server) -> None:
+        """Begin to judge; the tokens that the first server printed stay good."""
+        self._programs = [Program(self._port, judge["token"]) for judge in server.judges]
+        self._threads = [threading.Thread(target=program.run, daemon=True) for program in self._programs]
+        for thread in self._threads:
+            thread.start()
+
+    def is_at_it(self) -> bool:
+        """Whether any program judges still."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def n_acknowledged(self) -> int:
+        """How many answers servers have acknowledged so far."""
+        return sum(len(program.acknowledged) for program in self._programs)
+
+    def end(self) -> list[tuple[int, int]]:
+        """Stop; return number of the event and grade of each answer that was acknowledged."""
+        for program in self._programs:
+            program.must_end = True
+        for thread in self._threads:
+            thread.join()
+        replies = (reply for program in self._programs for reply in program.acknowledged)
+        return [(reply["seq"], reply["grade"]) for reply in replies]
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    throw = random.Random(seed)
-    programs: list[Program] = []
-    threads: list[threading.Thread] = []
-    done = 0
-    while done < kills or sum(len(program.acknowledged) for program in programs) < least:
-        # later servers print tokens too; those of the first one stay good
-        judges = [] if programs else [f"program{k}" for k in range(N_PROGRAMS)]
-        with served(url, judges, port) as server:
-            if not programs:
-                programs = [Program(port, judge["token"]) for judge in server.judges]
-                threads = [threading.Thread(target=program.run, daemon=True) for program in programs]
-                for thread in threads:
-                    thread.start()
-            time.sleep(throw.uniform(0.2, MOST_S))
+        return int(listener.getsockname()[1])
+
+
+def kill_servers(url: str, port: int, names: list[str], judges: Judges, kills: int, least: int, seed: int = 0) -> int:
+    """Kill a campaign's server so often, and until so many answers are acknowledged; return how often it was.
+
+    Each lives for a random number of answers, so that all together come to what is wanted, and a moment longer.
+    """
+    throw, done = random.Random(seed), 0
+    while not done or (judges.is_at_it() and (done < kills or judges.n_acknowledged < least)):
+        # later servers print links and tokens too; those of the first one stay good
+        with served(url, [] if done else names, port) as server:
+            if not done:
+                judges.begin(server)
+            until, most = judges.n_acknowledged + throw.uniform(0.2, 2.0) * least / kills, time.perf_counter() + MOST_S
+            while judges.is_at_it() and judges.n_acknowledged < until and time.perf_counter() < most:
+                time.sleep(0.005)
+            time.sleep(throw.uniform(0.0, JUST_AFTER_S))
             server.process.kill()
             server.process.wait()
         done += 1
-        if not any(thread.is_alive() for thread in threads):
-            break
-    for program in programs:
-        program.must_end = True
-    for thread in threads:
-        thread.join()
-    return _told(url, done, programs)
+    return done
 
 
-def _told(url: str, done: int, programs: list[Program]) -> list[dict[str, Any]]:
-    acknowledged = [(reply["seq"], reply["grade"]) for program in programs for reply in program.acknowledged]
+def killed(url: str, kills: int, least: int) -> list[dict[str, Any]]:
+    """Return what became of the answers that a server acknowledged to programs before it was killed."""
+    made(url, 2 * least + 500)
+    port = free_port()
+    programs = Programs(port)
+    names = [f"program{k}" for k in range(N_PROGRAMS)]
+    done = kill_servers(url, port, names, programs, kills, least)
+    acknowledged = programs.end()
     with open_store(url) as db:
         stored = {event.seq: event for event in db.events(NAME) if event.kind == "judged"}
+    lost = sum(seq not in stored or stored[seq].grade != grade for seq, grade in acknowledged)
+    return kept_figures(url, done, len(acknowledged), lost, least)
+
+
+def kept_figures(url: str, done: int, n_acknowledged: int, lost: int, least: int) -> list[dict[str, Any]]:
+    """Return figures of the answers that were acknowledged, and of what is stored."""
+    with open_store(url) as db:
+        places = Counter((event.unit, event.doc_id) for event in db.events(NAME) if event.kind == "judged")
         problems = db.verify(NAME)
-    lost = [seq for seq, grade in acknowledged if seq not in stored or stored[seq].grade != grade]
-    places = Counter((event.unit, event.doc_id) for event in stored.values())
     return [
         figure("kills", done, ""),
-        figure("answers acknowledged", len(acknowledged), ""),
-        figure("acknowledged and lost", len(lost), "", at_most=0),
-        figure("items stored twice", sum(n > 1 for n in places.values()), "", at_most=0),
+        figure("answers acknowledged", n_acknowledged, "", at_least=least),
+        figure("acknowledged and lost", lost, "", at_most=0),
+        figure("items stored twice", _repeated(places.values()), "", at_most=0),
         figure("what campaign verify finds", len(problems), "", at_most=0, problems=problems[:5]),
     ]
+
+
+def _repeated(counts: Iterable[int]) -> int:
+    return sum(n > 1 for n in counts)

@@ -15,6 +15,7 @@ import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
 from activeeval.campaign import Rules
+from activeeval.measures import Measure
 from activeeval.store import Said, Store, open_store
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.samples import Sample
@@ -35,17 +36,19 @@ class Server:
     seconds: float
 
 
-def sampled(n_units: int, seed: int) -> tuple[Sample, dict[tuple[str, str], int]]:
-    """Return a sample of so many items, and the grade of each item of its pool."""
+def sampled(
+    n_units: int, seed: int, measure: Measure | None = None, method: str = "items", n_queries: int = 0
+) -> tuple[Sample, dict[tuple[str, str], int]]:
+    """Return a sample of so many items, by default for DCG@10, and the grade of each item of its pool."""
     random = np.random.default_rng(seed)
-    n_queries = max(4, n_units // 8)
+    n_queries = n_queries or max(4, n_units // 8)
     n = n_queries * N_ITEMS
     names = [f"q{query}" for query in range(n_queries)]
     pool = QueryPool(names, np.arange(n_queries + 1) * N_ITEMS, [f"d{item}" for item in range(n)])
     ease = np.repeat(random.normal(size=n_queries), N_ITEMS) + random.normal(size=n)
     new, old = (Rankings.from_scores(pool, ease + noise * random.normal(size=n)) for noise in (1.0, 1.5))
-    target = Target(DCG(GAINS, 10), new, old)
-    design = METHODS["items"].design(target, np.tile([0.6, 0.25, 0.15], (n, 1)), budget=n_units, max_grade=2)
+    target = Target(measure or DCG(GAINS, 10), new, old)
+    design = METHODS[method].design(target, np.tile([0.6, 0.25, 0.15], (n, 1)), budget=n_units, max_grade=2)
     grades = np.digitize(ease, [0.3, 1.2]).tolist()
     truth = {(names[item // N_ITEMS], f"d{item}"): grades[item] for item in range(n)}
     return Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), truth
@@ -79,11 +82,10 @@ def served(url: str, judges: Sequence[str], port: int = 0, *options: str) -> Ite
     for judge in judges:
         words += ["--judge", judge]
     begun = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        rows = [json.loads(process.stdout.readline()) for _ in range(1 + len(judges))]
-        yield Server(process, rows[0]["url"], rows[1:], time.perf_counter() - begun)
-    finally:
-        process.terminate()
-        process.wait()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            rows = [json.loads(process.stdout.readline()) for _ in range(1 + len(judges))]
+            yield Server(process, rows[0]["url"], rows[1:], time.perf_counter() - begun)
+        finally:
+            process.terminate()

@@ -167,9 +167,18 @@ def _efficiency(row: Result, places: int) -> str:
 def _figures(result: Result) -> str:
     """Return the tables of a result whose sections hold figures with targets."""
     tables = (
-        f"### {one['title']}\n\n" + "\n".join(figures_table(one["figures"])) for one in result["sections"].values()
+        f"### {one['title']}\n\n{_apart(one, result)}" + "\n".join(figures_table(one["figures"]))
+        for one in result["sections"].values()
     )
     return "\n\n".join(tables)
+
+
+def _apart(section: Result, result: Result) -> str:
+    """Return where a section comes from that was not made with the others, or at what load of the machine."""
+    other = section.get("git_commit", result["git_commit"]) != result["git_commit"]
+    parts = [f"commit {section['git_commit']}, {section['date'][:10]}"] if other else []
+    parts += [f"load of the machine {section['load']:g}"] if "load" in section else []
+    return f"({'; '.join(parts)})\n\n" if parts else ""
 
 
 def _scaling(result: Result) -> str:
@@ -194,6 +203,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "looking": ("Looking at a stored campaign", looking.markdown),
     "house": ("How the house stands", house.markdown),
     "durability": ("What the store promises", durability.markdown),
+    "page": ("The judging page on SQLite", _figures),
+    "page-postgresql": ("The judging page on PostgreSQL", _figures),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
     "kernels": ("Kernels, readers, start", _figures),

@@ -19,8 +19,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import week
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 THINGS = (
     *("copper pan", "sourdough starter", "pressure cooker", "cast iron skillet", "coffee grinder", "bread knife"),
@@ -53,6 +57,8 @@ Ask: *would this page have helped the person who typed the query?*
 If two grades seem right, take the **lower** one.
 """
 NAMES = '[grades]\n0 = "Bad"\n1 = "Fair"\n2 = "Good"\n3 = "Excellent"\n4 = "Perfect"\n'
+N_COLOURS = 64
+"""Of a picture: enough for letters of every grey, at a third of the size."""
 ACTIVEEVAL = (sys.executable, "-m", "activeeval", "--quiet")
 NAMED = ("--grades", "grades.toml", "--guidelines", "guide.md")
 PANS = (
@@ -162,44 +168,69 @@ def take_pictures(folder: str) -> None:
     subprocess.run((*ACTIVEEVAL, *PANS), check=True)
     with served("kitchen", *NAMED) as (lead, ann, _), served("pans") as (_, pans, _), sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=list(BROWSER))
-
-        def picture(page: object, name: str) -> None:
-            page.screenshot(path=f"{folder}/page-{name}.png")
-
-        page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
-        page.goto(ann["url"])
-        for key in "213":
-            before = page.locator("[data-doc-id]").get_attribute("data-doc-id")
-            page.wait_for_timeout(1500)
-            page.keyboard.press(key)
-            page.wait_for_selector(f'[data-doc-id]:not([data-doc-id="{before}"])')
-        page.wait_for_timeout(800)
-        page.reload()
-        picture(page, "judge")
-        page.keyboard.press("u")
-        page.wait_for_url("**/answers/*")
-        picture(page, "back")
-        state = page.context.storage_state()
-        phone = {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark", "storage_state": state}
-        small = browser.new_context(**phone).new_page()
-        small.goto(re.sub("/judge.*", "/judge", page.url))
-        picture(small, "phone")
-        leads = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
-        leads.goto(lead["url"])
-        leads.wait_for_timeout(500)
-        picture(leads, "lead")
-        leads.get_by_role("link", name="Disagreements").click()
-        picture(leads, "disagreements")
-        leads.get_by_role("link", name="People").click()
-        picture(leads, "people")
-        pairs = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
-        pairs.goto(pans["url"])
-        for key in ("ArrowLeft", "ArrowRight"):
-            before = pairs.locator("#answer [name=token]").get_attribute("value")
-            pairs.keyboard.press(key)
-            pairs.wait_for_selector(f'#answer [name=token]:not([value="{before}"])', state="attached")
-        picture(pairs, "pair")
+        take_judge_s(browser, ann["url"], folder)
+        take_lead_s(browser, lead["url"], folder)
+        take_pair(browser, pans["url"], folder)
         browser.close()
+
+
+def take_judge_s(browser: Browser, link: str, folder: str) -> None:
+    """Take an item to judge, an answer to be changed, and the item on a phone."""
+    page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
+    page.goto(link)
+    for key in "213":
+        page.wait_for_timeout(1500)
+        press(page, key)
+    page.wait_for_timeout(800)
+    page.reload()
+    save(page, f"{folder}/page-judge.png")
+    page.keyboard.press("u")
+    page.wait_for_url("**/answers/*")
+    save(page, f"{folder}/page-back.png")
+    state = page.context.storage_state()
+    phone = {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark", "storage_state": state}
+    small = browser.new_context(**phone).new_page()
+    small.goto(re.sub("/judge.*", "/judge", page.url))
+    save(small, f"{folder}/page-phone.png", above=".recent")
+
+
+def take_lead_s(browser: Browser, link: str, folder: str) -> None:
+    """Take the overview, where judges differ, and who may come in."""
+    page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
+    page.goto(link)
+    page.wait_for_timeout(500)
+    save(page, f"{folder}/page-lead.png")
+    page.get_by_role("link", name="Disagreements").click()
+    save(page, f"{folder}/page-disagreements.png", above=".disagreements > li:nth-child(5)")
+    page.get_by_role("link", name="People").click()
+    save(page, f"{folder}/page-people.png")
+
+
+def take_pair(browser: Browser, link: str, folder: str) -> None:
+    """Take two documents side by side."""
+    page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
+    page.goto(link)
+    for key in ("ArrowLeft", "ArrowRight"):
+        press(page, key)
+    save(page, f"{folder}/page-pair.png")
+
+
+def press(page: Page, key: str) -> None:
+    """Answer, and wait for the next item."""
+    before = page.locator("#answer [name=token]").get_attribute("value")
+    page.keyboard.press(key)
+    page.wait_for_selector(f'#answer [name=token]:not([value="{before}"])', state="attached")
+
+
+def save(page: Page, file: str, above: str = "") -> None:
+    """Save the picture of a whole page, or of what is above one of its elements."""
+    from PIL import Image
+
+    page.screenshot(path=file, full_page=True)
+    height = page.locator(above).bounding_box()["y"] if above else page.evaluate("document.body.scrollHeight")
+    with Image.open(file) as image:
+        shown = image.convert("RGB").crop((0, 0, image.width, int(height)))
+    shown.quantize(N_COLOURS).save(file, optimize=True)
 
 
 def main() -> None:

@@ -378,7 +378,7 @@ def test_a_site_that_is_down_is_said_to_be_away_and_comes_back(site, elsewhere):
 
 
 def test_people_are_sent_back_to_the_host_that_was_configured_and_to_no_other(elsewhere):
-    door = Door(host="127.0.0.1", port=8347, address="https://judge.example", is_secure=True)
+    door = Door(host="127.0.0.1", port=8347, address="https://judge.example")
     site = AtSite(elsewhere, door)
     browser = site.browser()
     assert parse_qs(urlsplit(went(site, browser)).query)["redirect_uri"] == [f"https://judge.example{START}/back"]

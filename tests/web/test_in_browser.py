@@ -211,6 +211,22 @@ def test_a_double_press_is_one_judgment_of_one_item(chromium, live):
     assert [event.doc_id for event in live.judged] == [before]
 
 
+def test_a_key_at_once_after_the_next_item_came_does_not_leave_the_page(chromium, live):
+    page = live.opened(chromium)
+    page.evaluate("window.isSame = true")
+    at_once = "document.querySelector('button[name=grade][value=\"2\"]').click(); observer.disconnect();"
+    page.evaluate(
+        f"const observer = new MutationObserver(() => {{ {at_once} }});"
+        "observer.observe(document.querySelector('.desk'), {childList: true});"
+    )
+    first = token_of(page)
+    page.keyboard.press("1")
+    next_item(page, first)
+    page.wait_for_selector("#said:has-text('Saved: Spot on')")
+    assert [event.grade for event in live.judged] == [1, 2]
+    assert page.evaluate("window.isSame")
+
+
 def test_without_a_connection_the_answer_is_kept_and_sent_again(chromium, live):
     page = live.opened(chromium)
     before, token = shown(page), token_of(page)

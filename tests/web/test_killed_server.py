@@ -18,19 +18,19 @@ from benchmarks.page_kills import Program
 N_JUDGES, KILLS, LEAST, EACH_S = 8, 50, 5000, 1.5
 
 
-def started(folder, port, *words):
-    command = [sys.executable, "-m", "activeeval", "--quiet", "serve", "night", "--db", "night.activeeval"]
+def started(url, port, *words):
+    command = [sys.executable, "-m", "activeeval", "--quiet", "serve", "night", "--db", url]
     words = (*command, "--port", str(port), "-o", "jsonl", *words)
-    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
-def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(tmp_path):
-    with open_store(f"sqlite:///{tmp_path}/night.activeeval", create=True) as store:
+def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(database_url):
+    with open_store(database_url, create=True) as store:
         make_campaign(store, make_units(4000, 4, per_block=500), max_grade=4)
     port = free_port()
     names = [word for k in range(N_JUDGES) for word in ("--judge", f"judge{k}")]
-    server = started(tmp_path, port, *names)
+    server = started(database_url, port, *names)
     people = [json.loads(server.stdout.readline()) for _ in range(1 + N_JUDGES)][1:]
     programs = [Program(port, person["token"], "night") for person in people]
     threads = [threading.Thread(target=program.run, daemon=True) for program in programs]
@@ -42,7 +42,7 @@ def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(tmp_path):
         time.sleep(EACH_S)
         server.kill()
         server.communicate()
-        server = started(tmp_path, port)
+        server = started(database_url, port)
         server.stdout.readline()
     time.sleep(EACH_S)
     for program in programs:
@@ -51,7 +51,7 @@ def test_nothing_that_was_acknowledged_is_lost_or_stored_twice(tmp_path):
         thread.join(30)
     server.kill()
     server.communicate()
-    with open_store(f"sqlite:///{tmp_path}/night.activeeval") as store:
+    with open_store(database_url) as store:
         events = {event.seq: event for event in store.events("night")}
         assert store.verify("night") == []
     acknowledged = [reply for program in programs for reply in program.acknowledged]

@@ -79,7 +79,7 @@ class Drawn:
     n_in_hand : int
         Items of tonight's question that were judged before and go on counting.
     n_known : int
-        Items of tonight's lists whose grades were given.
+        Items of tonight's lists whose grades come from elsewhere.
     n_changed : int
         Items that have lost their grade, as their text is another.
     """
@@ -94,14 +94,14 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Before:
-    """What there is before a night: the last night, what is held of tonight's texts, labels, what was given."""
+    """What there is before a night: the last night, what is held of tonight's texts, labels, what comes from elsewhere."""
 
     number: int
     last: str
     left: Left | None
     held: dict[Pair, Held]
     labels: dict[Pair, int]
-    given: dict[Pair, tuple[int, int]]
+    outside: dict[Pair, tuple[int, int]]
     n_changed: int
 
 
@@ -145,7 +145,7 @@ def draw_night(
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     digests = _digests(tonight.documents, run)
     held = held_after(case.inputs.pool, before.held, probs, digests, before.number)
-    left = Left(run=run, queries=queries, held=held, given=before.given)
+    left = Left(run=run, queries=queries, held=held, outside=before.outside)
     night = NightRow(date=tonight.date, campaign=campaign, payload=left.packed(settings.pool_depth))
     put = partial(store.watches.add_night, name, night, before.last)
     beside = {"watch": name, "date": tonight.date, "seed": settings.seed}
@@ -196,20 +196,20 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
     _check_date(watch.name, tonight.date, last)
     left = None
     held: dict[Pair, Held] = {}
-    given: dict[Pair, tuple[int, int]] = {}
+    outside: dict[Pair, tuple[int, int]] = {}
     if nights:
         left = Left.of(store.watches.payload(watch.name, last), f"watch {watch.name}, {last}")
-        held, given = dict(left.held), dict(left.given)
+        held, outside = dict(left.held), dict(left.outside)
     digests = _digests(tonight.documents, run)
     _check_texts(held, digests, run, tonight)
     held, n_changed = with_texts(held, digests, len(nights) + 1)
     labels = labels_so_far(store, nights, held, Settings.of(watch.config))
-    given = {pair: row for pair, row in given.items() if row[1] in (0, digests.get(pair, row[1]))}
+    outside = {pair: row for pair, row in outside.items() if row[1] in (0, digests.get(pair, row[1]))}
     for query, document, grade in _given(tonight):
         if (query, document) not in labels:  # what was drawn goes on counting as drawn
-            given[query, document] = (grade, digests.get((query, document), 0))
+            outside[query, document] = (grade, digests.get((query, document), 0))
     return _Before(
-        number=len(nights) + 1, last=last, left=left, held=held, labels=labels, given=given, n_changed=n_changed
+        number=len(nights) + 1, last=last, left=left, held=held, labels=labels, outside=outside, n_changed=n_changed
     )
 
 
@@ -312,12 +312,12 @@ def _case(
     settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
 ) -> Case:
     listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
-    given = [(query, doc, grade, "") for (query, doc), (grade, _) in before.given.items() if (query, doc) in listed]
+    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in before.given.items() if (query, doc) in listed]
     choices = Choices(
         runs=tuple(runs.values()),
         names=tuple(runs),
         contrasts="first" if len(runs) > 1 else None,
-        judged=(KnownGrades("grades given before", given),) if given else (),
+        judged=(KnownGrades("grades from elsewhere", outside),) if outside else (),
         max_grade=max_grade,
         pool_depth=settings.pool_depth,
         model=settings.models or None,
