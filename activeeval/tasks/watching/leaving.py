@@ -1,4 +1,4 @@
-"""What a night leaves to the next one: its run, with which probability each item has come so far, what comes from elsewhere."""
+"""What a night leaves to the next: its run, with which probability each item has come, grades from elsewhere."""
 
 from __future__ import annotations
 

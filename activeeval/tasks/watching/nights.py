@@ -94,7 +94,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Before:
-    """What there is before a night: the last night, what is held of tonight's texts, labels, what comes from elsewhere."""
+    """What there is before a night: the last one, what is held of tonight's texts, labels, grades from elsewhere."""
 
     number: int
     last: str
@@ -301,7 +301,7 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
         return settings.max_grade
     if before.left is not None:
         return int(store.campaign(store.watches.nights(watch.name)[0].campaign).max_grade or 0)
-    largest = max((tonight.largest, *(grade for grade, _ in before.given.values())))
+    largest = max((tonight.largest, *(grade for grade, _ in before.outside.values())))
     if not largest:
         problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
         raise InputError(problem, field="max_grade")
@@ -312,7 +312,7 @@ def _case(
     settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
 ) -> Case:
     listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
-    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in before.given.items() if (query, doc) in listed]
+    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in before.outside.items() if (query, doc) in listed]
     choices = Choices(
         runs=tuple(runs.values()),
         names=tuple(runs),

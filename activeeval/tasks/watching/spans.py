@@ -30,7 +30,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
     latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     labels = labels_so_far(store, nights, latest.held, settings)
     _check_judged(store, name, nights)
-    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in latest.given.items()]
+    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in latest.outside.items()]
     listed = {pair for each in left.values() for pair in zip(each.run.query_ids, each.run.doc_ids, strict=True)}
     outside = [row for row in outside if row[:2] in listed]
     choices = Choices(
