@@ -1,6 +1,6 @@
 """Priority sampling by its definition, integrated over all numbers: what the fast code must agree with."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def pieces(sizes, n_nodes=6):
     """Yield thresholds and their weights: Gauss-Legendre between the points 1 / f, exact on polynomials."""
     x, w = np.polynomial.legendre.leggauss(n_nodes)
     ends = [0.0, *sorted({1 / f for f in sizes})]
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in pairwise(ends):
         for node, weight in zip(x, w, strict=True):
             yield (low + high) / 2 + node * (high - low) / 2, weight * (high - low) / 2
 
@@ -35,4 +35,3 @@ def samples(sizes, n):
                         density *= 1 - min(1.0, sizes[k] * t)
                 if density > 0:
                     yield np.array(chosen), t, weight * density
-

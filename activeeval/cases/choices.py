@@ -85,6 +85,8 @@ class Choices:
         Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
     traffic : str or None
         A file that says how often each query is asked.
+    queries : path, DrawnQueries or None
+        In its place queries that were drawn from a log: they say how often, and with which chance each was drawn.
     defensive_share : float or None
     seed : int
     """
@@ -120,6 +122,7 @@ class Choices:
     cost: str | Costs = "uniform"
     judging: Judging = GRADES
     traffic: str | None = None
+    queries: Any = None
     defensive_share: float | None = None
     seed: int = 0
 
@@ -161,6 +164,8 @@ class Choices:
             raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
         made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
         self.judging.check_choices([name for name, is_made in made.items() if is_made])
+        if self.traffic is not None and self.queries is not None:
+            raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_fraction is not None and self.qrels is None:

@@ -19,6 +19,7 @@ from activeeval.types import Floats
 
 SCOPES = ("pool", "population")
 
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluated:
     """What an estimator makes of a sample.

@@ -26,7 +26,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from activeeval.estimation.significance import MeanSummary
+from activeeval.estimation.significance import ROUNDING, MeanSummary, PairedComparison, t_test
 from activeeval.kernels import estimates
 from activeeval.pool import QueryDraw, QueryPool
 from activeeval.results import t_quantile
@@ -129,7 +129,7 @@ class DrawnValues:
         seen = np.bincount(of_rows[is_open], weights[is_open], minlength=by_stratum.size)
         # what strata of which nothing is judged would add goes by all that is judged
         unseen = float(by_stratum[seen == 0].sum())
-        scale = np.divide(by_stratum, seen, out=np.zeros_like(seen), where=seen > 0)
+        scale = np.divide(by_stratum, seen, out=np.zeros(seen.size), where=seen > 0)
         parts[is_open] = weights[is_open] * scale[of_rows[is_open]] * squares[is_open]
         if unseen > 0:
             like = is_open if is_open.any() else weights > 0
@@ -156,9 +156,11 @@ class DrawnValues:
             return math.inf, freedom  # values that are all the same do not tell how others spread
         return max(total, 0.0), freedom
 
-    def interval(self, confidence: float) -> MeanSummary:
+    def interval(self, confidence: float = 0.95) -> MeanSummary:
         """Return the mean for the log of a pool all of whose queries are judged, with its t interval."""
         mean = float(self.query_probs[self.queries] @ self.values)
+        if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
+            mean = 0.0  # what adds up to 0 but for rounding is no difference
         variance, freedom = self.choice(mean)
         error = math.sqrt(variance)
         half = float(t_quantile(confidence, freedom)) * error if 0 < error < math.inf else error
@@ -219,3 +221,30 @@ def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
         return None
     shown = Shown.certain(np.arange(values.size), values)
     return values_of(pool.draw, pool.query_probs, np.zeros(values.size), shown, by_items=False)
+
+
+def compare_drawn(first: Floats, second: Floats, pool: QueryPool, confidence: float = 0.95) -> PairedComparison | None:
+    """Compare two runs, first − second, by their scores on queries that were drawn from a log; None on any others.
+
+    The mean, its interval and the t test are for the log. Of the two other tests, which take queries for alike, there
+    is no p value: NaN.
+    """
+    differences = first - second
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    drawn = all_values(pool, differences)
+    if drawn is None:
+        return None
+    summary, wins, losses = drawn.interval(confidence), int((differences > 0).sum()), int((differences < 0).sum())
+    return PairedComparison(
+        difference=summary.mean,
+        std_error=summary.std_error,
+        low=summary.low,
+        high=summary.high,
+        p_t=t_test(summary, drawn.choice(summary.mean)[1]),
+        p_wilcoxon=math.nan,
+        p_randomization=math.nan,
+        wins=wins,
+        ties=differences.size - wins - losses,
+        losses=losses,
+        n=differences.size,
+    )

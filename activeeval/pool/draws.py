@@ -66,7 +66,7 @@ class QueryDraw:
         probs = numbers(self.inclusion_probs, "inclusion_probs", strata.shape)
         if not ((probs > 0) & (probs <= 1)).all():
             raise InputError(f"inclusion_probs must lie in (0, 1], got {probs[~((probs > 0) & (probs <= 1))][0]}")
-        if strata.size and not (0 <= strata.min() and strata.max() < sizes.size):
+        if strata.size and not (strata.min() >= 0 and strata.max() < sizes.size):
             raise InputError(f"strata must lie below {sizes.size}, got {strata.min()} to {strata.max()}")
         for name, values in (("inclusion_probs", probs), ("strata", strata), ("sizes", sizes)):
             object.__setattr__(self, name, frozen(values))

@@ -76,7 +76,8 @@ def text_numbers(seed: Seed, texts: Texts) -> Floats:
 
     hashes = np.empty(texts.size, np.uint64)
     numbers.text_hashes(_TEXTS, texts.data, texts.offsets, hashes)
-    return hashed_uniforms(int(key_of(seed)), hashes, 1)[0]
+    numbers_of: Floats = hashed_uniforms(int(key_of(seed)), hashes, 1)[0]
+    return numbers_of
 
 
 def known_digest(hashes: Words, grades: Ints) -> np.uint64:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from activeeval.io.tables.query_log import QUERY, LoggedQueries, load_query_log,
 from activeeval.io.tables.sheets import read_sheet
 from activeeval.pool import text_numbers
 from activeeval.pool.texts import Texts
+from activeeval.results import Note, Told
 from activeeval.types import Floats, Ints
 
 STRATA = ("thirds", "segments", "none")
@@ -59,16 +61,34 @@ class QueriesDraw:
     strata : tuple of StratumDraw
     seed, n_wanted : int
         What was asked for.
-    n_kept, n_last : int or None
-        How many of an earlier draw's queries were drawn again, and how many it has; None without one.
+    last : str
+        The file of an earlier draw, empty without one.
+    n_kept, n_last : int
+        How many of its queries were drawn again, and how many it has.
     """
 
     drawn: DrawnQueries
     strata: tuple[StratumDraw, ...]
     seed: int
     n_wanted: int
-    n_kept: int | None = None
-    n_last: int | None = None
+    last: str = ""
+    n_kept: int = 0
+    n_last: int = 0
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What to know of it: of which log it is, what was drawn in each stratum, what was kept."""
+        log, n = self.drawn.log, len(self.drawn.query_ids)
+        facts: dict[str, Told] = {"n": n, "log": log.name, "digest": log.digest, "n_events": log.n_events}
+        facts |= {"n_queries": log.n_queries, "seed": self.seed, "n_certain": self.drawn.n_certain}
+        notes = [Note("queries drawn", facts)]
+        if n < self.n_wanted:
+            notes.append(Note("fewer queries", {"n": n, "n_wanted": self.n_wanted}))
+        if len(self.strata) > 1:
+            notes += [Note("queries of a stratum", asdict(stratum)) for stratum in self.strata]
+        if self.last:
+            notes.append(Note("queries kept", {"n_kept": self.n_kept, "n_last": self.n_last, "source": self.last}))
+        return tuple(notes)
 
 
 def draw_queries(
@@ -103,30 +123,37 @@ def draw_queries(
     before = None if last is None else read_drawn_queries(last)
     logged = load_query_log(log)
     names, codes = _strata_of(logged, strata)
-    counts = logged.counts
-    traffic, sizes = np.bincount(codes, counts), np.bincount(codes)
+    traffic, sizes = np.bincount(codes, logged.counts), np.bincount(codes)
     spread = np.ones(len(names)) if pilot is None else _pilot_spread(pilot, logged, codes, names)
     n_each = allocated(n, traffic * spread, sizes)
-    units = _units(logged)
+    drawn = _drawn(logged, codes, names, n_each, seed)
+    shares = (traffic / traffic.sum()).tolist()
+    certain = Counter(name for name, prob in zip(drawn.strata, drawn.probs.tolist(), strict=True) if prob == 1)
+    of_strata = tuple(map(_stratum, names, sizes.tolist(), n_each.tolist(), [certain[name] for name in names], shares))
+    made = QueriesDraw(drawn=drawn, strata=of_strata, seed=seed, n_wanted=n)
+    if before is None:
+        return made
+    return replace(made, last=before.source, n_kept=drawn.n_kept(before), n_last=len(before.query_ids))
+
+
+def _drawn(logged: LoggedQueries, codes: Ints, names: Sequence[str], n_each: Ints, seed: int) -> DrawnQueries:
+    """Return what is drawn of each stratum, stratum by stratum, the most frequent first."""
+    counts, units = logged.counts, _units(logged)
     numbers = text_numbers(seed, Texts.from_list(units))
-    parts = [_drawn_in(np.flatnonzero(codes == h), counts, numbers, int(n_each[h])) for h in range(len(names))]
+    parts = [_drawn_in(np.flatnonzero(codes == h), counts, numbers, int(n)) for h, n in enumerate(n_each)]
     places, probs, weights = (np.concatenate([part[k] for part in parts]) for k in range(3))
     order = np.lexsort((places, -counts[places], codes[places]))
-    places, probs, weights = places[order], probs[order], weights[order]
-    drawn = DrawnQueries(
+    places = places[order]
+    return DrawnQueries(
         query_ids=[_id(units[place]) for place in places],
         texts=[logged.spellings[place] for place in places],
         strata=[names[h] for h in codes[places]],
         counts=counts[places],
-        weights=weights,
-        probs=probs,
-        stratum_counts=traffic[codes[places]],
+        weights=weights[order],
+        probs=probs[order],
+        stratum_counts=np.bincount(codes, counts)[codes[places]],
         log=logged.log,
     )
-    certain = np.bincount(codes[places], probs == 1, minlength=len(names)).astype(np.int64)
-    figures = zip(names, sizes.tolist(), n_each.tolist(), certain.tolist(), (traffic / traffic.sum()).tolist())
-    kept = {} if before is None else {"n_kept": drawn.n_kept(before), "n_last": len(before.query_ids)}
-    return QueriesDraw(drawn=drawn, strata=tuple(_stratum(*row) for row in figures), seed=seed, n_wanted=n, **kept)
 
 
 def _stratum(name: str, n_queries: int, n_drawn: int, n_certain: int, traffic: float) -> StratumDraw:
@@ -203,7 +230,9 @@ def _pilot_spread(path: PathLike, logged: LoggedQueries, codes: Ints, names: Seq
     squares = weights * np.array([of_form[logged.forms[place]] ** 2 for place in known])
     totals, sums = (np.bincount(codes[known], values, minlength=len(names)) for values in (weights, squares))
     if (lacking := np.flatnonzero(totals == 0)).size:
-        raise FormatError(sheet.source, None, f"it holds no query of stratum {names[lacking[0]]}, expected some of each")
+        raise FormatError(
+            sheet.source, None, f"it holds no query of stratum {names[lacking[0]]}, expected some of each"
+        )
     if not sums.any():
         raise InputError(f"{sheet.source}: every deviation is 0: there is nothing to allocate by")
     return np.asarray(np.sqrt(sums / totals))

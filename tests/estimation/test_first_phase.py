@@ -7,8 +7,8 @@ import pytest
 from naive_traffic import samples
 
 from activeeval.estimation import Evidence, evaluate
-from activeeval.estimation.first_phase import DrawnValues, all_values
-from activeeval.pool import QueryDraw, QueryLog, QueryPool
+from activeeval.estimation.first_phase import DrawnValues
+from activeeval.pool import QueryLog
 
 COUNTS = (np.array([6.0, 3.0, 1.0]), np.array([4.0, 2.0, 2.0]))
 """Of a log with two strata, of each of which two queries are drawn."""

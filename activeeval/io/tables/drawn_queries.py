@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from activeeval.errors import FormatError, shown
+from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.suffixes import SUFFIXES, PathLike, bare_suffix
 from activeeval.io.tables.export import write_columns
-from activeeval.io.tables.sheets import Sheet, read_sheet
+from activeeval.io.tables.sheets import Sheet, read_sheet, sheet_parts
 from activeeval.pool import QueryDraw, QueryLog, QueryPool
 from activeeval.types import Floats
 
@@ -60,10 +60,11 @@ class DrawnQueries:
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of their file."""
-        values = (self.query_ids, self.texts, self.counts, self.weights, self.probs, self.strata, self.stratum_counts)
         n = len(self.query_ids)
-        of_log = ([self.log.name] * n, [self.log.digest] * n, [self.log.n_events] * n, [self.log.n_queries] * n)
-        columns = dict(zip((*COLUMNS, *_OF_LOG), (*values, *map(list, of_log)), strict=True))
+        values = (self.query_ids, self.texts, self.counts, self.weights, self.probs, self.strata, self.stratum_counts)
+        of_log = (self.log.name, self.log.digest, self.log.n_events, self.log.n_queries)
+        columns: dict[str, Any] = dict(zip(COLUMNS, values, strict=True))
+        columns |= {name: [value] * n for name, value in zip(_OF_LOG, of_log, strict=True)}
         for name in ("count", "stratum_count", "log_count"):
             columns[name] = _whole(np.asarray(columns[name], dtype=np.float64))
         columns["log_queries"] = np.asarray(columns["log_queries"], dtype=np.int64)
@@ -107,7 +108,10 @@ def are_drawn_queries(path: PathLike) -> bool:
     """Return whether a file has the columns of drawn queries, and not those of texts alone."""
     if bare_suffix(path) not in SUFFIXES:
         return False
-    columns = read_sheet(path).plainly_named().columns
+    try:
+        columns = next(sheet_parts(path, 1)).plainly_named().columns
+    except InputError:  # whoever reads it as texts says what is wrong
+        return False
     return all(name in columns for name in _MARKS)
 
 
