@@ -113,7 +113,7 @@ def test_both_phases_enumerated():
 
 N_LOGS = 2000
 LOWEST, HIGHEST = 0.93, 0.97
-"""Where intervals of 95 % cover 95 % of 2,000 truths lie outside with a chance of 4 in 100,000 (4.1 standard errors)."""
+"""Where intervals of 95 % cover 95 % of 2,000 truths lie outside in 4 of 100,000 runs (4.1 standard errors)."""
 
 
 def month(random):

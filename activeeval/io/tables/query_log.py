@@ -15,6 +15,7 @@ import polars as pl
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.files import open_bytes, text_stream
 from activeeval.io.suffixes import TABLES, bare_suffix
+from activeeval.io.tables.large_log import fast_counts
 from activeeval.io.tables.sheets import Sheet, frame_sheet, sheet_parts
 from activeeval.pool import QueryLog
 from activeeval.types import Floats
@@ -79,18 +80,19 @@ def load_query_log(source: Any) -> LoggedQueries:
         name = os.fspath(source)
         if os.path.exists(source) and not os.path.isfile(source):
             raise InputError(f"{name}: expected a file, as its digest is kept")
-        suffix = bare_suffix(source)
-        parts = sheet_parts(source, _ROWS) if suffix in TABLES else _lines(source)
-        return _merged(parts, os.path.basename(name), name)
+        if (counted := fast_counts(source, {"query": QUERY, "count": COUNT, "segment": SEGMENT})) is not None:
+            return _distinct(_summed([counted]), os.path.basename(name), name)
+        parts = sheet_parts(source, _ROWS) if bare_suffix(source) in TABLES else _lines(source)
+        return _distinct(_merged(parts, name), os.path.basename(name), name)
     if isinstance(source, Mapping):
         columns = {"query": list(source), "count": list(source.values())}
-        return _merged(iter([Sheet("the log", columns)]), "the log")
+        return _distinct(_merged(iter([Sheet("the log", columns)]), "the log"), "the log")
     try:
         sheet = frame_sheet(source, "the log")
     except TypeError:
         kind = type(source).__name__
         raise InputError(f"a log must come as a path, a data frame or a mapping, got {kind}") from None
-    return _merged(iter([sheet]), "the log")
+    return _distinct(_merged(iter([sheet]), "the log"), "the log")
 
 
 def _lines(path: Any) -> Iterator[Sheet]:
@@ -109,13 +111,11 @@ def _lines(path: Any) -> Iterator[Sheet]:
         yield Sheet(name, {"query": texts}, numbers)
 
 
-def _merged(parts: Iterator[Sheet], name: str, path: str = "") -> LoggedQueries:
-    """Return the distinct queries of the parts of a log."""
-    done, waiting, n_waiting, has_segments = _empty(), list[pl.DataFrame](), 0, False
-    source = name
+def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
+    """Return how often the parts of a log have each spelling."""
+    done, waiting, n_waiting = _empty(), list[pl.DataFrame](), 0
     for part in parts:
-        sheet = part.plainly_named()
-        counted, source, has_segments = _counted(sheet), sheet.source, has_segments or SEGMENT[0] in sheet.columns
+        counted = _counted(part.plainly_named())
         waiting.append(counted)
         n_waiting += counted.height
         if n_waiting > max(_MERGED, done.height):
@@ -123,9 +123,16 @@ def _merged(parts: Iterator[Sheet], name: str, path: str = "") -> LoggedQueries:
     spelled = _summed([done, *waiting])
     if not spelled.height:
         raise FormatError(source, None, "the log holds no queries")
-    spelled = spelled.with_columns(form=pl.Series(list(map(normal_form, spelled["query"].to_list())), dtype=pl.String))
+    return spelled
+
+
+def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries:
+    """Return the queries of a log, their spellings taken together."""
+    forms = pl.Series(list(map(normal_form, spelled["query"].to_list())), dtype=pl.String)
     # of spellings that are as common the first of the alphabet, whatever the order of rows
-    ordered = spelled.sort("segment", "form", "count", "query", descending=[False, False, True, False])
+    ordered = spelled.with_columns(form=forms).sort(
+        "segment", "form", "count", "query", descending=[False, False, True, False]
+    )
     queries = ordered.group_by("segment", "form", maintain_order=True).agg(pl.first("query"), pl.sum("count"))
     counts = queries["count"].to_numpy()
     log = QueryLog(
@@ -134,9 +141,13 @@ def _merged(parts: Iterator[Sheet], name: str, path: str = "") -> LoggedQueries:
         n_events=float(counts.sum()),
         n_queries=queries.height,
     )
-    segments = queries["segment"].to_list() if has_segments else None
+    segments = queries["segment"].to_list()
     return LoggedQueries(
-        forms=queries["form"].to_list(), spellings=queries["query"].to_list(), counts=counts, segments=segments, log=log
+        forms=queries["form"].to_list(),
+        spellings=queries["query"].to_list(),
+        counts=counts,
+        segments=segments if any(segments) else None,
+        log=log,
     )
 
 
