@@ -245,8 +245,9 @@ def prepare(
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
     elif priced := tuple(grader.name for grader in graders if grader.cost):
         notes.append(Note("asking apart", {"names": priced}))
-    inputs = _weighed(choices, inputs, update_rng)
-    notes += cost_notes(choices.judging, inputs.pool)
+    weighed = _weighed(choices, inputs, update_rng)
+    notes += [*weighed.notes[len(inputs.notes) :], *cost_notes(choices.judging, weighed.pool)]
+    inputs = weighed
     known, known_notes = _known(choices, inputs)
     notes += known_notes
     if known is not None and inputs.training is None:

@@ -46,7 +46,7 @@ documents_option = click.option(
 queries_option = click.option(
     "--queries",
     metavar="FILE",
-    help="The queries' texts: a table of id and text. One of `queries draw` has their weights, too.",
+    help="Queries' texts: a table of id and text; or of `queries draw`.",
 )
 log_queries_option = click.option(
     "--queries", metavar="FILE", help="Queries of `queries draw`: their weights, and the log that they stand for."

@@ -10,7 +10,11 @@ from activeeval.cli.help import command, group
 
 @group("Which queries to evaluate with: drawn from a log of searches")
 def queries() -> None:
-    """Draw the queries to evaluate with from a log of searches."""
+    """Draw the queries to evaluate with from a log of searches: next month most of them stay, and their judgments.
+
+    \b
+    activeeval queries draw may.csv --n 500 --out queries-may.csv
+    """
 
 
 @command("Draw queries from a log, by how often they are asked")

@@ -231,6 +231,7 @@ class RunTable:
         rows = []
         for run in runs[:1] if versus else runs:
             row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
+            row |= {} if self.pool.draw is None else {"log": self.pool.draw.log.name}
             row["sentence"] = sentence(run.finding(runs[self.baseline].run))
             if versus:
                 figures = runs[self.baseline].scores.row(self.confidence)
