@@ -33,7 +33,12 @@ pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
 GRADERS = DOCS / "graders.md"
-PAGES = [*(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md", "page.md", "traffic.md")), OUTPUTS, TASKS, GRADERS]
+PAGES = [
+    *(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md", "page.md", "traffic.md")),
+    OUTPUTS,
+    TASKS,
+    GRADERS,
+]
 FRAMES = """\
 import pandas as pd
 import activeeval as ae

@@ -233,7 +233,7 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
     """
     evidence = _evidence(design.scheme, design, reading, judge, selection)
     draw = reading.target.pool.draw
-    if draw is None:
+    if draw is None or reading.order.larger_pool is not None:
         return evidence
     shown, p = _shown(design.scheme, reading, judge, selection, evidence), reading.query_probs
     by_items = reading.kind == "items" and design.scheme.is_planned

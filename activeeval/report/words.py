@@ -233,7 +233,8 @@ def _planned(numbers: Mapping[str, Any]) -> str:
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
     text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
-        text += f"; about all queries that these are a sample of: {_each(numbers, 'of_all')}"
+        about = "all the traffic of {log}" if numbers.get("log") else "all queries that these are a sample of"
+        text += f"; about {about}: {_each(numbers, 'of_all')}"
     return text
 
 
