@@ -1,10 +1,11 @@
 """Queries drawn from a log: how many stay from month to month, what intervals cover, what a large log takes.
 
-*Kept.* Two logs share nine tenths of their traffic, Σ min(p, p′) = .9, in one of three ways: queries leave and as frequent
-ones come; all frequencies move; half of either. Of 500 queries drawn from the first, how many are drawn from the second?
+*Kept.* Two logs share nine tenths of their traffic, Σ min(p, p′) = .9, in one of three ways: queries leave and as
+frequent ones come; all frequencies move; half of either. Of 500 queries drawn from the first, how many are drawn from
+the second?
 
-*Coverage.* The log is that of a generated pool. Each time queries are drawn from it, a sample of their items is drawn and
-judged, and the interval for all the traffic of the log either holds the truth or not.
+*Coverage.* The log is that of a generated pool. Each time queries are drawn from it, a sample of their items is drawn
+and judged, and the interval for all the traffic of the log either holds the truth or not.
 
 *A large log.* Ten million events, a line each, 0.5 million distinct queries.
 """

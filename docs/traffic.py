@@ -1,8 +1,8 @@
 """What docs/traffic.md takes for granted: the logs of two months, two rankers, and somebody who judges.
 
 ``python traffic.py logs`` writes may.csv and june.csv, which share nine tenths of their traffic. ``python traffic.py
-runs QUERIES`` has two rankers answer the queries of a file: old.run and new.run. ``python traffic.py judge SHEET`` fills
-in a sheet.
+runs QUERIES`` has two rankers answer the queries of a file: old.run and new.run. ``python traffic.py judge SHEET``
+fills in a sheet.
 """
 
 from __future__ import annotations
