@@ -22,10 +22,12 @@ def month(call, folder):
     write_lines(folder / "may.csv", ["query,count", *(f"query {k},{int(c)}" for k, c in enumerate(counts))])
     assert call("queries", "draw", "may.csv", "--n", "40", "--out", "q.csv").code == 0
     queries, runs, truth = read_drawn_queries("q.csv").query_ids, {"new": [], "old": []}, []
-    for query in queries:
+    for number, query in enumerate(queries):
         truth += [f"{query} 0 d{k} {random.integers(4)}" for k in range(8)]
+        documents = random.permutation([f"d{k}" for k in range(8)])[:6]
         for name, lines in runs.items():
-            documents = random.permutation([f"d{k}" for k in range(8)])[:6]
+            if number % 9:  # of some the two runs are alike: nothing has to be judged
+                documents = random.permutation([f"d{k}" for k in range(8)])[:6]
             lines += [f"{query} Q0 {doc} {rank} {9 - rank} {name}" for rank, doc in enumerate(documents, 1)]
     for name, lines in runs.items():
         write_lines(folder / f"{name}.run", lines)
@@ -151,6 +153,18 @@ def test_a_further_round_takes_the_weights_from_where_they_were(call, month):
     options = [*RUNS, *MEASURE, "--budget", "10%", "--seed", "2", "--looks", "none"]
     done = call("campaign", "redraw", "w", *options)
     assert done.code == 0, done.err
+
+
+def test_queries_set_aside_to_train_make_the_others_rarer(call, month):
+    options = [*RUNS, *MEASURE, "--budget", "30", "--seed", "1", "--queries", "q.csv", "--qrels", "t.qrels"]
+    done = call("sample", *options, "--train-fraction", "0.25", "--out", "s.sample", "--sheet", "s.csv")
+    assert done.code == 0, done.err
+    assert "not in the pool" not in done.err
+    drawn, pool = read_drawn_queries("q.csv"), read_sample("s.sample")[0].campaign.design.pool
+    order = [drawn.query_ids.index(query) for query in pool.query_ids]
+    assert pool.n_queries == 30
+    assert pool.draw.inclusion_probs == pytest.approx(0.75 * drawn.probs[order])
+    assert pool.query_probs == pytest.approx(drawn.query_probs[order] / drawn.query_probs[order].sum())
 
 
 def test_queries_that_the_runs_lack_are_said(call, month, folder):
