@@ -55,7 +55,7 @@ def test_verbs_take_it_or_its_file(month, tmp_path):
     assert of_log.low < of_pool.low < of_pool.high < of_log.high
     assert any("about all the traffic of the log." in note for note in of_log.footnotes)
     planned, alike = (
-        ae.plan(runs, measure="DCG@3", budgets=[60], max_grade=3, **more).rows()[0]["half_width_population"]
+        ae.plan(runs, measure="DCG@3", budget=60, max_grade=3, **more).rows()[0]["half_width_population"]
         for more in ({"queries": drawn}, {})
     )
     assert planned != alike
