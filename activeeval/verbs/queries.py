@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from activeeval.io.tables.drawn_queries import DrawnQueries, read_drawn_queries
 from activeeval.io.tables.frames import kind_of_frame
 from activeeval.report.rendering import Cell
@@ -59,7 +61,7 @@ class Queries(Shown):
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return the queries as the rows of their file."""
-        columns = {name: list(values) for name, values in self.made.drawn.columns().items()}
+        columns = {name: np.asarray(values).tolist() for name, values in self.made.drawn.columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def save(self, path: Any) -> str:

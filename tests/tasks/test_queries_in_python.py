@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import activeeval as ae
+from activeeval.planning.values import Values
 from activeeval.pool import QueryDraw, QueryLog
 
 LOG = {f"query {k}": 600 // (k + 1) + 1 for k in range(400)}
@@ -94,3 +95,17 @@ def test_a_part_of_a_pool_has_its_part_of_the_draw():
     assert pool.replace(item_costs=[1.0, 2.0]).draw is draw
     with pytest.raises(ae.InputError, match="draw must be of the 1 queries, got 2"):
         ae.QueryPool(["a"], [0, 1], draw=draw)
+
+
+def test_a_plan_expects_of_the_log_what_its_draw_leaves_open():
+    p, means, variances = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.9, 0.5, 0.2, 0.6]), np.array([0.1, 0.2, 0.3, 0.4])
+    pi, log = np.array([1.0, 0.5, 0.25, 0.25]), QueryLog(name="log", digest="", n_events=9.0, n_queries=9)
+    strata = np.array([0, 0, 1, 1])
+    for sizes in ([2, 2], [2, 3]):  # of the second stratum the pool may lack a query
+        draw = QueryDraw(inclusion_probs=pi, strata=strata, sizes=sizes, log=log)
+        values = Values(query_probs=p, means=means, variances=variances, draw=draw)
+        first, all_of_it = (0.4 * 0.9 + 0.3 * 0.5) / 0.7, float(p @ means)
+        second = (0.2 * 0.2 + 0.1 * 0.6) / 0.3 if sizes == [2, 2] else all_of_it
+        expected = 0.5 * 0.3**2 * (0.2 + (0.5 - first) ** 2)
+        expected += 0.75 * (0.2**2 * (0.3 + (0.2 - second) ** 2) + 0.1**2 * (0.4 + (0.6 - second) ** 2))
+        assert values.of_population == pytest.approx(expected)
