@@ -164,8 +164,6 @@ class Choices:
             raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
         made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
         self.judging.check_choices([name for name, is_made in made.items() if is_made])
-        if self.traffic is not None and self.queries is not None:
-            raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
         if self.runs and self.train_fraction is not None and self.qrels is None:
@@ -182,6 +180,8 @@ class Choices:
             foreign = next((name for name in names if _is_chosen(getattr(self, name))), None)
             if getattr(self, other) and foreign is not None:
                 raise ChoiceError(f"`{foreign}` goes with `{base}`, not with `{other}`", field=foreign)
+        if self.traffic is not None and self.queries is not None:
+            raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
 
     def _check_systems(self) -> None:
         """Raise where it is not clear which systems there are, or one is there twice."""
