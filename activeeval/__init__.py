@@ -64,6 +64,7 @@ _HOMES = {
     "activeeval.verbs.campaigns": ("StoredCampaign", "open_campaign"),
     "activeeval.verbs.evaluating": ("compare", "evaluate"),
     "activeeval.verbs.planning": ("Plan", "plan"),
+    "activeeval.verbs.queries": ("Queries", "draw_queries"),
     "activeeval.verbs.results": ("Result", "Results"),
     "activeeval.verbs.samples": ("Sample",),
     "activeeval.verbs.sampling": ("load_sample", "sample"),
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from activeeval.verbs.campaigns import StoredCampaign, open_campaign
     from activeeval.verbs.evaluating import compare, evaluate
     from activeeval.verbs.planning import Plan, plan
+    from activeeval.verbs.queries import Queries, draw_queries
     from activeeval.verbs.results import Result, Results
     from activeeval.verbs.samples import Sample
     from activeeval.verbs.sampling import load_sample, sample

@@ -220,6 +220,8 @@ class Estimate:
     scope : str
         What the interval is about: the ``pool`` (what would judging all of it give?), or the ``population`` of
         queries that it is a sample of.
+    log : str
+        The log whose traffic the population is, where the queries were drawn from one.
     share : float
         The part of the planned budget that it rests on; below 1 an early reading.
     cannot : Cannot or None
@@ -259,6 +261,7 @@ class Estimate:
     cost: float
     method: str
     scope: str = "pool"
+    log: str = ""
     share: float = 1.0
     cannot: Cannot | None = None
     effective_sample_size: float | None = None

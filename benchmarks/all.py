@@ -187,6 +187,12 @@ STEPS = (
         ("results/topk_ties.json",),
     ),
     Step(
+        "traffic",
+        "queries drawn from a log: how many stay, coverage for all its traffic, time and memory of 10 million events",
+        "benchmarks.traffic",
+        ("results/traffic.json",),
+    ),
+    Step(
         "nights",
         "ten nights of index updates, earlier labels known: RESULTS.md, README",
         "benchmarks.nights",

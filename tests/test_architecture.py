@@ -46,7 +46,7 @@ ALLOWED = {
     "adaptation": GROUND | {"measures", "grade_models", "rankers", "io"},
     # decide, estimate
     "design": GROUND | {"measures"},
-    "estimation": {"errors", "checks", "types", "results", "kernels", "design"},
+    "estimation": GROUND | {"design"},
     # foresight
     "simulation": DECISIONS,
     "planning": DECISIONS | {"simulation"},

@@ -26,7 +26,7 @@ from activeeval.grade_models.query_factor import QueryFactor
 from activeeval.grade_models.refit import ValueRefit
 from activeeval.io.arrays import read_arrays, unpacked
 from activeeval.measures import SampledMeasure, Target, called, check_sampled, parse_measure
-from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.pool import QueryDraw, QueryPool, Rankings, pool_hashes
 from activeeval.pool.texts import Texts
 from activeeval.types import Floats
 
@@ -77,7 +77,7 @@ def to_arrays(campaign: Campaign, beside: Arrays | None = None) -> dict[str, NDA
         "known": design.known.astype(np.int32),
     }
     arrays |= {f"pool.{name}": getattr(design.pool, name) for name in _POOL if name not in _IDS}
-    arrays |= _id_arrays(design.pool)
+    arrays |= _id_arrays(design.pool) | ({} if design.pool.draw is None else design.pool.draw.arrays())
     arrays |= {f"order.{key}": getattr(design.order, name) for key, name in _ORDER.items()} | _cost_arrays(design.order)
     for k, ranking in enumerate(lists):
         arrays |= {f"ranking{k}.offsets": ranking.offsets, f"ranking{k}.items": ranking.items}
@@ -198,7 +198,8 @@ def _word(arrays: Arrays, name: str) -> str:
 
 def _design(arrays: Arrays) -> Design:
     columns: dict[str, Any] = {name: arrays[f"pool.{name}"] for name in _POOL if name not in _IDS}
-    pool = QueryPool(**columns, **{name: _ids(arrays, name) for name in _IDS})
+    ids = {name: _ids(arrays, name) for name in _IDS}
+    pool = QueryPool(**columns, **ids, draw=QueryDraw.of_arrays(arrays))
     name, *measures = (str(word) for word in arrays["words"])
     method = find_method(name).looking(_word(arrays, "looks") if "looks" in arrays else "none")
     scale = int(arrays["scale"][0])

@@ -67,7 +67,7 @@ def read_together(
     of_pool = [campaign.estimate(target) for campaign, target in zip(campaigns, targets, strict=True)]
     estimate = combined(of_pool, weights)
     judged = {query for c in campaigns for query in (unit.query_id for unit in c.units)}
-    estimate = replace(estimate, n_queries=len(judged))
+    estimate = replace(estimate, n_queries=len(judged), log=of_pool[0].log)
     if scope == "pool":
         return estimate
     wide = [campaign.estimate(target, scope=scope) for campaign, target in zip(campaigns, targets, strict=True)]

@@ -25,6 +25,7 @@ from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.cases.systems import Asked, asked_among, asked_of
+from activeeval.cases.traffic import of_log
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import ChoiceError, InputError
@@ -247,8 +248,9 @@ def prepare(
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
     elif priced := tuple(grader.name for grader in graders if grader.cost):
         notes.append(Note("asking apart", {"names": priced}))
-    inputs = _weighed(choices, inputs, update_rng)
-    notes += cost_notes(choices.judging, inputs.pool)
+    weighed = _weighed(choices, inputs, update_rng)
+    notes += [*weighed.notes[len(inputs.notes) :], *cost_notes(choices.judging, weighed.pool)]
+    inputs = weighed
     known, known_notes = _known(choices, inputs)
     notes += known_notes
     if (known is not None or taught) and inputs.training is None:
@@ -345,6 +347,8 @@ def _weighed(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inpu
     inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
     if choices.traffic is not None:
         inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
+    elif choices.queries is not None:
+        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_fraction or 0.0))
     return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
 
 

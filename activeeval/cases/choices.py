@@ -85,6 +85,8 @@ class Choices:
         Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
     traffic : str or None
         A file that says how often each query is asked.
+    queries : path, DrawnQueries or None
+        In its place queries that were drawn from a log: they say how often, and with which chance each was drawn.
     defensive_share : float or None
     seed : int
     """
@@ -120,6 +122,7 @@ class Choices:
     cost: str | Costs = "uniform"
     judging: Judging = GRADES
     traffic: str | None = None
+    queries: Any = None
     defensive_share: float | None = None
     seed: int = 0
 
@@ -177,6 +180,8 @@ class Choices:
             foreign = next((name for name in names if _is_chosen(getattr(self, name))), None)
             if getattr(self, other) and foreign is not None:
                 raise ChoiceError(f"`{foreign}` goes with `{base}`, not with `{other}`", field=foreign)
+        if self.traffic is not None and self.queries is not None:
+            raise ChoiceError("drawn `queries` say how often each is asked: leave `traffic` out", field="traffic")
 
     def _check_systems(self) -> None:
         """Raise where it is not clear which systems there are, or one is there twice."""

@@ -21,7 +21,7 @@ from activeeval.io.text.letor import LetorData, read_letor
 from activeeval.io.text.scores import read_scores_of
 from activeeval.io.text.trec import Qrels, Run
 from activeeval.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
-from activeeval.pool import QueryPool, Rankings, pool_hashes
+from activeeval.pool import QueryDraw, QueryPool, Rankings, pool_hashes
 from activeeval.results import Caution, Note
 from activeeval.types import Floats, Ints
 
@@ -117,9 +117,9 @@ class Inputs:
         charged = costed.replace(query_costs=np.full(costed.n_queries, overhead * costed.item_costs.mean()))
         return self._onto(charged, np.arange(charged.n_items))
 
-    def with_traffic(self, query_probs: ArrayLike) -> Inputs:
-        """Return the inputs with p(x), how often each query is asked."""
-        weighted = self.pool.replace(query_probs=query_probs)
+    def with_traffic(self, query_probs: ArrayLike, draw: QueryDraw | None = None) -> Inputs:
+        """Return the inputs with p(x), how often each query is asked, and how queries were drawn from a log."""
+        weighted = self.pool.replace(query_probs=query_probs, draw=draw)
         return self._onto(weighted, np.arange(weighted.n_items))
 
     def in_id_order(self) -> Inputs:

@@ -64,6 +64,7 @@ cli.add_late(
 cli.add_late(
     "Sample",
     __name__,
+    queries="queries:queries",
     sample="sampling:sample",
     next="following:next_",
     sheet="sampling:sheet_again",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval import __version__
-from activeeval.cli import inputs, output
+from activeeval.cli import drawing, inputs, output
 from activeeval.cli.campaign.options import db_option
 from activeeval.cli.help import command
 from activeeval.cli.wording import option_here
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from activeeval.tasks.samples import Sample
 
 _OWN = {
-    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed"),
+    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries"),
     ("--sample",): ("policy",),
     ("--campaign",): ("db",),
     ("--qrels", "--sample"): ("machine_is_truth",),
@@ -49,6 +49,7 @@ _OWN = {
     default=0.0,
     help="A difference that does not matter, in the unit of the measure.",
 )
+@drawing.log_queries_option
 @inputs.scope_option("population")
 @inputs.policy_option
 @inputs.machine_is_truth_option
@@ -134,7 +135,7 @@ def compare(
 
 def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
-    from activeeval.report.findings import ABOUT, WIDTH, definitions, headline, table_of
+    from activeeval.report.findings import WIDTH, definitions, headline, scope_in_words, table_of
 
     findings = [decision.finding for decision in decisions]
     for line in headline(findings):
@@ -149,7 +150,8 @@ def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
-    output.show_text(f"{' '.join(notes)} {confidence} t intervals, about {ABOUT[scope]}{many}.{margin}".strip())
+    about = scope_in_words(scope, decisions[0].estimate.log)
+    output.show_text(f"{' '.join(notes)} {confidence} t intervals, about {about}{many}.{margin}".strip())
 
 
 def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -183,7 +185,18 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
     from activeeval.tasks.gate import by_judgments
 
-    names = ("method", "max_grade", "overhead", "unjudged", "scope", "ties", "budget", "margin", "confidence")
+    names = (
+        "method",
+        "max_grade",
+        "overhead",
+        "unjudged",
+        "scope",
+        "ties",
+        "budget",
+        "margin",
+        "confidence",
+        "queries",
+    )
     chosen = {name: options[name] for name in (*names, "machine_is_truth")} | {
         "rng": options["seed"],
         "named": options["names"],

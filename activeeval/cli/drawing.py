@@ -43,7 +43,14 @@ documents_option = click.option(
     metavar="FILE",
     help="What judges read: a table of id and title, text or url.",
 )
-queries_option = click.option("--queries", metavar="FILE", help="The queries' texts: a table of id and text.")
+queries_option = click.option(
+    "--queries",
+    metavar="FILE",
+    help="Queries' texts: a table of id and text; or of `queries draw`.",
+)
+log_queries_option = click.option(
+    "--queries", metavar="FILE", help="Queries of `queries draw`: their weights, and the log that they stand for."
+)
 _OPTIONS = (
     inputs.measures_option,
     inputs.judging_option,
@@ -99,14 +106,19 @@ def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return inputs.drawn_pool_options(inputs.with_options(command, _OPTIONS))
 
 
-def requested(options: dict[str, Any]) -> tuple[Choices, SampleRequest]:
-    """Return what the values of `drawing_options` choose and ask for; a seed of the system's where there is none."""
+def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choices, SampleRequest]:
+    """Return what the values of `drawing_options` choose and ask for; a seed of the system's where there is none.
+
+    ``queries`` is the table of the queries' texts, which may be one of `queries draw`.
+    """
     from activeeval.cases.choices import Choices
+    from activeeval.cases.traffic import drawn_among
     from activeeval.tasks.drawing import SampleRequest, fresh_seed
 
     asked = {field.name: options.pop(field.name) for field in fields(SampleRequest) if field.name in options}
     seed = options.pop("seed")
-    return Choices(**options, seed=fresh_seed() if seed is None else seed), SampleRequest(**asked)
+    chosen = Choices(**options, queries=drawn_among(queries), seed=fresh_seed() if seed is None else seed)
+    return chosen, SampleRequest(**asked)
 
 
 def say(note: Note | Caution | GoalBudget | Clocked) -> None:

@@ -25,15 +25,16 @@ GROUPS = {
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
         --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
-        --grades --head demo --queries ask --run ask --documents ask --queries audit,report --grader
+        --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
+        --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
         --measure --question --k --scope --margin --confidence --interval --by --as-of estimate --strict-order
-        --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
+        --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
         --budget --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
-        --then-claim --ask-price
+        --then-claim --ask-price --n
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -50,7 +51,7 @@ GROUPS = {
         --model --grader --train simulate,calibration --train-fraction --pool-depth --shape --validation
         """,
     RARELY: """
-        sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
+        plan --queries sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
         sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
         --judging --pool-run --versus-scores --train-scores
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor

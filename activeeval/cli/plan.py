@@ -48,6 +48,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
     type=inputs.BUDGET,
     help=f"{inputs.BUDGET_HELP}; repeatable: what do these reach?",
 )
+@drawing.log_queries_option
 @inputs.scope_option("pool")
 @inputs.confidence_option
 @click.option(

@@ -82,11 +82,12 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
 def _note(scored: RunTable) -> str:
     """Return what marks, intervals and p values are, and measures in full."""
     from activeeval.estimation.significance import TESTS
-    from activeeval.report.findings import definitions
+    from activeeval.report.findings import definitions, scope_in_words
 
     measures = scored.by_measure
     note = definitions((runs[0].scores.measure, runs[0].scores.definition) for runs in measures)
-    intervals = f"{100 * scored.confidence:g} % t intervals, about all the queries that these are a sample of."
+    about = scope_in_words("population", "" if scored.pool.draw is None else scored.pool.draw.log.name)
+    intervals = f"{100 * scored.confidence:g} % t intervals, about {about}."
     n = len(measures) * (len(measures[0]) - 1)
     if n:
         by = scored.correction.capitalize()

@@ -62,7 +62,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     plan = _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     with inputs.worded():
-        drawn = draw_for(*drawing.requested(options), progress=tell, say=drawing.say)
+        drawn = draw_for(*drawing.requested(options, queries), progress=tell, say=drawing.say)
     made = drawn.sample
     _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
     if made.campaign.planned:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from activeeval.cli.drawing import log_queries_option
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, machine_is_truth_option, name_option, ties_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
@@ -45,6 +46,7 @@ _HALF = 0.5
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
 @ties_option
 @machine_is_truth_option
+@log_queries_option
 @confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
 @name_option
@@ -62,6 +64,7 @@ def score(
     no_summary: bool,
     ties: str,
     machine_is_truth: bool,
+    queries: str | None,
     confidence: float,
     seed: int,
     names: tuple[str, ...],
@@ -92,7 +95,7 @@ def score(
     from activeeval.cases.arguments import asked_measure
     from activeeval.cases.systems import system_names
     from activeeval.report.cautions import marked
-    from activeeval.tasks.score import read_tables, run_table
+    from activeeval.tasks.score import for_log, read_tables, run_table
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
@@ -102,6 +105,9 @@ def score(
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
     tables = read_tables(qrels, paths, parsed, ties, machine_is_truth=machine_is_truth)
+    if queries is not None:
+        tables, left_out = for_log(tables, queries)
+        say_notes(left_out)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     how = {"test": test or "t", "correction": correction or "holm"}

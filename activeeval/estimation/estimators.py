@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from activeeval.design import Reading
 from activeeval.errors import InputError, StateError
 from activeeval.estimation.evidence import Evidence, EvidenceArrays
+from activeeval.estimation.first_phase import NO_SPREAD
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.results import Estimate
 from activeeval.types import Floats
 
 SCOPES = ("pool", "population")
-NO_SPREAD = 1e-13
-"""Share of the mean square that rounding leaves of a variance where all values are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +88,9 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
     scope : {"pool", "population"}
         The performance over the pool at hand, or over all the queries of which the pool is a
         sample: W = S² / N is then added to the variance V*, S² the variance of L over queries; the degrees of freedom
-        are those of both terms (`joint_degrees`). Both come from one sample, which these take for two.
+        are those of both terms (`joint_degrees`). Both come from one sample, which these take for two. Of queries that
+        were drawn from a log it is all the traffic of the log, and W what that draw adds
+        (`activeeval.estimation.first_phase`).
 
     Raises
     ------
@@ -102,10 +103,17 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
     result = _evaluate(evidence)
     if scope == "pool":
         return result
-    added = population_variance(evidence, result)
     of_pool = (result.variance, result.degrees_of_freedom)
-    freedom = joint_degrees(*of_pool, added, _degrees_of_choice(evidence, result))
+    added, of_added = _choice(evidence, result)
+    freedom = joint_degrees(*of_pool, added, of_added)
     return replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
+
+
+def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
+    """Return what the choice of the pool adds to the variance, and its degrees of freedom."""
+    if evidence.drawn is None:
+        return population_variance(evidence, result), _degrees_of_choice(evidence, result)
+    return evidence.drawn.choice(result.value) if math.isfinite(result.variance) else (0.0, math.inf)
 
 
 def check_scope(scope: str) -> None:
@@ -209,6 +217,7 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
         scope=scope,
         observed_error=math.sqrt(result.observed),
         planned_error=math.sqrt(result.planned) if result.planned > 0 else None,
+        log="" if evidence.drawn is None else evidence.drawn.log,
     )
 
 

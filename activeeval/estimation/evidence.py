@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
 
 from activeeval.design import Design, Judge, Reading, Replacement, Scheme, Selection, Selections
+from activeeval.estimation.first_phase import DrawnValues, Shown, values_of
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
 from activeeval.kernels.bundles import Queries, Rows, Taken
@@ -53,6 +54,8 @@ class Evidence:
         T; infinite where nothing was planned by level.
     beyond : ndarray of int64, shape (n,), or None
         1 for each open query that was judged beyond what moves a numerator, else 0; None where that does not count.
+    drawn : DrawnValues or None
+        What it says of the log that the pool's queries were drawn from; None where there is none.
     """
 
     is_fitted: bool
@@ -74,6 +77,7 @@ class Evidence:
     reading: Reading | None = None
     level: float = math.inf
     beyond: Ints | None = None
+    drawn: DrawnValues | None = None
 
     @property
     def is_census(self) -> bool:
@@ -227,7 +231,37 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
     judge : Judge
         ``reading.judge(grades)``.
     """
-    return _evidence(design.scheme, design, reading, judge, selection)
+    evidence = _evidence(design.scheme, design, reading, judge, selection)
+    draw = reading.target.pool.draw
+    if draw is None or reading.order.larger_pool is not None:
+        return evidence
+    shown, p = _shown(design.scheme, reading, judge, selection, evidence), reading.query_probs
+    by_items = reading.kind == "items" and design.scheme.is_planned
+    known = np.where(reading.is_open, reading.known_values, 0.0)
+    return replace(evidence, drawn=values_of(draw, p, known, shown, by_items=by_items))
+
+
+def _shown(scheme: Scheme, reading: Reading, judge: Judge, selection: Selection, evidence: Evidence) -> Shown:
+    """Return what each judged query showed: the rows of the estimator, and those that were certain to be judged."""
+    queries, values = scheme.rows(reading, selection), evidence.values
+    if evidence.is_census and not scheme.is_planned:
+        return Shown.certain(*_each_once(queries, values))
+    chances, within = evidence.inclusion_probs, evidence.within[:, 0]
+    by_chance = Shown(
+        queries=queries, values=values, within=within, chances=chances, are_certain=np.zeros(queries.size, np.bool_)
+    )
+    if not scheme.is_planned:
+        return by_chance
+    settled = reading.settled_by(selection)
+    sure, totals = selection.queries[settled], judge.totals(selection).totals[settled, 0]
+    judged = Shown.certain(sure, totals + reading.known_values[sure])
+    closed = np.flatnonzero(~reading.is_open)
+    return by_chance.and_also(judged).and_also(Shown.certain(closed, reading.settled_values[closed]))
+
+
+def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
+    distinct, first = np.unique(queries, return_index=True)
+    return distinct, values[first]
 
 
 def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:

@@ -169,7 +169,7 @@ def compare_scores(
         std_error=summary.std_error,
         low=summary.low,
         high=summary.high,
-        p_t=_t_test(summary),
+        p_t=t_test(summary, differences.size - 1.0),
         p_wilcoxon=_signed_rank_test(untied),
         p_randomization=_randomization_test(untied, int(n_permutations), np.random.default_rng(rng)),
         wins=int((differences > 0).sum()),
@@ -282,12 +282,13 @@ def _scores(values: ArrayLike, what: str) -> Floats:
     return array
 
 
-def _t_test(summary: MeanSummary) -> float:
-    if summary.mean == 0 or summary.n == 1:
+def t_test(summary: MeanSummary, degrees_of_freedom: float) -> float:
+    """Return the two-sided p value of the t test that a mean is 0."""
+    if summary.mean == 0 or summary.n == 1 or math.isinf(summary.std_error):
         return 1.0
     if summary.std_error == 0:
         return 0.0
-    return float(2 * stdtr(summary.n - 1, -abs(summary.mean) / summary.std_error))
+    return float(2 * stdtr(degrees_of_freedom, -abs(summary.mean) / summary.std_error))
 
 
 def _signed_rank_test(differences: Floats) -> float:

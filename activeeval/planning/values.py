@@ -9,6 +9,7 @@ import numpy as np
 
 from activeeval.design import WHOLE, GradeProbs
 from activeeval.measures import Target
+from activeeval.pool import QueryDraw
 from activeeval.types import Floats
 
 
@@ -20,17 +21,21 @@ class Values:
     ----------
     query_probs, means, variances : ndarray, shape (n_queries,)
         p(x), E[L | x] and Var[L | x].
+    draw : QueryDraw or None
+        How the queries were drawn from a log.
     """
 
     query_probs: Floats
     means: Floats
     variances: Floats
+    draw: QueryDraw | None = None
 
     @classmethod
     def of(cls, target: Target, beliefs: GradeProbs) -> Values:
         """Return what beliefs expect of a target."""
         moments = WHOLE.moments(target, beliefs)
-        return cls(query_probs=target.pool.query_probs, means=moments.mean, variances=moments.variance)
+        pool = target.pool
+        return cls(query_probs=pool.query_probs, means=moments.mean, variances=moments.variance, draw=pool.draw)
 
     @property
     def performance(self) -> float:
@@ -60,5 +65,18 @@ class Values:
 
     @property
     def of_population(self) -> float:
-        """What the choice of the pool adds to a variance, S² / (N − 1), as `population_variance`; infinite of one."""
+        """What the choice of the pool adds to a variance, S² / (N − 1), as `population_variance`; infinite of one.
+
+        Of queries that were drawn from a log Σ (1 − π) p² E[(L − L_h)²], L_h the mean of the query's stratum.
+        """
+        if self.draw is not None:
+            return float(((1 - self.draw.inclusion_probs) * self.query_probs**2) @ self._of_strata(self.draw))
         return self.spread / (self.size - 1.0) if self.size > 1.0 else math.inf
+
+    def _of_strata(self, draw: QueryDraw) -> Floats:
+        """Return the mean squared distance of each query's value from what its stratum performs."""
+        totals = np.bincount(draw.strata, self.query_probs, minlength=draw.sizes.size)
+        sums = np.bincount(draw.strata, self.query_probs * self.means, minlength=draw.sizes.size)
+        centres = np.divide(sums, totals, out=np.full(totals.size, self.performance), where=totals > 0)
+        centres = np.where(draw.are_whole(), centres, self.performance)
+        return np.asarray(self.variances + (self.means - centres[draw.strata]) ** 2)

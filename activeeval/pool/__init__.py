@@ -5,13 +5,24 @@ The item axis is flat: query ``q`` owns the items ``query_offsets[q] … query_o
 """
 
 from activeeval.pool.checks import as_ids, whole_grades
+from activeeval.pool.draws import QueryDraw, QueryLog
 from activeeval.pool.grades import PoolGrades, check_judged
-from activeeval.pool.identity import Seed, checked_key, hashed_uniforms, key_of, known_digest, pool_hashes
+from activeeval.pool.identity import (
+    Seed,
+    checked_key,
+    hashed_uniforms,
+    key_of,
+    known_digest,
+    pool_hashes,
+    text_numbers,
+)
 from activeeval.pool.queries import QueryPool
 from activeeval.pool.rankings import Rankings
 
 __all__ = [
     "PoolGrades",
+    "QueryDraw",
+    "QueryLog",
     "QueryPool",
     "Rankings",
     "Seed",
@@ -22,5 +33,6 @@ __all__ = [
     "key_of",
     "known_digest",
     "pool_hashes",
+    "text_numbers",
     "whole_grades",
 ]

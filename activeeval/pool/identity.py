@@ -8,12 +8,14 @@ import numpy as np
 
 from activeeval.errors import InputError
 from activeeval.pool.queries import QueryPool
+from activeeval.pool.texts import Texts
 from activeeval.types import Floats, Ints, Words
 
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
-# what keeps queries, items and known grades apart: any three odd words do, these are digits of e, π and √2
+# what keeps queries, items, known grades and texts apart: any odd words do, these are digits of e, π, √2 and √3
 _QUERIES, _ITEMS, _GRADES = (np.uint64(w) for w in (0xB7E151628AED2A6B, 0x243F6A8885A308D3, 0x6A09E667F3BCC909))
+_TEXTS = np.uint64(0xBB67AE8584CAA73B)
 
 
 def pool_hashes(pool: QueryPool) -> tuple[Words, Words]:
@@ -66,6 +68,16 @@ def hashed_uniforms(seed: int, hashes: Words, n: int) -> Floats:
     out = np.empty((n, hashes.size))
     numbers.uniforms(np.uint64(seed), hashes, n, out)
     return out
+
+
+def text_numbers(seed: Seed, texts: Texts) -> Floats:
+    """Return a permanent random number in (0, 1) for each text, shape (n,): by the seed and the text alone."""
+    from activeeval.kernels import numbers
+
+    hashes = np.empty(texts.size, np.uint64)
+    numbers.text_hashes(_TEXTS, texts.data, texts.offsets, hashes)
+    numbers_of: Floats = hashed_uniforms(int(key_of(seed)), hashes, 1)[0]
+    return numbers_of
 
 
 def known_digest(hashes: Words, grades: Ints) -> np.uint64:

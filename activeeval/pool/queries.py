@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from activeeval.checks import numbers
 from activeeval.errors import InputError, shown
 from activeeval.pool.checks import as_texts, segment_offsets
+from activeeval.pool.draws import QueryDraw
 from activeeval.pool.texts import Texts
 from activeeval.types import Floats, Ints, frozen, sealed_here
 
@@ -38,6 +39,8 @@ class QueryPool:
         Overhead that is paid once for each judged query, not negative; 0 by default.
     query_probs : array of float, shape (n_queries,), optional
         The query distribution p(x), positive, summing to 1; uniform by default.
+    draw : QueryDraw, optional
+        How the queries were drawn, where they were drawn from a log.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class QueryPool:
     given_costs: Floats | None
     query_costs: Floats
     query_probs: Floats
+    draw: QueryDraw | None
 
     def __init__(
         self,
@@ -73,6 +77,7 @@ class QueryPool:
         item_costs: ArrayLike | None = None,
         query_costs: ArrayLike | None = None,
         query_probs: ArrayLike | None = None,
+        draw: QueryDraw | None = None,
     ) -> None:
         queries = as_texts(query_ids, "query_ids").plain()
         if queries.size == 0:
@@ -89,6 +94,9 @@ class QueryPool:
         freeze(self, "given_costs", None if item_costs is None else frozen(self._checked_costs(item_costs)))
         freeze(self, "query_costs", frozen(self._query_costs(query_costs)))
         freeze(self, "query_probs", frozen(self._query_probs(query_probs)))
+        if draw is not None and draw.strata.size != queries.size:
+            raise InputError(f"draw must be of the {queries.size} queries, got {draw.strata.size}")
+        freeze(self, "draw", draw)
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -141,7 +149,7 @@ class QueryPool:
 
     def replace(self, **changes: Any) -> QueryPool:
         """Return a pool with some fields changed, validated anew."""
-        names = ("query_offsets", "item_costs", "query_costs", "query_probs")
+        names = ("query_offsets", "item_costs", "query_costs", "query_probs", "draw")
         ids = {"query_ids": self.query_texts, "item_ids": self.item_texts}
         return QueryPool(**(ids | {name: getattr(self, name) for name in names} | changes))
 
@@ -181,6 +189,7 @@ class QueryPool:
             self.item_costs[items],
             self.query_costs[chosen],
             probs / probs.sum(),
+            None if self.draw is None else self.draw.of(chosen),
         )
         return part, items
 

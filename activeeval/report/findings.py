@@ -33,6 +33,11 @@ WIDTH = 100
 """Columns of a table for reading."""
 
 
+def scope_in_words(scope: str, log: str = "") -> str:
+    """Return what an interval is about; ``log`` is the one that the queries were drawn from, where there is one."""
+    return f"all the traffic of {log}" if log and scope == "population" else ABOUT[scope]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The value of a system, or by how much it is above another, with its interval.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.report import audit_words, grader_words, learned_words
+from activeeval.report import audit_words, grader_words, learned_words, traffic_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -59,7 +59,8 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if note.code == "input":
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    tables = (_CAUTIONS, _NOTES, learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS)
+    of_others = (learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS, traffic_words.NOTES)
+    tables = (_CAUTIONS, _NOTES, *of_others)
     words = next((table[note.code] for table in tables if note.code in table), None)
     if words is None:
         return str(Note(note.code, note.numbers))
@@ -238,7 +239,8 @@ def _planned(numbers: Mapping[str, Any]) -> str:
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
     text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
-        text += f"; about all queries that these are a sample of: {_each(numbers, 'of_all')}"
+        about = "all the traffic of {log}" if numbers.get("log") else "all queries that these are a sample of"
+        text += f"; about {about}: {_each(numbers, 'of_all')}"
     return text
 
 

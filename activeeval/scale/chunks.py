@@ -136,7 +136,8 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
         item_ids=joined_texts([source.item_texts for source in pools]),
         query_offsets=_end_to_end([source.query_offsets for source in pools]),
         query_probs=weights / weights.sum(),
-        **{name: np.concatenate([getattr(source, name) for source in pools]) for name in ("item_costs", "query_costs")},
+        item_costs=np.concatenate([source.item_costs for source in pools]),
+        query_costs=np.concatenate([source.query_costs for source in pools]),
     )
     return Chunk(
         _joined_rankings(pool, [part.ranking for part in parts]),

@@ -139,6 +139,10 @@ def replicate_with(
     # a report that repeats nothing does not wait for it
     from joblib import Parallel, delayed, effective_n_jobs
 
+    if scope != "pool" and design.pool.draw is not None:
+        raise InputError(
+            "repetitions are of the pool: the draw of its queries from a log is not replayed", field="scope"
+        )
     design.with_budget(float(budgets[0]), (), expected=expected)
     digest = known_digest(pool_hashes(design.pool)[1], design.known)
     keys = [key_of(seed, digest) for seed in seeds]

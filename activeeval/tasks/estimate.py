@@ -11,7 +11,7 @@ from activeeval.cases.choices import GRADER
 from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import Measure, shown_name
-from activeeval.report.findings import ABOUT, contest_sentence, definitions, headline, sentence
+from activeeval.report.findings import contest_sentence, definitions, headline, scope_in_words, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import Answer, answers
@@ -83,7 +83,8 @@ class Estimates:
     def footnotes(self) -> list[str]:
         """What measures and intervals are, each a sentence."""
         notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
-        notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {ABOUT[self.scope]}.")
+        about = scope_in_words(self.scope, self.answers[0].estimate.log if self.answers else "")
+        notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {about}.")
         return notes + ([f"Grade model: {self.model.replace(GRADER, 'grader ')}."] if self.model else [])
 
     @classmethod
@@ -193,6 +194,7 @@ def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval,
     return {
         **asked,
         "scope": result.scope,
+        **({"log": result.log} if result.log else {}),
         "value": result.value,
         "std_error": result.std_error,
         "low": interval.low,

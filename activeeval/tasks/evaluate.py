@@ -16,9 +16,11 @@ from activeeval.cases.budgets import Budget, check_open, whole_cost
 from activeeval.cases.inputs import Inputs, from_tables, sampled_measure
 from activeeval.cases.modelling import MethodModel, uniform_beliefs
 from activeeval.cases.systems import loaded_run
+from activeeval.cases.traffic import of_log
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
+from activeeval.estimation.first_phase import all_values
 from activeeval.estimation.significance import mean_interval
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
@@ -57,6 +59,8 @@ class Options(TypedDict, total=False):
         One seed, one answer; None takes the operating system's randomness. Default: 0.
     names : sequence of str
         What the runs are called, in the order of the arguments. Default: their files.
+    queries : path or DrawnQueries
+        Queries that were drawn from a log of searches, which the interval for all queries is then about.
     """
 
     budget: float | Budget | None
@@ -69,6 +73,7 @@ class Options(TypedDict, total=False):
     ties: str
     rng: Seed
     names: Sequence[str]
+    queries: Any
 
 
 def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]) -> Evaluation:
@@ -174,6 +179,8 @@ def _inputs(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[
         unjudged=options.get("unjudged", "error"),
         names=options.get("names", ()),
     ).with_costs(None, options.get("overhead", 0.0))
+    if options.get("queries") is not None:
+        inputs = of_log(inputs, options["queries"])
     max_grade = options.get("max_grade")
     return inputs, max_grade if qrels is None else max(inputs.max_grade, max_grade or 0)
 
@@ -202,7 +209,9 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
     matters, n_items = target.matters, int(np.count_nonzero(target.matters & _are_ranked(target)))
     missing = np.flatnonzero(matters & (inputs.grades < 0))
     check_judged(inputs.pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
-    summary = mean_interval(target.values(np.maximum(inputs.grades, 0)))
+    values = target.values(np.maximum(inputs.grades, 0))
+    drawn = all_values(inputs.pool, values)
+    summary = mean_interval(values) if drawn is None else drawn.interval()
     n_judged = np.unique(inputs.pool.item_queries[matters]).size
     pool = Estimate(
         value=summary.mean,
@@ -214,13 +223,15 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
         n_items=n_items,
         cost=whole_cost(target) if matters.any() else 0.0,
         method=method,
+        log="" if drawn is None else drawn.log,
         notes=inputs.notes,
     )
     if not matters.any():
         return _both(target, inputs.names, pool, replace(pool, scope="population"))
     # values that are all the same, but not 0, tell of no spread
-    error = summary.std_error if summary.std_error > 0 or summary.mean == 0 else math.inf
-    wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=summary.n - 1.0)
+    error = summary.std_error if summary.std_error > 0 or summary.mean == 0 or drawn is not None else math.inf
+    freedom = summary.n - 1.0 if drawn is None else drawn.choice(summary.mean)[1]
+    wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=freedom)
     return _both(target, inputs.names, pool, wide)
 
 

@@ -125,7 +125,8 @@ class Evaluation(WithEnds, Shown):
     def footnotes(self) -> list[str]:
         """What measure and intervals are."""
         defined = [] if self.measure == self.definition else [f"{self.measure} is {self.definition}."]
-        return [*defined, f"{100 * self.confidence:g} % t intervals; all queries: those that these are a sample of."]
+        wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
+        return [*defined, f"{100 * self.confidence:g} % t intervals; all queries: {wide}."]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each scope, as the command line has it."""

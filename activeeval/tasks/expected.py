@@ -50,6 +50,7 @@ def expected_notes(case: Case, sample: Sample, defensive_share: float | None = N
             "highs": tuple(high for _, high in ranges),
             "of_all": tuple(prospect.half_width("population") for prospect in prospects),
             "n_queries": rounded_up(prospects[0].queries),
+            "log": None if design.pool.draw is None else design.pool.draw.log.name,
         },
     )
     return [planned, *_dear(case, design, prospects, defensive_share)]

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.cases.traffic import drawn_queries_of, left_out
+from activeeval.errors import ChoiceError
+from activeeval.estimation.first_phase import all_values, compare_drawn
 from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
 from activeeval.judgments import read as judgments_of
@@ -18,7 +21,7 @@ from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.findings import Finding, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Needed
+from activeeval.results import Needed, Note
 from activeeval.types import Floats
 
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
@@ -88,13 +91,13 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
     ranking = tables.rankings[run]
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
-    held = ranking.lengths > 0
+    held, drawn = ranking.lengths > 0, all_values(tables.pool, values)
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     return RunScores(
         measure=shown_name(measure),
         definition=str(measure),
         values=values,
-        summary=mean_interval(values, confidence),
+        summary=mean_interval(values, confidence) if drawn is None else drawn.interval(confidence),
         judged=float(judged[held].mean()) if held.any() else 0.0,
         n_unjudged=int(np.count_nonzero(tables.grades[counted] < 0)),
         n_counted=counted.size,
@@ -105,10 +108,28 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
 
 
 def compare_runs(
-    first: RunScores, second: RunScores, confidence: float = 0.95, rng: np.random.Generator | int | None = None
+    first: RunScores,
+    second: RunScores,
+    pool: QueryPool,
+    confidence: float = 0.95,
+    rng: np.random.Generator | int | None = None,
 ) -> PairedComparison:
-    """Compare two runs query by query."""
-    return compare_scores(first.values, second.values, confidence, rng=rng)
+    """Compare two runs query by query: for the log, where the pool was drawn from one."""
+    drawn = compare_drawn(first.values, second.values, pool, confidence)
+    return compare_scores(first.values, second.values, confidence, rng=rng) if drawn is None else drawn
+
+
+def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:
+    """Return a table pool whose queries stand for the log that they were drawn from, and notes.
+
+    Parameters
+    ----------
+    queries : path or DrawnQueries
+    """
+    drawn = drawn_queries_of(queries)
+    probs, draw = drawn.align(tables.pool)
+    weighed = replace(tables, pool=tables.pool.replace(query_probs=probs, draw=draw))
+    return weighed, left_out(drawn, tables.pool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,6 +231,7 @@ class RunTable:
         rows = []
         for run in runs[:1] if versus else runs:
             row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
+            row |= {} if self.pool.draw is None else {"log": self.pool.draw.log.name}
             row["sentence"] = sentence(run.finding(runs[self.baseline].run))
             if versus:
                 figures = runs[self.baseline].scores.row(self.confidence)
@@ -273,9 +295,14 @@ def run_table(
     seed : int
         Of every randomization test.
     """
+    if tables.pool.draw is not None and test != "t":
+        raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [
-        [None if k == baseline else compare_runs(run, runs[baseline], confidence, seed) for k, run in enumerate(runs)]
+        [
+            None if k == baseline else compare_runs(run, runs[baseline], tables.pool, confidence, seed)
+            for k, run in enumerate(runs)
+        ]
         for runs in scored
     ]
     made = [pair.p_value(test) for row in pairs for pair in row if pair is not None]

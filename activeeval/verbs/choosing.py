@@ -9,6 +9,7 @@ from activeeval.cases.choices import Choices
 from activeeval.errors import InputError
 from activeeval.io.tables.frames import kind_of_frame
 from activeeval.verbs.arguments import judgments_in, known_of, listed, runs_of, sources_of, texts_of
+from activeeval.verbs.queries import drawn_of
 
 
 class PoolOptions(TypedDict, total=False):
@@ -44,6 +45,8 @@ class PoolOptions(TypedDict, total=False):
         uniform, or a file of what each item costs.
     traffic : str
         A file that says how often each query is asked.
+    queries : path, or what `activeeval.draw_queries` returns
+        Queries that were drawn from a log of searches: the scope ``population`` is then all its traffic.
     query_factor, tune : bool
     defensive_share : float
     """
@@ -61,6 +64,7 @@ class PoolOptions(TypedDict, total=False):
     overhead: float
     cost: str
     traffic: str
+    queries: Any
     query_factor: bool
     tune: bool
     defensive_share: float
@@ -86,6 +90,8 @@ def choices_of(
     extra = options.get("pool_runs")
     models, tables = _models(options)
     plain = {name: value for name, value in options.items() if name not in _NOT_PLAIN and value is not None}
+    if "queries" in plain:
+        plain["queries"] = drawn_of(plain["queries"])
     return Choices(
         runs=loaded,
         pool_runs=[] if extra is None else runs_of(extra)[0],

@@ -13,6 +13,7 @@ from activeeval.io.tables.frames import kind_of_frame
 from activeeval.tasks import evaluate as task
 from activeeval.tasks.evaluations import Evaluation
 from activeeval.verbs.arguments import budget_of, check_scope, judgments_in, measures_of, warn_of
+from activeeval.verbs.queries import drawn_of
 from activeeval.verbs.results import Evaluations
 
 
@@ -42,7 +43,7 @@ def evaluate(
         Of the intervals.
     options
         `activeeval.tasks.evaluate.Options`: budget (200, "10%"), share, method, grade_probs, max_grade, overhead,
-        unjudged, ties, names and rng.
+        unjudged, ties, names, rng and queries.
 
     Returns
     -------
@@ -118,6 +119,8 @@ def _evaluations(
     kind = kind_of_frame(*sources, *([] if callable(judgments) else [judgments]))
     labels = judgments if callable(judgments) else judgments_in(judgments)
     asked: dict[str, Any] = {**options}
+    if asked.get("queries") is not None:
+        asked["queries"] = drawn_of(asked["queries"])
     if "budget" in asked or "share" in asked:
         asked["budget"] = budget_of(asked.pop("budget", None), asked.pop("share", None))
     answers = [evaluated(*sources, judgments=labels, measure=sampled_measure(each), **asked) for each in measures]

@@ -91,7 +91,9 @@ class Plan(Shown):
     @property
     def footnotes(self) -> list[str]:
         """What half-widths are of, and what else to know."""
-        about = "these queries" if self.scope == "pool" else "all queries that these are a sample of"
+        draw = self.sample.questions[0].target.pool.draw
+        wide = "all queries that these are a sample of" if draw is None else f"all the traffic of {draw.log.name}"
+        about = "these queries" if self.scope == "pool" else wide
         notes = [f"{note}." for note in self.notes]
         about_all = f"Half-widths of {100 * self.confidence:g} % intervals about {about}."
         return [about_all, plan_footnote(self.table), *notes]

@@ -17,9 +17,10 @@ from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
 from activeeval.results import Interval
-from activeeval.tasks.score import RunRow, RunTable, read_tables, run_table
+from activeeval.tasks.score import RunRow, RunTable, for_log, read_tables, run_table
 from activeeval.types import Floats
 from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.queries import drawn_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -212,6 +213,7 @@ def score(
     test: str = "t",
     correction: str = "holm",
     seed: int = 0,
+    queries: Any = None,
 ) -> Scores:
     """Score runs against judgments, with intervals, and each against a baseline.
 
@@ -238,6 +240,8 @@ def score(
         Of the p values, for all differences of all measures.
     seed : int
         Of the randomization test.
+    queries : path, or what `activeeval.draw_queries` returns, optional
+        Queries that were drawn from a log of searches: means and intervals are then about all its traffic.
 
     Examples
     --------
@@ -262,6 +266,8 @@ def score(
         problem = f"`names` are {len(loaded)} different ones, of each run in its order, got {', '.join(systems)}"
         raise InputError(problem, field="names")
     tables = read_tables(labels, loaded, parsed, ties)
+    if queries is not None:
+        tables, _ = for_log(tables, drawn_of(queries))
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),

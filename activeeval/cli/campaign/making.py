@@ -101,7 +101,7 @@ def create(
     store = partial(opened, name, db, create=True)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
     beside["kept"] = kept
-    choices, request = drawing.requested(options)
+    choices, request = drawing.requested(options, queries)
     with worded():
         draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
         sample, made = draws.new(choices, request, rules)
@@ -192,7 +192,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
     store = partial(opened, name, db)
     beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": drawing.say}
-    choices, request = drawing.requested(options)
+    choices, request = drawing.requested(options, queries)
     with worded():
         draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
         _, made = draws.further_round(choices, request, by_clock=by_clock)

@@ -13,6 +13,7 @@ from activeeval.cases.choices import Choices
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.known import KnownGrades
 from activeeval.cases.texts import SheetTexts, TextFile, TextFiles
+from activeeval.cases.traffic import drawn_among
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.results import Caution, Note
 from activeeval.store import Store
@@ -158,6 +159,8 @@ class CampaignDrawing:
                 self.say(taken)
                 choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
+        if choices.queries is None and choices.traffic is None and "queries" in kept:
+            choices = replace(choices, queries=drawn_among(kept["queries"].path))
         choices = replace(choices, judged=(*choices.judged, known))
         request = replace(request, surely=True, looks=request.looks or _looks_before(request, config))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample

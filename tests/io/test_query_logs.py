@@ -1,0 +1,172 @@
+"""Logs of searches: read in every form alike, spellings together, one line for whatever is wrong."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from activeeval.errors import ActiveEvalError
+from activeeval.io.tables import large_log
+from activeeval.io.tables.drawn_queries import are_drawn_queries, read_drawn_queries
+from activeeval.io.tables.query_log import load_query_log, normal_form
+from activeeval.tasks.queries import draw_queries
+
+ROWS = [("news", 5), ("Red Shoes", 2), ("red  shoes", 4), ("NEWS", 1), ("ﬁsh", 1), ("fish ", 2)]
+EXPECTED = {"fish": ("fish", 3.0), "news": ("news", 6.0), "red shoes": ("red  shoes", 6.0)}
+
+
+def told(log):
+    pairs = zip(log.spellings, log.counts.tolist(), strict=True)
+    return dict(zip(log.forms, pairs, strict=True))
+
+
+def csv_of(rows, header="query,count"):
+    return header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+def test_spellings_count_together_in_every_form(tmp_path):
+    frame = pl.DataFrame({"Query": [q for q, _ in ROWS], "frequency": [n for _, n in ROWS]})
+    for suffix in ("csv", "tsv", "jsonl", "parquet"):
+        path = tmp_path / f"log.{suffix}"
+        {
+            "csv": lambda p: frame.write_csv(p),
+            "tsv": lambda p: frame.write_csv(p, separator="\t"),
+            "jsonl": lambda p: frame.write_ndjson(p),
+            "parquet": lambda p: frame.write_parquet(p),
+        }[suffix](path)
+        log = load_query_log(path)
+        assert told(log) == EXPECTED, suffix
+        assert (log.log.name, log.log.n_events, log.log.n_queries) == (f"log.{suffix}", 15.0, 3)
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
+    assert told(load_query_log(tmp_path / "log.csv.gz")) == EXPECTED
+    assert told(load_query_log(frame)) == told(load_query_log(dict(ROWS))) == EXPECTED
+
+
+def test_one_event_a_row_or_a_line(tmp_path):
+    events = [query for query, n in ROWS for _ in range(n)]
+    np.random.default_rng(0).shuffle(events)
+    (tmp_path / "events.csv").write_text("query\n" + "".join(f"{event}\n" for event in events))
+    (tmp_path / "events.txt").write_text("".join(f"{event}\n" for event in events))
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps({"query": event}) + "\n" for event in events))
+    for name in ("events.csv", "events.txt", "events.jsonl"):
+        # blanks at the ends of a cell are no spelling of their own
+        assert told(load_query_log(tmp_path / name)) == EXPECTED
+
+
+def test_the_commonest_spelling_is_shown_whatever_the_order():
+    rows = [("B", 2), ("b", 2), ("a", 1), ("A", 3)]
+    for order in (rows, rows[::-1]):
+        assert load_query_log(dict(order)).spellings == ["A", "B"]
+
+
+@pytest.mark.parametrize("count", ["", "count"])
+@pytest.mark.parametrize("segment", ["", "segment"])
+def test_large_logs_say_the_same(tmp_path, monkeypatch, count, segment):
+    random = np.random.default_rng(1)
+    queries = [f"Query {k}" if k % 3 else f"query  {k} " for k in random.integers(0, 60, 900)]
+    queries[7] = "'=1+1"
+    columns = {"query": queries}
+    columns |= {"count": random.integers(1, 9, 900).tolist()} if count else {}
+    columns |= {"segment": random.choice(["web", "app"], 900).tolist()} if segment else {}
+    path = tmp_path / "log.csv"
+    pl.DataFrame(columns).write_csv(path)
+    slow = load_query_log(path)
+    monkeypatch.setattr(large_log, "LARGE", 1)
+    taken = large_log.fast_counts(path, {"query": ("query",), "count": ("count",), "segment": ("segment",)})
+    fast = load_query_log(path)
+    assert taken is not None
+    assert (fast.forms, fast.spellings, fast.segments) == (slow.forms, slow.spellings, slow.segments)
+    assert fast.counts.tolist() == slow.counts.tolist()
+    assert fast.log == slow.log
+    assert "=1+1" in slow.spellings
+
+
+BROKEN = {
+    "negative": ("query,count\na,3\nb,-1\n", "log.csv:3: column count: holds -1, expected how often"),
+    "zero": ("query,count\na,3\nb,0\n", "log.csv:3: column count: holds 0, expected how often"),
+    "nan": ("query,count\na,3\nb,nan\n", "log.csv:3: column count: "),
+    "infinite": ("query,count\na,3\nb,inf\n", "log.csv:3: column count: holds inf, expected a finite number"),
+    "no number": ("query,count\na,3\nb,often\n", "log.csv:3: column count: 'often' is not a number"),
+    "empty query": ("query,count\na,3\n ,2\n", "log.csv:3: column query: is empty, expected a query"),
+    "empty segment": ("query,segment\na,web\nb,\n", "log.csv:3: column segment: is empty, expected the segment"),
+    "twice": ("query,count,n\na,3,1\n", "log.csv:1: columns count and n both say the count, expected one"),
+    "two queries": ("query,query_text\na,a\n", "log.csv:1: columns query and query_text both say the query"),
+    "no query": ("text,count\na,3\n", "log.csv:1: no query column in: text, count; expected query or query_text"),
+    "cut": ('query,count\na,3\n"b', "log.csv:3: the quoting is broken"),
+    "ragged": ("query,count\na,3\nb\n", "log.csv:3: 1 cells in 'b', expected 2"),
+    "header": ("query,count\n", "log.csv: the table holds no rows"),
+    "empty": ("", "log.csv: the file is empty"),
+}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_told_in_one_line(tmp_path, monkeypatch, case, large):
+    text, expected = BROKEN[case]
+    (tmp_path / "log.csv").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    if large:
+        monkeypatch.setattr(large_log, "LARGE", 0)
+    with pytest.raises(ActiveEvalError) as caught:
+        load_query_log("log.csv")
+    assert str(caught.value).startswith(expected)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_files_are_told_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ActiveEvalError, match=r"^none\.csv: no such file$"):
+        load_query_log("none.csv")
+    with pytest.raises(ActiveEvalError, match="expected a file"):
+        load_query_log(tmp_path)
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 cut")
+    with pytest.raises(ActiveEvalError, match=r"^log\.parquet: cannot be read as parquet"):
+        load_query_log("log.parquet")
+    whole = gzip.compress(csv_of(ROWS).encode())
+    (tmp_path / "log.csv.gz").write_bytes(whole[:-9])
+    with pytest.raises(ActiveEvalError, match="cut short"):
+        load_query_log("log.csv.gz")
+    with pytest.raises(ActiveEvalError, match="a path, a data frame or a mapping, got int"):
+        load_query_log(3)
+
+
+def test_normal_forms():
+    assert normal_form("\u00a0Straße\u3000 \t１２ ") == "strasse 12"
+    assert normal_form("Å") == normal_form("A\u030a") == normal_form("å")
+    assert normal_form("naive") != normal_form("naïve")
+
+
+def test_drawn_queries_come_back_as_they_were(tmp_path):
+    log = {f"=query {k}": 400 // (k + 1) + 1 for k in range(90)} | {'a, "b"': 77, "x\ty": 3}
+    made = draw_queries(log, 40).drawn
+    for suffix in ("csv", "tsv", "jsonl", "parquet"):
+        path = tmp_path / f"q.{suffix}"
+        made.write(path)
+        again = read_drawn_queries(path)
+        assert are_drawn_queries(path)
+        assert (again.query_ids, again.texts, again.strata) == (made.query_ids, made.texts, made.strata)
+        assert again.log == made.log
+        for name in ("counts", "weights", "probs", "stratum_counts"):
+            assert getattr(again, name).tolist() == getattr(made, name).tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda f: f.drop("inclusion_prob"), "no column inclusion_prob, expected queries that"),
+        (lambda f: f.with_columns(inclusion_prob=pl.lit(1.5)), "q.csv:2: column inclusion_prob: holds 1.5"),
+        (lambda f: f.with_columns(inclusion_prob=pl.lit(0.0)), "column inclusion_prob: holds 0, expected a positive"),
+        (lambda f: f.with_columns(stratum=pl.lit("")), "column stratum: is empty, expected a stratum"),
+        (lambda f: pl.concat([f, f[:1]]), "column query_id: .* is there twice"),
+        (lambda f: f.with_columns(stratum_count=pl.int_range(1, f.height + 1)), "for stratum 'head', expected 1"),
+        (lambda f: f.with_columns(log=pl.col("query_id")), "column log: holds .* as before"),
+    ],
+)  # fmt: skip
+def test_what_is_no_file_of_drawn_queries_is_told(tmp_path, change, expected):
+    path = tmp_path / "q.csv"
+    draw_queries({f"q{k}": 90 - k for k in range(60)}, 20).drawn.write(path)
+    change(pl.read_csv(path)).write_csv(path)
+    with pytest.raises(ActiveEvalError, match=expected):
+        read_drawn_queries(path)
