@@ -11,7 +11,6 @@ import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.suffixes import SUFFIXES, PathLike, bare_suffix
-from activeeval.io.tables.export import write_columns
 from activeeval.io.tables.sheets import Sheet, read_sheet, sheet_parts
 from activeeval.pool import QueryDraw, QueryLog, QueryPool
 from activeeval.types import Floats
@@ -72,6 +71,8 @@ class DrawnQueries:
 
     def write(self, path: PathLike) -> None:
         """Write them as a table, .csv, .tsv, .jsonl or .parquet."""
+        from activeeval.io.tables.export import write_columns  # polars, for which whoever reads alone does not wait
+
         write_columns(self.columns(), path)
 
     def n_kept(self, last: Self) -> int:
