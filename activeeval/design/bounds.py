@@ -11,10 +11,10 @@ In 1/ρ and in how much further each 1/a lies every V_g is linear and the cost c
 
     D(w) = cost + Σ_g w_g (V_g − v_g)    is concave, its gradient V_g − v_g, at its top the least cost.
 
-Places that share a rate are a block b, W_gb = Σ p² V_g of it: the second derivatives are −½ W_gb W_hb / (a_b Σ_g w_g W_gb),
-summed over blocks with a_b < 1. Newton steps to them, w kept from falling below 0, are halved until D does not fall. D
-has continuous first derivatives, so that they end quadratically: in 5 to 15 steps (tests/design/test_bounds.py, also
-against a general optimiser). A bound that others imply has w_g = 0.
+Places that share a rate are a block b, W_gb = Σ p² V_g of it: the second derivatives are −½ W_gb W_hb over
+a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from falling below 0, are halved until D rises.
+D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
+tests/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
 
 As in `limits`, a query none of whose items came is paid for here and costs nothing in a sample.
 """

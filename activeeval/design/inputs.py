@@ -137,6 +137,10 @@ class DesignInput:
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
 
+    def first(self, n: int) -> DesignInput:
+        """Return what its first targets alone are asked of, on the places of all."""
+        return self if n == len(self.targets) else replace(self, targets=self.targets[:n])
+
     def bare_ratios(self, variances: Variances) -> Ratios:
         """Return sqrt(variance / cost), pooled, without any least probability: what leaves the least variance."""
         if not self.stage.is_nested:

@@ -1,5 +1,6 @@
 """Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
 
+from activeeval.planning.bounded import BoundedPlan, least_budget
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.held_out import HeldOut
@@ -13,6 +14,7 @@ from activeeval.planning.values import Values
 
 __all__ = [
     "MOST_ITEMS",
+    "BoundedPlan",
     "ByDraws",
     "ByLevels",
     "Forecast",
@@ -32,6 +34,7 @@ __all__ = [
     "Values",
     "best_method",
     "learned_scale",
+    "least_budget",
     "needed_for",
     "planned_rows",
     "rehearse",

@@ -19,7 +19,7 @@ class Values:
     Attributes
     ----------
     query_probs, means, variances : ndarray, shape (n_queries,)
-        p(x), E[L | x] and Var[L | x].
+        p(x) among the queries that the target is about, 0 elsewhere, E[L | x] and Var[L | x].
     """
 
     query_probs: Floats
@@ -29,8 +29,10 @@ class Values:
     @classmethod
     def of(cls, target: Target, beliefs: GradeProbs) -> Values:
         """Return what beliefs expect of a target."""
-        moments = WHOLE.moments(target, beliefs)
-        return cls(query_probs=target.pool.query_probs, means=moments.mean, variances=moments.variance)
+        moments, p = WHOLE.moments(target, beliefs), target.pool.query_probs
+        if target.within is not None:
+            p = np.where(target.within, p, 0.0) / p[target.within].sum()
+        return cls(query_probs=p, means=moments.mean, variances=moments.variance)
 
     @property
     def performance(self) -> float:
