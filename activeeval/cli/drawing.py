@@ -73,6 +73,38 @@ _TARGETS = (
 )
 
 
+class SegmentHalfWidth(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A segment with the half-width of its interval, as mobile=0.05."""
+
+    name = "NAME=E"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Return the segment and the number."""
+        if isinstance(value, tuple):
+            return value
+        segment, mark, number = str(value).rpartition("=")
+        try:
+            half_width = float(number)
+        except ValueError:
+            mark = ""
+        if not mark or not segment:
+            self.fail(f"expected a segment and its half-width, as mobile=0.05, got {value!r}", param, ctx)
+        return segment, half_width
+
+
+_SEGMENTS = (
+    click.option("--segments", metavar="FILE", help="For --segment-half-width: a table of query_id and segment."),
+    click.option(
+        "--segment-half-width",
+        "segment_half_widths",
+        multiple=True,
+        type=SegmentHalfWidth(),
+        help="The least budget that brings the interval of a segment of --segments to ± E, all of them at once; "
+        "repeatable, with --half-width for all queries beside.",
+    ),
+)
+
+
 _OF_A_READING = (
     click.option("--measure", "measures", multiple=True, help=f"Any that the sample reaches; {_AS_MADE}"),
     question_option(f"{QUESTIONS}; {_AS_MADE}"),
@@ -91,7 +123,12 @@ def asked_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add a budget, or what to reach in its place."""
-    return inputs.with_options(command, _TARGETS)
+    return inputs.with_options(command, (*_TARGETS, *_SEGMENTS))
+
+
+def segment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add half-widths by segment."""
+    return inputs.with_options(command, _SEGMENTS)
 
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:

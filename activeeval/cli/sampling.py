@@ -28,14 +28,14 @@ _sheet_option = click.option("--sheet", required=True, metavar="FILE", help=f"Sh
 
 @command("Draw what to judge, and write the sheet for the judges")
 @drawing.drawing_options
-@drawing.budget_option
+@drawing.target_options
 @_out_option
 @_sheet_option
 @people.people_options
 @drawing.texts_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
-    """Draw what to judge for a budget; no label of the pool is looked at. Judges fill in the sheet that it writes, and
+    """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in the sheet that it writes, and
     `activeeval estimate` reads it with the sample.
 
     One sample answers every measure and question that is named here; what is not named may be out of its reach later.
