@@ -67,6 +67,7 @@ _HOMES = {
     "activeeval.verbs.results": ("Result", "Results"),
     "activeeval.verbs.samples": ("Sample",),
     "activeeval.verbs.sampling": ("load_sample", "sample"),
+    "activeeval.verbs.segmenting": ("SegmentPlan",),
     "activeeval.verbs.scoring": ("Score", "Scores", "score"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
@@ -137,5 +138,6 @@ if TYPE_CHECKING:
     from activeeval.verbs.samples import Sample
     from activeeval.verbs.sampling import load_sample, sample
     from activeeval.verbs.scoring import Score, Scores, score
+    from activeeval.verbs.segmenting import SegmentPlan
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Half-widths by segment: what the least budget saves over one that knows of no segments, and whether samples reach them.
+"""Half-widths by segment: what the least budget saves over a sample that knows of none, and whether samples get there.
 
 MQ2008, RankBoost's ranking, a forest trained on one part of five. Four segments by chance hold about 50, 30, 15 and 5 %
 of the queries; each is to come to the same half-width, twice the one that an ordinary sample of 15 % of everything

@@ -289,7 +289,7 @@ def prepare(
 
 
 def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
-    """Return what `Method.design` takes for a word that says how targets are balanced, or numbers; see `Case.design`."""
+    """Return what `Method.design` takes for a word that says how targets are balanced, or numbers: `Case.design`."""
     if not isinstance(weights, str):
         return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]

@@ -51,9 +51,7 @@ def plan_segments(asked: SegmentsAsked, options: dict[str, Any], form: str, plac
         raise click.UsageError("--segment-half-width is planned for one --method")
     check_fits(asked.measures, [name for name in asked.methods if name != "all"])
     with inputs.worded():
-        goals = SegmentGoals.of(
-            asked.segments, asked.half_widths, half_width, scope=scope, confidence=asked.confidence
-        )
+        goals = SegmentGoals.of(asked.segments, asked.half_widths, half_width, scope=scope, confidence=asked.confidence)
         if how["weights"] != "equal":
             raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
     case = inputs.prepared(options, asked.measures, judging=asked.judging, use_labels=False)

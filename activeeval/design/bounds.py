@@ -120,7 +120,8 @@ class _Point:
     @property
     def ascent(self) -> Floats:
         """The gradient of D, shape (n_targets,)."""
-        return np.asarray(np.where(np.isfinite(self.bounds), self.variances - self.bounds, 0.0))
+        ascent = np.zeros_like(self.bounds)
+        return np.subtract(self.variances, self.bounds, out=ascent, where=np.isfinite(self.bounds))
 
     @property
     def height(self) -> float:

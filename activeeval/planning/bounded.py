@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.design import Plan, least_cost
+from activeeval.design import LeastCost, Plan, least_cost
 from activeeval.design.methods import Method
 from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
@@ -24,8 +24,8 @@ from activeeval.planning.planner import Planner
 from activeeval.planning.prospects import Prospect
 from activeeval.types import Floats
 
-_STEPS, _REHEARSED_STEPS = 8, 2
-"""Of putting f_g in again before the design is rehearsed, as long as bounds move, and after."""
+_STEPS, _REHEARSALS = 8, 2
+"""Of putting f_g in again, as long as bounds move, and of rehearsing the design anew, by which f_g moves most."""
 _NEAR = 0.002
 _LEAST_BOUND = 1e-300
 _MOST = 10.0
@@ -86,25 +86,18 @@ def least_budget(
         Makes the error of the number of a target and its forecast, where judging everything does not reach its goal.
     """
     search = _Search(planner=planner, method=method, goals=goals)
-    alike = search.forecasts(np.array(whole), is_rehearsed=True)
+    known = search.rehearsed(np.array(whole))
     for which, goal in goals.items():
-        if not goal.is_met(alike[which].all_judged):
-            raise unreachable(which, alike[which])
-    enough = search.budget(alike)
-    best, bounds = search.plan(np.array(whole), alike, enough), search.first_bounds(alike, enough)
-    for is_rehearsed, n_steps in ((False, _STEPS), (True, _REHEARSED_STEPS)):
-        for _ in range(n_steps):
-            least = least_cost(planner.design_input(method), bounds)
-            if not least.weights.any():  # nothing that is asked about is left to chance
-                return best
-            forecasts = search.forecasts(least.weights, is_rehearsed=is_rehearsed)
-            if is_rehearsed:
-                found = search.plan(least.weights, forecasts, enough, least.residual)
-                best = min(best, found, key=lambda plan: plan.budget)
-            moves = search.moves(forecasts)
-            bounds = np.where(np.isfinite(bounds) & (least.variances > 0), least.variances * moves, bounds)
-            if not is_rehearsed and (np.abs(moves - 1.0) < _NEAR)[least.weights > 0].all():
-                break
+        if not goal.is_met(known[which].all_judged):
+            raise unreachable(which, known[which])
+    enough = search.budget(known)
+    best, bounds = search.plan(np.array(whole), known, enough), search.first_bounds(known, enough)
+    for _ in range(_REHEARSALS):
+        least, bounds = search.settled(bounds, known)
+        if not least.weights.any():  # nothing that is asked about is left to chance
+            break
+        known = search.rehearsed(least.weights)
+        best = min(best, search.plan(least.weights, known, enough, least.residual), key=lambda plan: plan.budget)
     return best
 
 
@@ -116,10 +109,26 @@ class _Search:
     method: Method
     goals: Mapping[int, Goal]
 
-    def forecasts(self, weights: Floats, *, is_rehearsed: bool) -> tuple[Forecast, ...]:
-        """Return what to expect of the design that weights make, for each target."""
-        planner = self.planner.weighing(weights.tolist())
-        return planner.rehearsed(self.method) if is_rehearsed else planner.forecasts(self.method)
+    def rehearsed(self, weights: Floats) -> tuple[Forecast, ...]:
+        """Return what to expect of the design that weights make, for each target, once it has been rehearsed."""
+        return self.planner.weighing(weights.tolist()).rehearsed(self.method)
+
+    def settled(self, bounds: Floats, known: Sequence[Forecast]) -> tuple[LeastCost, Floats]:
+        """Return the weights that reach the goals if samples differ as ``known`` ones do, and the bounds behind them."""
+        for _ in range(_STEPS):
+            least = least_cost(self.planner.design_input(self.method), bounds)
+            if not least.weights.any():
+                break
+            planned = self.planner.weighing(least.weights.tolist()).forecasts(self.method)
+            forecasts = [
+                replace(forecast, rehearsal=like.rehearsal, scale=like.scale)
+                for forecast, like in zip(planned, known, strict=True)
+            ]
+            moves = self.moves(forecasts)
+            bounds = np.where(np.isfinite(bounds) & (least.variances > 0), least.variances * moves, bounds)
+            if (np.abs(moves - 1.0) < _NEAR)[least.weights > 0].all():
+                break
+        return least, bounds
 
     def budget(self, forecasts: Sequence[Forecast]) -> float:
         """Return the budget at which all goals are reached."""

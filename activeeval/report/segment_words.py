@@ -51,7 +51,13 @@ def segment_footnote(planned: SegmentBudget) -> str:
     at_once = f"Intervals of all segments hold at once with {100 * planned.goals.confidence:g} %"
     ranges = "Four in five: the half-widths of four samples in five should lie there."
     slack = any(row.is_slack for row in planned.rows)
-    return " ".join([f"{at_once}; that of all stands alone.", ranges, *(["* the others imply it."] if slack else [])])
+    return " ".join(
+        [
+            f"{at_once}; that of all stands alone.",
+            ranges,
+            *(["*: the others take more than this one needs."] if slack else []),
+        ]
+    )
 
 
 def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:

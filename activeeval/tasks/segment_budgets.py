@@ -29,6 +29,7 @@ from activeeval.tasks.answers import FEWEST
 from activeeval.tasks.plan import name_of, planner_of
 from activeeval.types import Bools
 
+_SLACK = 0.9
 HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
@@ -78,7 +79,9 @@ class SegmentGoals:
         held: dict[str, float] = {}
         for name, half_width in pairs:
             if name in held:
-                raise ChoiceError(f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths")
+                raise ChoiceError(
+                    f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths"
+                )
             if isinstance(half_width, bool) or not isinstance(half_width, Real) or not 0 < half_width < math.inf:
                 problem = f"the half-width of segment {name} must be a positive number, got {half_width!r}"
                 raise InputError(problem, field="segment_half_widths")
@@ -111,7 +114,7 @@ class SegmentRow:
     n_queries : int
         In the pool.
     is_slack : bool
-        Whether the other half-widths imply this one.
+        Whether what the others take leaves much less than is asked for here.
     """
 
     segment: str | None
@@ -266,20 +269,20 @@ class _About:
         (name, asked), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
         prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
         confidence = self.goals.confidence if goal is None else goal.confidence
-        low, high = prospect.half_widths(scope, confidence)
+        half_width, (low, high) = prospect.half_width(scope, confidence), prospect.half_widths(scope, confidence)
         return SegmentRow(
             segment=name,
             measure=asked.target.name,
             question=asked.question,
             name=name_of(self.case, asked),
             goal=None if goal is None else goal.half_width,
-            half_width=prospect.half_width(scope, confidence),
+            half_width=half_width,
             low=low,
             high=high,
             queries=prospect.queries,
             items=prospect.items,
             n_queries=int(asked.target.pool.n_queries if name is None else self.members[name].sum()),
-            is_slack=goal is not None and float(bounded.weights[which]) == 0,
+            is_slack=goal is not None and goal.half_width is not None and half_width < _SLACK * goal.half_width,
         )
 
 
