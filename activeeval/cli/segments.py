@@ -71,10 +71,11 @@ def _show(planned: SegmentBudget, case: Case, seconds: float | None, form: str, 
     headline = planned.headline(case.inputs.pool.cost_unit, seconds)
     others = [note for note in planned.notes if note.code != "planned segment"]
     if form != "text":
-        output.emit(marked(segment_rows(planned, seconds), case.notes), form, places)
+        rows = segment_rows(planned.rows, planned.bounded, planned.budget.amount, seconds)
+        output.emit(marked(rows, case.notes), form, places)
         output.say_notes([headline, *others])
         return
     output.show_notes([headline])
-    output.show_table(plain_segment_rows(planned), f"{case.inputs.pool.n_queries} queries")
-    output.show_text(segment_footnote(planned))
+    output.show_table(plain_segment_rows(planned.rows), f"{case.inputs.pool.n_queries} queries")
+    output.show_text(segment_footnote(planned.rows, planned.goals.confidence))
     output.say_notes(others)

@@ -235,9 +235,9 @@ class _Dual:
         is_free = (a < 1) & (pooled > 0)
         free = weighed[:, is_free]
         curvature = 0.5 * (free / (a * pooled)[is_free]) @ free.T
-        own = np.divide(self.bounds, point.weights, out=np.zeros_like(self.bounds), where=point.weights > 0)
-        own = np.where(np.isfinite(own), own, 0.0)
-        return np.asarray(curvature + np.diag(_DAMPED * own))
+        scale = np.divide(self.bounds, point.weights, out=np.zeros_like(self.bounds), where=point.weights > 0)
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        return np.asarray(curvature + np.diag(_DAMPED * scale))
 
     def _blocks(self, query_rates: Floats, place_rates: Floats) -> tuple[Ints, Ints]:
         """Return the block of every query's own stage and of every wanted place: what is judged at one rate."""

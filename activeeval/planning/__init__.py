@@ -10,6 +10,7 @@ from activeeval.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best
 from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
 from activeeval.planning.scales import Scale, learned_scale
+from activeeval.planning.segments import SegmentRow
 from activeeval.planning.values import Values
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Rehearsal",
     "SamplePlan",
     "Scale",
+    "SegmentRow",
     "Values",
     "best_method",
     "learned_scale",

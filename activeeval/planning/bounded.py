@@ -114,7 +114,7 @@ class _Search:
         return self.planner.weighing(weights.tolist()).rehearsed(self.method)
 
     def settled(self, bounds: Floats, known: Sequence[Forecast]) -> tuple[LeastCost, Floats]:
-        """Return the weights that reach the goals if samples differ as ``known`` ones do, and the bounds behind them."""
+        """Return the weights that reach the goals if samples differ as ``known`` ones do, and the bounds for them."""
         for _ in range(_STEPS):
             least = least_cost(self.planner.design_input(self.method), bounds)
             if not least.weights.any():

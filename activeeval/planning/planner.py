@@ -108,8 +108,8 @@ class Planner:
     def weighing(self, weights: Sequence[float]) -> Planner:
         """Return a planner whose sample balances the targets by other weights; what is believed is worked out once."""
         other = replace(self, weights=weights)
-        worked_out = {name: self.__dict__[name] for name in ("beliefs", "values") if name in self.__dict__}
-        other.__dict__.update(worked_out)
+        for name in {"beliefs", "values"} & self.__dict__.keys():
+            other.__dict__[name] = self.__dict__[name]
         other._design_inputs.update(self._design_inputs)
         return other
 

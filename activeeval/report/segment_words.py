@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from activeeval.report.rendering import Cell
 
 if TYPE_CHECKING:
-    from activeeval.tasks.segment_budgets import SegmentBudget, SegmentRow
+    from activeeval.planning import BoundedPlan, SegmentRow
 
 Words = str | Callable[[Mapping[str, Any]], str]
 
@@ -29,35 +29,31 @@ WORDS: dict[str, Words] = {
 }
 
 
-def segment_rows(planned: SegmentBudget, seconds: float | None = None) -> list[dict[str, Cell]]:
+def segment_rows(
+    rows: Sequence[SegmentRow], plan: BoundedPlan, budget: float, seconds: float | None = None
+) -> list[dict[str, Cell]]:
     """Return a row for each question in each named segment, and in all, where ``segment`` is None.
 
     ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
     """
-    budget, method = planned.budget.amount, planned.bounded.method
     hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
-    shared = {"method": method, "budget": budget, "budget_alike": planned.bounded.alike, **hours}
-    return [{**asdict(row), **shared} for row in planned.rows]
+    return [
+        {**asdict(row), "method": plan.method, "budget": budget, "budget_alike": plan.alike, **hours} for row in rows
+    ]
 
 
-def plain_segment_rows(planned: SegmentBudget) -> list[dict[str, str]]:
+def plain_segment_rows(rows: Sequence[SegmentRow]) -> list[dict[str, str]]:
     """Return rows for reading, the question where there are several."""
-    several = len({row.name for row in planned.rows}) > 1
-    return [_plain(row, several=several) for row in planned.rows]
+    several = len({row.name for row in rows}) > 1
+    return [_plain(row, several=several) for row in rows]
 
 
-def segment_footnote(planned: SegmentBudget) -> str:
+def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
     """Return what the columns of `plain_segment_rows` mean."""
-    at_once = f"Intervals of all segments hold at once with {100 * planned.goals.confidence:g} %"
+    at_once = f"Intervals of all segments hold at once with {100 * confidence:g} %; that of all stands alone."
     ranges = "Four in five: the half-widths of four samples in five should lie there."
-    slack = any(row.is_slack for row in planned.rows)
-    return " ".join(
-        [
-            f"{at_once}; that of all stands alone.",
-            ranges,
-            *(["*: the others take more than this one needs."] if slack else []),
-        ]
-    )
+    slack = ["*: the others take more than this one needs."] if any(row.is_slack for row in rows) else []
+    return " ".join([at_once, ranges, *slack])
 
 
 def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:

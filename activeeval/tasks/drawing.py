@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,8 +170,8 @@ def draw_for(
     progress("choosing what to judge")
     share = choices.defensive_share
     budget, how = _budget_of(case, request, price, share, say)
-    made = partial(draw, method=request.method, expected=request.expected, defensive_share=share, **how)
-    drawn = Drawn(case, made(case, request.measures, request.questions, budget, surely=request.surely), budget)
+    how |= {"method": request.method, "expected": request.expected, "surely": request.surely}
+    drawn = Drawn(case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget)
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
         shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
         say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))

@@ -23,8 +23,8 @@ from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import ChoiceError, InputError, did_you_mean
 from activeeval.io.tables.segments import read_segments
 from activeeval.measures import Target
-from activeeval.planning import BoundedPlan, Forecast, Goal, Planner, least_budget
-from activeeval.results import Caution, Note, rounded_up
+from activeeval.planning import BoundedPlan, Forecast, Goal, Planner, SegmentRow, least_budget
+from activeeval.results import Caution, Note, Told, rounded_up
 from activeeval.tasks.answers import FEWEST
 from activeeval.tasks.plan import name_of, planner_of
 from activeeval.types import Bools
@@ -82,7 +82,8 @@ class SegmentGoals:
                 raise ChoiceError(
                     f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths"
                 )
-            if isinstance(half_width, bool) or not isinstance(half_width, Real) or not 0 < half_width < math.inf:
+            is_number = isinstance(half_width, Real) and not isinstance(half_width, bool)
+            if not is_number or not 0 < half_width < math.inf:
                 problem = f"the half-width of segment {name} must be a positive number, got {half_width!r}"
                 raise InputError(problem, field="segment_half_widths")
             held[name] = float(half_width)
@@ -92,43 +93,6 @@ class SegmentGoals:
         whose = " of the population" if self.scope == "population" else ""
         parts = [f"± {half:g} for {name}" for name, half in self.half_widths.items()]
         return ", ".join([*parts, *([] if self.whole is None else [f"± {self.whole:g} for all"])]) + whose
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentRow:
-    """What to expect of a question in a segment, or in all.
-
-    Attributes
-    ----------
-    segment : str or None
-        None: all queries of the pool.
-    measure, question : str
-    name : str
-        What messages call the question.
-    goal : float or None
-        The half-width to reach.
-    half_width, low, high : float
-        The one to expect, and between which four samples of five should lie.
-    queries, items : float
-        That are judged, on average.
-    n_queries : int
-        In the pool.
-    is_slack : bool
-        Whether what the others take leaves much less than is asked for here.
-    """
-
-    segment: str | None
-    measure: str
-    question: str
-    name: str
-    goal: float | None
-    half_width: float
-    low: float
-    high: float
-    queries: float
-    items: float
-    n_queries: int
-    is_slack: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -292,8 +256,8 @@ def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
     for row in rows:
         if row.segment is None:
             continue
-        numbers = {"segment": row.segment, "name": row.name, "half_width": row.half_width, "low": row.low}
-        numbers |= {"high": row.high, "n_queries": rounded_up(row.queries), "of": row.n_queries}
+        numbers: dict[str, Told] = {"segment": row.segment, "name": row.name, "half_width": row.half_width}
+        numbers |= {"low": row.low, "high": row.high, "n_queries": rounded_up(row.queries), "of": row.n_queries}
         notes.append(Note("planned segment", {**numbers, "n_items": rounded_up(row.items)}))
     few = [row for row in rows if row.segment is not None and row.half_width > 0 and row.queries < FEWEST]
     names = tuple(dict.fromkeys(row.segment or "" for row in few))

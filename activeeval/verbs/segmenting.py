@@ -73,16 +73,19 @@ class SegmentPlan(Shown):
     @property
     def table(self) -> list[dict[str, str]]:
         """Segments with what is asked for and what is to be expected."""
-        return plain_segment_rows(self.planned)
+        return plain_segment_rows(self.planned.rows)
 
     @property
     def footnotes(self) -> list[str]:
         """What the columns mean, and what else to know."""
-        return [segment_footnote(self.planned), *(f"{note}." for note in self.notes)]
+        return [
+            segment_footnote(self.planned.rows, self.planned.goals.confidence),
+            *(f"{note}." for note in self.notes),
+        ]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each question in each segment, as the command line has it."""
-        return segment_rows(self.planned)
+        return segment_rows(self.planned.rows, self.planned.bounded, self.budget)
 
 
 def check_alone(**others: Any) -> None:
