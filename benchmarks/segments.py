@@ -21,7 +21,7 @@ from activeeval import replicate
 from activeeval.design.methods import default_method
 from activeeval.planning import BoundedPlan, Goal, Planner, least_budget
 from activeeval.results import t_quantile
-from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import SEED, JudgedPool, load
 
 SHARES = (0.5, 0.3, 0.15, 0.05)
@@ -82,6 +82,15 @@ def _shown(
     yield figure(f"{cell}: mean half-width over asked", float(np.mean(halves)), "times", note=f"by segment {shown}")
     of = "of 95 % together"
     yield figure(f"{cell}: all four intervals hold", float(hold.mean()), "share", at_least=0.93, note=of)
+
+
+def markdown(result: Row) -> str:
+    """Return the figures as a markdown section."""
+    what = (
+        "Four segments by chance, about 50, 30, 15 and 5 % of MQ2008's queries, each to come to the same half-width; "
+        "in proportion: an ordinary sample, large enough that every segment gets there. 400 samples on the real labels."
+    )
+    return "\n".join([what, "", *section_tables({"segments": result["segments"]})]).strip()
 
 
 def main() -> None:
