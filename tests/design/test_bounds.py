@@ -160,6 +160,11 @@ def test_bounds_of_hardly_anything_cost_nearly_everything(method):
     assert 0.99 * everything < least.cost <= everything
 
 
+def test_turning_to_a_query_for_nothing_is_sure():
+    held = input_of("items", "DCG@3", SEGMENTS["apart"], 0.0)
+    assert (least_cost(held, bounds_of(held, 0.3)).turned_to == 1).all()
+
+
 @pytest.mark.parametrize("bounds", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
 def test_bounds_that_are_none_are_refused(bounds):
     with pytest.raises(InputError, match="bounds must be 2 positive numbers, one for each target"):
