@@ -17,6 +17,7 @@ from activeeval.report.words import text_of
 from activeeval.simulation import replicate
 from activeeval.tasks.answers import answers
 from activeeval.tasks.drawing import SampleRequest, draw_for
+from activeeval.tasks.plan import planner_of
 from activeeval.tasks.samples import read_sample
 from activeeval.tasks.segment_budgets import SegmentGoals, segment_budget
 
@@ -134,6 +135,16 @@ def test_a_population_that_no_judgments_narrow_is_refused_by_its_name():
     with pytest.raises(InputError, match=r"segment mobile cannot be narrower than ± \d.* for the population"):
         budget_of(widths={"mobile": 0.01}, scope="population", method="items")
     assert budget_of(widths={"mobile": 0.01}, method="items").budget.amount <= N_QUERIES * 5
+
+
+def test_a_segment_stands_for_a_population_by_its_queries_alone():
+    case = prepare(CHOICES, use_labels=False, measures=("DCG@5",))
+    target, within = case.target("DCG@5"), np.arange(N_QUERIES) % 6 == 0
+    values = planner_of(case, [replace(target, within=within)]).values[0]
+    means, variances = values.means[within], values.variances[within]
+    assert values.size == pytest.approx(15)
+    spread = np.mean(variances + (means - means.mean()) ** 2) - variances.mean() / 15
+    assert values.of_population == pytest.approx(spread / 14)
 
 
 @pytest.mark.parametrize(
