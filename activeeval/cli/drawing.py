@@ -59,7 +59,7 @@ budget_option = click.option(
     "--budget", type=inputs.BUDGET, required=True, help=f"{inputs.BUDGET_HELP}; never exceeded."
 )
 _TARGETS = (
-    click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}; never exceeded. Or what to reach:"),
+    click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}, at most. Or:"),
     click.option(
         "--half-width", type=inputs.POSITIVE, metavar="E", help="Budget that should bring the intervals to ± E."
     ),
