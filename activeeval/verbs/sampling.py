@@ -101,12 +101,13 @@ def sample(
     ('new', 'old', True)
 
     >>> import tempfile, pathlib
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(80)}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = pathlib.Path(folder, "segments.csv")
-    ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(20)))
-    ...     asked = {"segments": table, "segment_half_widths": {"a": 3.0, "b": 4.0}}
-    ...     for_segments = sample(runs, measure="DCG@5", max_grade=3, seed=1, **asked)
-    >>> [note for note in for_segments.notes if note.startswith("± 3 for a, ± 4 for b takes")] != []
+    ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(80)))
+    ...     asked = {"segments": table, "segment_half_widths": {"a": 2.0, "b": 2.5}}
+    ...     for_segments = sample(run, measure="DCG@5", max_grade=3, seed=1, **asked)
+    >>> any(note.startswith("± 2 for a, ± 2.5 for b takes a budget of") for note in for_segments.notes)
     True
     """
     measures, _ = measures_of(measure)
