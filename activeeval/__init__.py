@@ -68,6 +68,7 @@ _HOMES = {
     "activeeval.verbs.results": ("Result", "Results"),
     "activeeval.verbs.samples": ("Sample",),
     "activeeval.verbs.sampling": ("load_sample", "sample"),
+    "activeeval.verbs.segmenting": ("SegmentPlan",),
     "activeeval.verbs.scoring": ("Score", "Scores", "score"),
     "activeeval.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
@@ -139,5 +140,6 @@ if TYPE_CHECKING:
     from activeeval.verbs.samples import Sample
     from activeeval.verbs.sampling import load_sample, sample
     from activeeval.verbs.scoring import Score, Scores, score
+    from activeeval.verbs.segmenting import SegmentPlan
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

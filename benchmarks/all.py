@@ -211,6 +211,12 @@ STEPS = (
         ("results/planning.json",),
     ),
     Step(
+        "segments",
+        "half-widths by segment: what the least budget saves, and whether samples get there: RESULTS.md",
+        "benchmarks.segments",
+        ("results/segments.json",),
+    ),
+    Step(
         "forecasters",
         "two forecasts of the half-width at the end of a budget, beside what comes",
         "benchmarks.forecasters",

@@ -25,6 +25,7 @@ from benchmarks import (
     one_sample,
     peers,
     planning,
+    segments,
     topk_ties,
     user_study,
 )
@@ -191,6 +192,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "one-sample": ("One sample, many questions", one_sample.markdown),
     "many-systems": ("Many systems, one sample", many_systems.markdown),
     "planning": ("What is planned beside what happens", planning.markdown),
+    "segments": ("Half-widths by segment", segments.markdown),
     "forecasters": ("Forecasts of a half-width beside what comes", forecasters.markdown),
     "effective-sample-size": ("How right effective sample sizes are", effective_sample_size.markdown),
     "peers": ("Speed and precision beside the peers", peers.markdown),

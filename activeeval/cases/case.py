@@ -153,15 +153,17 @@ class Case:
         *,
         budget: float | None = None,
         expected: bool = False,
-        weights: str = "equal",
+        weights: str | Sequence[float] = "equal",
         looks: str = "none",
+        beside: Sequence[Target] = (),
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
         Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
         the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
-        is least. ``looks`` says when the labels of a query decide how deep it is judged, of methods that judge to
-        depths: see `activeeval.design.Method.looking`.
+        is least; or they are numbers, those of targets that count ``beside`` behind the others'. ``looks`` says when
+        the labels of a query decide how deep it is judged, of methods that judge to depths: see
+        `activeeval.design.Method.looking`.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
         chosen = chosen.looking(looks) if chosen.has_depths else chosen
@@ -176,6 +178,7 @@ class Case:
             judged=self.known if chosen.scheme.takes_known else None,
             weights=target_weights(weights, len(asked)),
             defensive_share=defensive_share,
+            beside=beside,
         )
 
     def asking_cost(self, *targets: Target) -> float:
@@ -290,8 +293,10 @@ def prepare(
     return replace(case, notes=counted_missing(case.notes, inputs, graders, case.targets(measures, ())))
 
 
-def target_weights(weights: str, n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
-    """Return what `Method.design` takes for a word that says how targets are balanced; see `Case.design`."""
+def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
+    """Return what `Method.design` takes for a word that says how targets are balanced, or numbers: `Case.design`."""
+    if not isinstance(weights, str):
+        return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]
     words = {"equal": None, "sum": [1.0] * n_targets, "minimax": "minimax"}
     return words[weights]

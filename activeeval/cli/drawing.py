@@ -66,7 +66,7 @@ budget_option = click.option(
     "--budget", type=inputs.BUDGET, required=True, help=f"{inputs.BUDGET_HELP}; never exceeded."
 )
 _TARGETS = (
-    click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}; never exceeded. Or what to reach:"),
+    click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}, at most. Or:"),
     click.option(
         "--half-width", type=inputs.POSITIVE, metavar="E", help="Budget that should bring the intervals to ± E."
     ),
@@ -77,6 +77,38 @@ _TARGETS = (
         help="Budget that should detect a difference of D, with --power.",
     ),
     click.option("--power", type=inputs.SHARE, default=0.8, help="Chance that the interval leaves out 0."),
+)
+
+
+class SegmentHalfWidth(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A segment with the half-width of its interval, as mobile=0.05."""
+
+    name = "NAME=E"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Return the segment and the number."""
+        if isinstance(value, tuple):
+            return value
+        segment, mark, number = str(value).rpartition("=")
+        try:
+            half_width = float(number)
+        except ValueError:
+            mark = ""
+        if not mark or not segment:
+            self.fail(f"expected a segment and its half-width, as mobile=0.05, got {value!r}", param, ctx)
+        return segment, half_width
+
+
+_SEGMENTS = (
+    click.option("--segments", metavar="FILE", help="For --segment-half-width: a table of query_id and segment."),
+    click.option(
+        "--segment-half-width",
+        "segment_half_widths",
+        multiple=True,
+        type=SegmentHalfWidth(),
+        help="The least budget that brings the interval of a segment of --segments to ± E, all of them at once; "
+        "repeatable, with --half-width for all queries beside.",
+    ),
 )
 
 
@@ -98,7 +130,12 @@ def asked_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add a budget, or what to reach in its place."""
-    return inputs.with_options(command, _TARGETS)
+    return inputs.with_options(command, (*_TARGETS, *_SEGMENTS))
+
+
+def segment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add half-widths by segment."""
+    return inputs.with_options(command, _SEGMENTS)
 
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:

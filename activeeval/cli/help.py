@@ -58,7 +58,8 @@ GROUPS = {
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
-        --key --active-ms --keep-foreign --ask-skill --looks --reopen
+        --key --active-ms --keep-foreign --ask-skill --looks --reopen sample --difference sample --power --segments
+        --segment-half-width
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

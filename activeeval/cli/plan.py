@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli import drawing, inputs, output
 from activeeval.cli.help import command
+from activeeval.cli.segments import SegmentsAsked, plan_segments
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
 )
 @drawing.looks_option
 @click.option("--half-width", type=inputs.POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
+@drawing.segment_options
 @click.option(
     "--difference", type=inputs.POSITIVE, metavar="D", help="Which budget detects a difference of D, with --power?"
 )
@@ -90,6 +92,8 @@ def plan(
     ask_price: float | None,
     ask_skill: float,
     plot: str | None,
+    segments: str | None,
+    segment_half_widths: tuple[tuple[str, float], ...],
     places: int,
     form: str,
     **options: Any,
@@ -109,6 +113,9 @@ def plan(
     whether they are worth it, and about how many places of each list, stands below. Of one that nobody has asked yet
     --ask-price says the same.
 
+    With --segments and --segment-half-width the least budget is said with which every segment's interval, all of them
+    at once as `estimate --by` reads them, and that of all with --half-width, come to their own ±.
+
     Without labels to learn from all grades count as equally likely, and the half-widths are guesses: judge a small
     sample, and give it as --pilot with its --sheet.
 
@@ -123,6 +130,11 @@ def plan(
     from activeeval.tasks.judged_samples import judged_pilots
     from activeeval.tasks.plan import goals_of, plan_sample
 
+    if segments is not None or segment_half_widths:
+        alone = {"budgets": budgets, "pilots": pilots, "sheets": sheets, "ask_price": ask_price, "plot": plot}
+        asked_for = SegmentsAsked(segments, segment_half_widths, measures, methods, judging, confidence, seconds, alone)
+        plan_segments(asked_for, options, form, places)
+        return
     scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights", "looks")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
     if budgets and any(goal.half_width is not None for goal in goals):

@@ -28,15 +28,15 @@ _sheet_option = click.option("--sheet", required=True, metavar="FILE", help=f"Sh
 
 @command("Draw what to judge, and write the sheet for the judges")
 @drawing.drawing_options
-@drawing.budget_option
+@drawing.target_options
 @_out_option
 @_sheet_option
 @people.people_options
 @drawing.texts_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
-    """Draw what to judge for a budget; no label of the pool is looked at. Judges fill in the sheet that it writes, and
-    `activeeval estimate` reads it with the sample.
+    """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in
+    the sheet that it writes, and `activeeval estimate` reads it with the sample.
 
     One sample answers every measure and question that is named here; what is not named may be out of its reach later.
     Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
@@ -45,6 +45,9 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 
     With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
     behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
+
+    With --segments and --segment-half-width the budget is the least that brings the interval of each of these segments,
+    all at once, to its own ±; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
 
     With --judging top-k and a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
     comparing two documents at a time, as `activeeval label` asks for, or otherwise: `activeeval estimate` takes a table

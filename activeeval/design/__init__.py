@@ -4,10 +4,11 @@
 with the rates at which they come, by `rates`) and `readings` (targets on an order), `inputs` do so for any part of a
 pool; `schemes` say how an order is gone through, by `levels` or with `replacement`, `selections` are what has been
 taken, `designs` put it together; `label_values` say what an item tells where values are divided by an ideal, `limits`
-how near a design comes to the best that its model and costs allow.
+how near a design comes to the best that its model and costs allow, `bounds` what the least cost of several bounds is.
 """
 
 from activeeval.design.beliefs import GradeProbs, known_grades
+from activeeval.design.bounds import LeastCost, least_cost
 from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput, equal_loss_weights
 from activeeval.design.levels import Levels, Queue
@@ -34,6 +35,7 @@ __all__ = [
     "Judge",
     "JudgedTotals",
     "LargerPool",
+    "LeastCost",
     "Levels",
     "Order",
     "Places",
@@ -55,6 +57,7 @@ __all__ = [
     "defended",
     "equal_loss_weights",
     "known_grades",
+    "least_cost",
     "optimal_sampling_probs",
     "order_of",
     "whole",

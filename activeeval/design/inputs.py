@@ -15,7 +15,7 @@ import numpy as np
 
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.orders import Order, Places
-from activeeval.design.rates import Ratios, RelativeRates, Variances, variance_left, weighed
+from activeeval.design.rates import SIGNED, Ratios, RelativeRates, Variances, pooled, variance_left, weighed
 from activeeval.design.readings import Reading, planned_by
 from activeeval.design.stages import WHOLE, Stage
 from activeeval.errors import InputError
@@ -58,7 +58,7 @@ class DesignInput:
     @cached_property
     def target_variances(self) -> tuple[Variances, ...]:
         """What the values of each target vary by, in the queries that it is about."""
-        return tuple(self._variances_of(target, self.beliefs) for target in self.targets)
+        return self._all_variances(self.beliefs)
 
     @cached_property
     def hedged_variances(self) -> tuple[Variances, ...]:
@@ -69,13 +69,24 @@ class DesignInput:
         if self.beliefs is None or self.beliefs.refit is None or self.stage.is_nested:
             return self.target_variances
         blind = self.stage.model(self.beliefs.blind())
-        of_blind = (self._variances_of(target, blind) for target in self.targets)
+        of_blind = self._all_variances(blind)
         return tuple(
             by_model.mixed_with(other, HEDGE) for by_model, other in zip(self.target_variances, of_blind, strict=True)
         )
 
-    def _variances_of(self, target: Target, beliefs: GradeProbs | None) -> Variances:
-        variances = self.stage.variances(target, self.places, beliefs)
+    def _all_variances(self, beliefs: GradeProbs | None) -> tuple[Variances, ...]:
+        """Return what the values of each target vary by; of one question about several segments computed once."""
+        of_question: dict[tuple[int, int, int], Variances] = {}
+        out = []
+        for target in self.targets:
+            question = (id(target.measure), id(target.ranking), id(target.versus))
+            if question not in of_question:
+                of_question[question] = self.stage.variances(target, self.places, beliefs)
+            out.append(self._within(target, of_question[question]))
+        return tuple(out)
+
+    def _within(self, target: Target, variances: Variances) -> Variances:
+        """Return what of variances, which are of all queries, counts for those that a target is about."""
         of_query, of_open, least = variances.of_query + self.bias**2, variances.of_open, variances.least_shares
         if target.within is not None:
             # p within the segment is p over that of the segment
@@ -125,6 +136,16 @@ class DesignInput:
             weights = weights * np.divide(cost * np.array(left), alone, out=np.zeros_like(alone), where=alone > 0)
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
+
+    def first(self, n: int) -> DesignInput:
+        """Return what its first targets alone are asked of, on the places of all."""
+        return self if n == len(self.targets) else replace(self, targets=self.targets[:n])
+
+    def bare_ratios(self, variances: Variances) -> Ratios:
+        """Return sqrt(variance / cost), pooled, without any least probability: what leaves the least variance."""
+        if not self.stage.is_nested:
+            return pooled(self.places, variances, is_nested=False, least_share=SIGNED)
+        return self.stage.pooled(self.places, replace(variances, misplaced=0.0))
 
     def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
         """Return how rates compare where targets have these weights; none differs where all are `alike`."""

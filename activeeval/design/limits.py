@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from activeeval.design.designs import Design
 from activeeval.design.inputs import DesignInput
 from activeeval.design.orders import Order
-from activeeval.design.rates import SIGNED, pooled, variance_terms
+from activeeval.design.rates import variance_terms
 from activeeval.errors import InputError
 from activeeval.kernels import rates as kernel
 from activeeval.types import Floats, Ints
@@ -82,10 +82,8 @@ class Plan:
             design_input.target_variances[which],
             order.query_probs,
         )
-        owners, ratios = places.open_queries, stage.pooled(places, replace(variances, misplaced=0.0))
+        owners, ratios = places.open_queries, design_input.bare_ratios(variances)
         of_query, of_open = variance_terms(places, variances, p, is_nested=stage.is_nested)
-        if not stage.is_nested:
-            ratios = pooled(places, variances, is_nested=False, least_share=SIGNED)
         return cls(
             order=order,
             places=np.flatnonzero(places.matters),

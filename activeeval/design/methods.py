@@ -127,6 +127,7 @@ class Method:
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
         bias: float = 0.0,
+        beside: Sequence[Target] = (),
     ) -> Design:
         """Return the method's design for a target, or one that answers several.
 
@@ -158,6 +159,8 @@ class Method:
             default the method's own, 0 for those of the paper.
         bias : float
             A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v.
+        beside : sequence of Target
+            Further questions that count in whom to judge, their ``weights`` behind the others', as of segments.
 
         Raises
         ------
@@ -174,8 +177,11 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
+        asked = _asked(targets)
+        if beside and self.looks != "none":
+            raise InputError("depths that follow labels weigh no questions beside those asked: looks must be none")
         design_input = self.design_input(
-            targets,
+            [*asked, *beside],
             grade_probs,
             node_weights=node_weights,
             factor=factor,
@@ -187,7 +193,8 @@ class Method:
         )
         omega = self.weights_of(design_input, weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
-        design = self.looked(self.design_of(design_input, order, scheme, max_grade), omega)
+        held = design_input.first(len(asked))
+        design = self.looked(self.design_of(held, order, scheme, max_grade), omega)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(

@@ -1,5 +1,6 @@
 """Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
 
+from activeeval.planning.bounded import BoundedPlan, least_budget
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.held_out import HeldOut
@@ -9,10 +10,12 @@ from activeeval.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best
 from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
 from activeeval.planning.scales import Scale, learned_scale
+from activeeval.planning.segments import SegmentRow
 from activeeval.planning.values import Values
 
 __all__ = [
     "MOST_ITEMS",
+    "BoundedPlan",
     "ByDraws",
     "ByLevels",
     "Forecast",
@@ -29,9 +32,11 @@ __all__ = [
     "Rehearsal",
     "SamplePlan",
     "Scale",
+    "SegmentRow",
     "Values",
     "best_method",
     "learned_scale",
+    "least_budget",
     "needed_for",
     "planned_rows",
     "rehearse",

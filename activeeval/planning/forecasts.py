@@ -23,7 +23,7 @@ from activeeval.planning.prospects import FITTED, Prospect
 from activeeval.planning.rehearsals import Rehearsal
 from activeeval.planning.scales import KNOWN, Scale
 from activeeval.planning.values import Values
-from activeeval.types import Floats
+from activeeval.types import Bools, Floats
 
 _CLOSE = 1e-9
 _SURE = 1 - 1e-12
@@ -52,12 +52,15 @@ class ByLevels:
     is_fitted, is_predicted : bool
     curve : Planned or None
         The variance by level, where a design has it at hand; the plan then says no more than what is judged.
+    within : ndarray of bool, shape (n_queries,), or None
+        The queries that the target is about: of these alone it is said how many are judged. None: all.
     """
 
     plan: Plan
     is_fitted: bool
     is_predicted: bool = True
     curve: Planned | None = None
+    within: Bools | None = None
 
     @property
     def _all(self) -> float:
@@ -74,6 +77,9 @@ class ByLevels:
             variance = float(self.curve.at(np.array([self.plan.order.level_for(budget)]))[0])
         if abs(variance) < _NOTHING * self._all:
             variance = 0.0
+        if self.within is not None:
+            owners = np.repeat(self.within, np.diff(self.plan.offsets))
+            turned_to, judged = np.where(self.within, turned_to, 0.0), np.where(owners, judged, 0.0)
         queries, items = float(turned_to.sum()), float(judged.sum())
         n = float(turned_to[~self.plan.is_certain(judged)].sum())
         if self.is_fitted and variance > 0:

@@ -105,6 +105,18 @@ class Planner:
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
         return tuple(forecasts)
 
+    def weighing(self, weights: Sequence[float]) -> Planner:
+        """Return a planner whose sample balances the targets by other weights; what is believed is worked out once."""
+        other = replace(self, weights=weights)
+        for name in {"beliefs", "values"} & self.__dict__.keys():
+            other.__dict__[name] = self.__dict__[name]
+        other._design_inputs.update(self._design_inputs)
+        return other
+
+    def design_input(self, method: Method) -> DesignInput:
+        """Return what a method by levels makes of the pool, whatever the weights of the targets."""
+        return self._design_input(method, self.targets)
+
     def rehearsed(self, method: Method) -> tuple[Forecast, ...]:
         """Return the forecasts of a method after its samples have been rehearsed; of very large pools before."""
         forecasts, targets = self.forecasts(method), self.targets
@@ -248,7 +260,8 @@ def _way(scheme: Scheme, method: Method, design_input: DesignInput, order: Order
         return ByLevels(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
         )
-    return ByLevels(plan=Plan.of_input(design_input, order, which), is_fitted=method.is_fitted)
+    plan, within = Plan.of_input(design_input, order, which), design_input.targets[which].within
+    return ByLevels(plan=plan, is_fitted=method.is_fitted, within=within)
 
 
 @_way.register

@@ -20,7 +20,7 @@ class Values:
     Attributes
     ----------
     query_probs, means, variances : ndarray, shape (n_queries,)
-        p(x), E[L | x] and Var[L | x].
+        p(x) among the queries that the target is about, 0 elsewhere, E[L | x] and Var[L | x].
     draw : QueryDraw or None
         How the queries were drawn from a log.
     """
@@ -33,9 +33,11 @@ class Values:
     @classmethod
     def of(cls, target: Target, beliefs: GradeProbs) -> Values:
         """Return what beliefs expect of a target."""
-        moments = WHOLE.moments(target, beliefs)
-        pool = target.pool
-        return cls(query_probs=pool.query_probs, means=moments.mean, variances=moments.variance, draw=pool.draw)
+        moments, pool = WHOLE.moments(target, beliefs), target.pool
+        p = pool.query_probs
+        if target.within is not None:
+            p = np.where(target.within, p, 0.0) / p[target.within].sum()
+        return cls(query_probs=p, means=moments.mean, variances=moments.variance, draw=pool.draw)
 
     @property
     def performance(self) -> float:

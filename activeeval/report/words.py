@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.report import audit_words, grader_words, learned_words, traffic_words
+from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -59,7 +59,13 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if note.code == "input":
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    of_others = (learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS, traffic_words.NOTES)
+    of_others = (
+        learned_words.CAUTIONS,
+        grader_words.NOTES,
+        audit_words.WORDS,
+        traffic_words.NOTES,
+        segment_words.WORDS,
+    )
     tables = (_CAUTIONS, _NOTES, *of_others)
     words = next((table[note.code] for table in tables if note.code in table), None)
     if words is None:

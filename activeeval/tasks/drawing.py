@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from activeeval.tasks.expected import expected_notes
 from activeeval.tasks.looks import OF_SHEETS
 from activeeval.tasks.plan import budget_for
 from activeeval.tasks.samples import Sample, draw
+from activeeval.tasks.segment_budgets import HalfWidths, SegmentGoals, segment_budget
 
 _SEED_BITS = 31
 _NEARLY_ALL = 0.9
@@ -59,6 +59,10 @@ class SampleRequest:
         What the intervals should come to, or a difference that they should leave 0 out for.
     power : float
         The chance to detect that difference.
+    segments : str or None
+        A file that says which queries are of which segment.
+    segment_half_widths : mapping of str to float, or sequence of (str, float)
+        What the intervals of segments should come to; ``half_width`` may stand beside, for the whole.
     """
 
     measures: Sequence[str] = ("DCG",)
@@ -74,8 +78,10 @@ class SampleRequest:
     half_width: float | None = None
     difference: float | None = None
     power: float = 0.8
+    segments: str | None = None
+    segment_half_widths: HalfWidths = ()
 
-    def checked_price(self) -> Budget | Goal:
+    def checked_price(self) -> Budget | Goal | SegmentGoals:
         """Return what the sample may cost, or in its place what is to be reached.
 
         Raises
@@ -85,21 +91,31 @@ class SampleRequest:
         InputError
             Where a method does not fit a measure, or one of them is unknown.
         """
-        if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
-            raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
-        price = self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
+        price = self._price()
         if self.expected and not (self.method and find_method(self.method).scheme.on_average(True)):
             problem = "`expected` is for draws with replacement: passive, active, active_uniC, active_uniD"
             raise ChoiceError(problem, field="expected")
         check_fits(self.measures, [self.method] if self.method else [])
         return price
 
+    def _price(self) -> Budget | Goal | SegmentGoals:
+        if self.segments is not None or self.segment_half_widths:
+            goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.half_width)
+            for name in ("budget", "difference"):
+                if getattr(self, name) is not None:
+                    problem = f"`segment_half_widths` ask which budget: give these or `{name}`"
+                    raise ChoiceError(problem, field=name)
+            return goals
+        if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
+            raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
+        return self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
+
 
 @dataclass(frozen=True, slots=True)
 class GoalBudget:
     """The budget that a goal takes, as far as the grade model is right about how uncertain it is."""
 
-    goal: Goal
+    goal: Goal | SegmentGoals
     budget: Budget
 
 
@@ -152,25 +168,10 @@ def draw_for(
     for note in case.notes:
         say(note)
     progress("choosing what to judge")
-    method, share = request.method, choices.defensive_share
-    if isinstance(price, Goal):
-        measures, asked = list(dict.fromkeys(request.measures)), request.questions
-        how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
-        budget = budget_for(case, measures, price, method, share, questions=asked, **how)
-        say(GoalBudget(price, budget))
-    else:
-        budget = price
-    made = partial(
-        draw,
-        method=method,
-        expected=request.expected,
-        defensive_share=share,
-        weights=request.weights,
-        looks=request.looks,
-        usual=request.usual,
-        surely=request.surely,
-    )
-    drawn = Drawn(case, made(case, request.measures, request.questions, budget), budget)
+    share = choices.defensive_share
+    budget, how = _budget_of(case, request, price, share, say)
+    how |= {"method": request.method, "expected": request.expected, "surely": request.surely}
+    drawn = Drawn(case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget)
     if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
         shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
         say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
@@ -179,6 +180,30 @@ def draw_for(
     for expected in expected_notes(case, drawn.sample, share):
         say(expected)
     return drawn
+
+
+def _budget_of(
+    case: Case,
+    request: SampleRequest,
+    price: Budget | Goal | SegmentGoals,
+    share: float | None,
+    say: Callable[[Note | Caution | GoalBudget], object],
+) -> tuple[Budget, dict[str, Any]]:
+    """Return the budget of a sample, and how its questions are balanced; say what a goal takes."""
+    how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
+    if isinstance(price, Budget):
+        return price, how
+    if isinstance(price, Goal):
+        measures = list(dict.fromkeys(request.measures))
+        budget = budget_for(case, measures, price, request.method, share, questions=request.questions, **how)
+        say(GoalBudget(price, budget))
+        return budget, how
+    chosen: dict[str, Any] = {"method": request.method, "weights": request.weights, "looks": request.looks}
+    planned = segment_budget(case, request.measures, request.questions, price, defensive_share=share, **chosen)
+    say(GoalBudget(price, planned.budget))
+    for note in planned.notes:
+        say(note)
+    return planned.budget, {"weights": planned.weights, "beside": planned.beside, "looks": "none"}
 
 
 def _nearly_all_judged(choices: Choices, case: Case, sample: Sample) -> list[Note]:

@@ -346,10 +346,11 @@ def draw(
     method: str | None = None,
     expected: bool = False,
     defensive_share: float | None = None,
-    weights: str = "equal",
+    weights: str | Sequence[float] = "equal",
     looks: str | None = None,
     usual: str = OF_SHEETS,
     surely: bool = False,
+    beside: Sequence[Target] = (),
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
 
@@ -361,7 +362,7 @@ def draw(
         By default the best for the measures that a bad model cannot spoil.
     expected : bool
         Of draws with replacement: the budget is met on average.
-    weights : {"equal", "sum", "minimax"}
+    weights : {"equal", "sum", "minimax"} or sequence of float
         How several targets are balanced; see `Case.design`.
     looks : {"each", "3", "1", "none"}, optional
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
@@ -369,6 +370,8 @@ def draw(
         What ``looks`` are where they are not said, of measures whose depths usually follow labels.
     surely : bool
         Of such a sample: more, smaller instalments, with which it is completed whatever waits.
+    beside : sequence of Target
+        Questions that count in whom to judge, by ``weights`` behind those of the others: of segments.
 
     Raises
     ------
@@ -386,7 +389,7 @@ def draw(
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
         paid, following = case.for_people(budget, *targets), looks_in(case, find_method(chosen), targets, looks, usual)
-        how = {"weights": weights, "looks": following}
+        how: dict[str, Any] = {"weights": weights, "looks": following, "beside": beside}
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
     except BudgetError as problem:
         raise budget.refused(problem, *targets, known=case.known) from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -19,8 +20,10 @@ from activeeval.report.words import text_of
 from activeeval.results import rounded_up
 from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
+from activeeval.tasks.segment_budgets import SegmentGoals
 from activeeval.verbs.arguments import budget_of, check_scope, in_python, looks_of, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
+from activeeval.verbs.segmenting import SegmentPlan, check_alone, plan_by_segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -137,9 +140,11 @@ def plan(
     judging: str = "grades",
     scope: str = "pool",
     confidence: float = 0.95,
+    segments: str | os.PathLike[str] | None = None,
+    segment_half_widths: Mapping[str, float] | None = None,
     seed: int = 0,
     **options: Unpack[PoolOptions],
-) -> Plan:
+) -> Plan | SegmentPlan:
     """Say what a budget should reach, or which budget a half-width or a difference takes; no label is looked at.
 
     Parameters
@@ -161,6 +166,8 @@ def plan(
         What the intervals are about: these queries, or all that they are a sample of.
     confidence : float
         Of the intervals.
+    segments, segment_half_widths
+        As of `sample`: the least budget that reaches these, as a `SegmentPlan`.
 
     Examples
     --------
@@ -172,6 +179,17 @@ def plan(
     >>> plan(runs, measure="DCG@5", budget="50%", max_grade=3).budget
     52.0
     """
+    if segments is not None or segment_half_widths:
+        check_alone(budget=budget, difference=difference, ask_price=ask_price)
+        about = {"scope": check_scope(scope), "confidence": confidence}
+        source = None if segments is None else os.fspath(segments)
+        wanted = SegmentGoals.of(source, segment_half_widths or {}, half_width, **about)
+        measures, _ = measures_of(measure)
+        choices = choices_of(runs, names, judged, max_grade, seed, {**options})
+        choices = replace(choices, judging=chosen_judging(judging, measures))
+        asked: dict[str, Any] = {"questions": texts_of(questions), "methods": texts_of(methods), "weights": weights}
+        made_of = frame_kind_of(runs, judged, options)
+        return plan_by_segment(choices, measures, wanted, looks=looks_of(looks), frame_kind=made_of, **asked)
     goals = goals_of(half_width, difference, power, scope=check_scope(scope), confidence=confidence)
     budgets = [
         held for each in (budget if isinstance(budget, (list, tuple)) else [budget]) if (held := budget_of(each))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from activeeval.results import Caution, Note
@@ -24,6 +24,8 @@ def sample(
     half_width: float | None = None,
     difference: float | None = None,
     power: float = 0.8,
+    segments: str | os.PathLike[str] | None = None,
+    segment_half_widths: Mapping[str, float] | None = None,
     questions: Any = (),
     judged: Any = None,
     names: Sequence[str] = (),
@@ -49,6 +51,11 @@ def sample(
         What the intervals should come to.
     difference, power : float
         A difference that they should leave 0 out for, and the chance of that.
+    segments : path, optional
+        A table of query_id and segment.
+    segment_half_widths : mapping of str to float, optional
+        What the intervals of these segments should come to, all of them at once, by the least budget; ``half_width``
+        may stand beside, for all queries.
     max_grade : int
         The largest grade of the scale.
     questions : {"difference", "run", "versus"} or a list of them
@@ -92,6 +99,16 @@ def sample(
     >>> result = drawn.estimate(judged)
     >>> result.system, result.versus, result.low < result.value < result.high
     ('new', 'old', True)
+
+    >>> import tempfile, pathlib
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(80)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pathlib.Path(folder, "segments.csv")
+    ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(80)))
+    ...     asked = {"segments": table, "segment_half_widths": {"a": 2.0, "b": 2.5}}
+    ...     for_segments = sample(run, measure="DCG@5", max_grade=3, seed=1, **asked)
+    >>> any(note.startswith("± 2 for a, ± 2.5 for b takes a budget of") for note in for_segments.notes)
+    True
     """
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed
@@ -107,6 +124,8 @@ def sample(
         half_width=half_width,
         difference=difference,
         power=power,
+        segments=None if segments is None else os.fspath(segments),
+        segment_half_widths=segment_half_widths or {},
     )
     notes: list[Note | Caution | GoalBudget] = []
     drawn = draw_for(choices, request, say=notes.append).sample

@@ -1,0 +1,69 @@
+"""The words of budgets by segment, and their rows for reading and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from activeeval.report.rendering import Cell
+
+if TYPE_CHECKING:
+    from activeeval.planning import BoundedPlan, SegmentRow
+
+Words = str | Callable[[Mapping[str, Any]], str]
+
+
+def _budget(numbers: Mapping[str, Any]) -> str:
+    hours = "" if numbers["hours"] is None else ", {hours:.3g} hours,"
+    alike = "a sample that knows of no segments takes {alike:,}, {times:.1f} times that"
+    return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
+
+
+WORDS: dict[str, Words] = {
+    "segments budget": _budget,
+    "planned segment": "segment {segment}, {name}: ± {half_width:.3g} ({low:.3g} to {high:.3g}) to expect, of "
+    "{n_queries:,} of {of:,} queries, {n_items:,} judgments",
+    "hardly read": "fewer than {fewest} queries of segment {segments} are to be judged: below that a segment is not "
+    "read; ask for a smaller half-width",
+}
+
+
+def segment_rows(
+    rows: Sequence[SegmentRow], plan: BoundedPlan, budget: float, seconds: float | None = None
+) -> list[dict[str, Cell]]:
+    """Return a row for each question in each named segment, and in all, where ``segment`` is None.
+
+    ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
+    """
+    hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
+    return [
+        {**asdict(row), "method": plan.method, "budget": budget, "budget_alike": plan.alike, **hours} for row in rows
+    ]
+
+
+def plain_segment_rows(rows: Sequence[SegmentRow]) -> list[dict[str, str]]:
+    """Return rows for reading, the question where there are several."""
+    several = len({row.name for row in rows}) > 1
+    return [_plain(row, several=several) for row in rows]
+
+
+def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
+    """Return what the columns of `plain_segment_rows` mean."""
+    at_once = f"Intervals of all segments hold at once with {100 * confidence:g} %; that of all stands alone."
+    ranges = "Four in five: the half-widths of four samples in five should lie there."
+    slack = ["*: the others take more than this one needs."] if any(row.is_slack for row in rows) else []
+    return " ".join([at_once, ranges, *slack])
+
+
+def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
+    asked = "" if row.goal is None else f"{row.goal:g}{' *' if row.is_slack else ''}"
+    return {
+        "segment": "all" if row.segment is None else row.segment,
+        **({"question": row.name} if several else {}),
+        "asked": asked,
+        "half-width": f"{row.half_width:.3g}",
+        "four in five": f"{row.low:.3g} to {row.high:.3g}",
+        "queries": f"{row.queries:,.0f} of {row.n_queries:,}",
+        "judgments": f"{row.items:,.0f}",
+    }

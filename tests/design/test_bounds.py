@@ -1,0 +1,171 @@
+"""The least cost under several bounds: against a general optimiser, and the laws of its multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
+from activeeval.design import least_cost
+from activeeval.design.rates import variance_terms
+from activeeval.errors import InputError
+from activeeval.grade_models import QueryFactor
+
+pytestmark = pytest.mark.kernel
+SIZES = (3, 4, 2, 5, 3, 4)
+CASES = [("items", "DCG@3"), ("depth", "ERR@4"), ("depth", "nDCG@3"), ("whole", "ERR@3")]
+SEGMENTS = {
+    "apart": ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1]),
+    "overlapping": ([1, 1, 1, 0, 0, 0], [0, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]),
+    "some outside": ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0]),
+}
+
+
+def input_of(method, measure, segments, overhead, *, versus=False, seed=0, judged=None):
+    """Return what a method makes of a small pool with uneven costs and traffic, asked about segments."""
+    random = np.random.default_rng(seed)
+    offsets, n = np.concatenate(([0], np.cumsum(SIZES))), sum(SIZES)
+    traffic = random.uniform(0.5, 2, len(SIZES))
+    pool = QueryPool(
+        [f"q{k}" for k in range(len(SIZES))],
+        offsets,
+        [f"d{k}" for k in range(n)],
+        item_costs=random.uniform(0.5, 2, n),
+        query_costs=np.full(len(SIZES), overhead),
+        query_probs=traffic / traffic.sum(),
+    )
+    ranking, other = (Rankings.from_scores(pool, random.random(n)) for _ in range(2))
+    target = Target(parse_measure(measure).bound_to(2), ranking, other if versus else None)
+    targets = [replace(target, within=np.array(within, dtype=bool)) for within in segments]
+    probs = random.dirichlet(np.ones(3), n)
+    return METHODS[method].design_input(targets, probs, factor=QueryFactor(0.8), judged=judged)
+
+
+def optimised(design_input, bounds, is_whole=False):
+    """Return the least cost that a general optimiser finds, over 1/ρ and how much further each 1/a lies."""
+    places, p = design_input.places, design_input.places.pool.query_probs
+    owners, n, is_nested = places.open_queries, p.size, design_input.stage.is_nested
+    terms = [variance_terms(places, each, p, is_nested=is_nested) for each in design_input.target_variances]
+    free_start = np.array([not is_nested and c == 0 for c in places.overheads])
+    # 1/a as a linear function of x = (1/ρ − 1, further)
+    reach = np.zeros((owners.size, n + owners.size))
+    for i, q in enumerate(owners):
+        reach[i, q] = 1
+        first = places.open_offsets[q]
+        if is_whole or (is_nested and i == first):
+            continue
+        reach[i, (n + first + 1 if is_nested else n + i) : n + i + 1] = 1
+    rows = np.array(
+        [np.concatenate((of_query, np.zeros(owners.size))) + of_open @ reach for of_query, of_open in terms]
+    )
+    upper = [0.0 if free else None for free in free_start] + [None] * owners.size
+    scale = places.open_costs.sum() + places.overheads.sum()
+
+    def cost(x):
+        inverse, of_places = 1 + x[:n], 1 + reach @ x
+        value = (places.overheads / inverse).sum() + (places.open_costs / of_places).sum()
+        slope = -(places.open_costs / of_places**2) @ reach
+        slope[:n] -= places.overheads / inverse**2
+        return value / scale, slope / scale
+
+    best = np.inf
+    for seed in range(3):
+        start = np.random.default_rng(seed).uniform(0.01, 0.2, n + owners.size)
+        found = minimize(
+            cost,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=[(0.0, top) for top in upper],
+            constraints={
+                "type": "ineq",
+                "fun": lambda x: 1 - rows @ x / bounds,
+                "jac": lambda x: -rows / bounds[:, None],
+            },
+            options={"maxiter": 3000, "ftol": 1e-15},
+        )
+        if (rows @ found.x <= bounds * (1 + 1e-8)).all():
+            best = min(best, found.fun * scale)
+    return best
+
+
+def bounds_of(design_input, share):
+    """Return bounds of a share of what each target varies by at all."""
+    p, is_nested = design_input.places.pool.query_probs, design_input.stage.is_nested
+    terms = [variance_terms(design_input.places, v, p, is_nested=is_nested) for v in design_input.target_variances]
+    return np.array([share * (k + 1) * (a.sum() + b.sum()) for k, (a, b) in enumerate(terms)])
+
+
+@pytest.mark.parametrize(("method", "measure"), CASES)
+@pytest.mark.parametrize("overhead", [0.0, 0.4, 5.0])
+@pytest.mark.parametrize("segments", SEGMENTS)
+@pytest.mark.parametrize("share", [0.3, 1.5])
+@pytest.mark.parametrize("versus", [False, True])
+def test_the_cost_is_that_of_a_general_optimiser(method, measure, overhead, segments, share, versus):
+    held = input_of(method, measure, SEGMENTS[segments], overhead, versus=versus)
+    bounds = bounds_of(held, share)
+    least = least_cost(held, bounds)
+    assert least.residual < 1e-9
+    assert least.n_steps <= 25
+    assert least.cost == pytest.approx(optimised(held, bounds, method == "whole"), rel=1e-6)
+    assert (least.variances <= bounds * (1 + 1e-9)).all()
+    assert least.weights @ np.abs(least.variances - bounds) <= 1e-9 * least.cost
+
+
+@pytest.mark.parametrize(("method", "measure"), CASES)
+def test_a_bound_that_others_imply_has_no_weight(method, measure):
+    """The whole may vary as much as it likes: its weight is exactly 0, and leaving it out changes nothing."""
+    parts = SEGMENTS["apart"]
+    held, alone = input_of(method, measure, (*parts, [1] * 6), 0.4), input_of(method, measure, parts, 0.4)
+    bounds = bounds_of(alone, 0.4)
+    least, same = least_cost(held, [*bounds, 1e3]), least_cost(alone, bounds)
+    assert least.weights[2] == 0
+    assert (least.weights[:2] > 0).all()
+    assert least.cost == pytest.approx(same.cost, rel=1e-9)
+    assert least_cost(held, [*bounds, np.inf]).cost == pytest.approx(same.cost, rel=1e-9)
+
+
+@pytest.mark.parametrize(("method", "measure"), CASES)
+def test_weights_say_what_a_wider_bound_would_save(method, measure):
+    held = input_of(method, measure, SEGMENTS["overlapping"], 0.4)
+    bounds = bounds_of(held, 0.3)
+    least = least_cost(held, bounds)
+    for k in range(3):
+        step = np.where(np.arange(3) == k, 1e-4 * bounds, 0.0)
+        narrow, wide = (least_cost(held, bounds + sign * step).cost for sign in (-1, 1))
+        saved = (narrow - wide) / (2 * step[k])
+        assert saved == pytest.approx(least.weights[k], rel=1e-2, abs=1e-3 * least.cost / bounds[k])
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+def test_a_segment_of_certain_queries_costs_nothing(method):
+    """All labels of the first two queries are known: their segment varies by nothing."""
+    judged = np.where(np.arange(sum(SIZES)) < SIZES[0] + SIZES[1], 1, -1)
+    held = input_of(method, "DCG@3", SEGMENTS["apart"], 0.4, judged=judged)
+    least = least_cost(held, [1e-9, bounds_of(held, 0.4)[1]])
+    assert (least.weights[0], least.variances[0]) == (0, 0)
+    assert least.judged.size == sum(min(size, 3) for size in SIZES[2:])
+    assert least.residual < 1e-9
+
+
+@pytest.mark.parametrize("method", ["items", "depth", "whole"])
+def test_bounds_of_hardly_anything_cost_nearly_everything(method):
+    held = input_of(method, "DCG@3", SEGMENTS["apart"], 0.4)
+    least = least_cost(held, bounds_of(held, 1e-7))
+    everything = held.places.open_costs.sum() + held.places.overheads.sum()
+    assert least.residual < 1e-9
+    assert 0.99 * everything < least.cost <= everything
+
+
+def test_turning_to_a_query_for_nothing_is_sure():
+    held = input_of("items", "DCG@3", SEGMENTS["apart"], 0.0)
+    assert (least_cost(held, bounds_of(held, 0.3)).turned_to == 1).all()
+
+
+@pytest.mark.parametrize("bounds", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
+def test_bounds_that_are_none_are_refused(bounds):
+    with pytest.raises(InputError, match="bounds must be 2 positive numbers, one for each target"):
+        least_cost(input_of("items", "DCG@3", SEGMENTS["apart"], 0.4), bounds)
