@@ -1,0 +1,2 @@
+def alarm_sections(seed, *, quick):
+    return []
