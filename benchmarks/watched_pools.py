@@ -17,7 +17,7 @@ RUNS, DEPTH, TOP = ("VTcdhgp1", "InexpC2"), 50, 2
 
 
 def robust03() -> JudgedPool:
-    """Two runs of TREC's Robust track of 2003 on its 100 topics, to rank 50; documents that nobody judged are of no use.
+    """Two runs of TREC's Robust track of 2003 on its 100 topics, to rank 50; what nobody judged is of no use.
 
     The model knows how grades fall with rank in the first run, on the other half of the topics.
     """
@@ -55,7 +55,7 @@ def _run(path) -> dict[str, list[str]]:
 
 
 def _by_rank(ranks: np.ndarray, grades: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """Return the shares of grades about each rank on the other half of the topics, with one label of each grade more."""
+    """Return the shares of grades about each rank on the other half of the topics, one label of each grade added."""
     probs = np.empty((ranks.size, TOP + 1))
     bands = np.minimum(ranks // 5, 9)
     for side in (0, 1):
