@@ -433,6 +433,18 @@ def test_what_was_drawn_and_not_judged_is_asked_again(monkeypatch):
     assert asked == [0]
 
 
+def test_what_is_given_meanwhile_is_not_asked_though_it_was_drawn(monkeypatch):
+    """Nobody wants its label any more; M of it stays what it was."""
+    nights, known = nights_of(20), np.full(5, -1)
+    at_numbers(monkeypatch, np.full(5, 0.5), False)
+    known[0] = nights.grades[0]
+    hand = InHand.nothing(5)
+    hand.probs[:] = 0.9
+    design, probs = going_on(nights.design("items_plain", "dcg", 0, judged=known), hand, 0.05)
+    assert sorted(judge_all(design, nights.grades)[1]) == [1, 2, 3, 4]
+    assert probs[0] == 0.9
+
+
 def test_a_budget_for_everything_judges_everything():
     nights = nights_of(18)
     for method, measure in (("items_plain", "dcg"), ("depth_plain", "err")):

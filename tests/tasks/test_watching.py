@@ -203,6 +203,16 @@ def test_a_span_is_not_read_while_items_wait():
     assert "wait" in says
 
 
+def test_a_night_on_which_nothing_came_is_open():
+    """A budget of a fiftieth of an item: no value, no change, and nothing that waits."""
+    watch = Watch(budget=0.02, seed=1)
+    drawn = watch.draw(1)
+    assert (drawn.n_new, drawn.n_in_hand) == (0, 0)
+    says = watch.says()
+    assert (says.waiting, says.values[0].value, says.changes) == (0, None, [])
+    assert says.exit_code == OPEN
+
+
 # Texts
 
 
@@ -305,6 +315,14 @@ def test_a_watch_that_cannot_be_is_refused(changed, says):
 def test_a_name_that_is_taken_is_refused():
     watch = Watch()
     assert "already" in complaint(InputError, lambda: set_up(watch.store, NAME, settings()))
+
+
+def test_a_scripted_judge_who_lacks_a_grade_is_refused_and_nothing_is_stored():
+    watch = Watch()
+    some = {pair: grade for pair, grade in GRADES.items() if pair[0] != "q7"}
+    assert "of query 'q7' is asked for and has no grade" in complaint(InputError, lambda: watch.draw(1, answers=some))
+    assert watch.is_stored(1) == (False, False)
+    assert watch.draw(1, answers=GRADES).n_new > 0
 
 
 def test_a_mean_gain_is_no_grade():

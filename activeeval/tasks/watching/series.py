@@ -103,7 +103,8 @@ class NightSays:
         """0 where all is fine, 10 where something is worse, 11 where that is open."""
         if any(change.alarm or change.verdict == "worse" for change in self.changes):
             return WORSE
-        return OPEN if self.waiting or any(change.verdict == "open" for change in self.changes) else FINE
+        is_read = not self.waiting and all(value.value is not None for value in self.values)
+        return FINE if is_read and all(change.verdict != "open" for change in self.changes) else OPEN
 
 
 def night_says(store: Store, settings: Settings, night: NightRow, last: str, first: str) -> NightSays:
@@ -119,7 +120,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
     try:
         pool, _ = answered(state)
         population, _ = answered(state, scope="population")
-    except StateError:  # items wait
+    except StateError:  # items wait, or nothing has come
         return NightSays(
             date=night.date,
             campaign=night.campaign,
