@@ -124,6 +124,8 @@ class DesignInput:
         """
         alone = self.planned(query_probs) ** 2
         weights = np.array(equal_loss_weights(np.sqrt(alone)))
+        if not alone.any():
+            return weights.tolist()
         for _ in range(_STEPS):
             ratios = self.stage.pooled(
                 self.places, joint_variances(self.target_variances, weights.tolist(), self.places)
@@ -174,13 +176,15 @@ def equal_loss_weights(planned: Floats) -> list[float]:
     """Return the weights by which all targets lose the same share against their own designs.
 
     ω_t = 1 over the variance that each target's own design plans at a given cost, (Σ λ sqrt(V/λ))² / Λ without
-    clipping; a target without planned variance gets none.
+    clipping; a target without planned variance gets none. Where none has any, all is known and all count alike.
 
     Examples
     --------
     >>> equal_loss_weights(np.array([2.0, 0.0]))
     [0.25, 0.0]
     """
+    if not planned.any():
+        return [1.0] * planned.size
     return [1.0 / root**2 if root > 0 else 0.0 for root in planned.tolist()]
 
 

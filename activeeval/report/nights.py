@@ -86,7 +86,11 @@ def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
             lines.append(f"Fine: {what} has lost no more than {change.margin:g} since {change.earlier}.")
         elif change.verdict == "open":
             more = change.needed.budget if change.needed is not None else None
-            decide = "nothing is known to decide it" if not more else f"about {about(more):,} more labels should decide"
+            decide = (
+                "labels alone do not decide it, more queries would"
+                if not more
+                else f"about {about(more):,} more labels should decide"
+            )
             lines.append(f"Open: whether {what} has lost more than {change.margin:g} since {change.earlier}; {decide}.")
     return lines
 

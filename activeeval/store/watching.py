@@ -126,6 +126,8 @@ class Watches:
 
         def work(connection: Connection) -> int:
             number, _ = _watch(connection, name)
+            # whoever stores another night waits here, and then sees this one; SQLite has a single writer anyway
+            connection.execute(select(tables.watch.c.id).where(tables.watch.c.id == number).with_for_update())
             dates = select(tables.night.c.date).where(tables.night.c.watch_id == number)
             latest = max(connection.execute(dates).scalars(), default="")
             if latest != last:

@@ -118,6 +118,7 @@ def night(
         queries=queries,
         machine_is_truth=machine_is_truth,
         largest=0 if script is None else max(script.grades.values(), default=0),
+        answers=None if script is None else script.grades,
     )
     with opened(name, db) as store:
         with worded():

@@ -131,7 +131,10 @@ def _show(night: NightSays, places: int) -> None:
     for line in verdict_sentences(night.changes):
         output.show_text(line)
     if not night.findings:
-        output.show_text(f"{night.date}: nothing can be read yet, {night.waiting} items wait.")
+        why = (
+            f"{night.waiting} items wait" if night.waiting else "nothing was drawn: the budget of a night is too small"
+        )
+        output.show_text(f"{night.date}: nothing can be read yet, {why}.")
         return
     click.echo()
     exact = places if output.are_places_typed() else None

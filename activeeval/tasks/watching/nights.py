@@ -55,6 +55,8 @@ class Tonight:
         Take what machines say in files of judgments for labels.
     largest : int
         A grade that is known to be one of the scale; 0 where none is.
+    answers : mapping of (query, document) to int, or None
+        What a scripted judge will say: a night of which it lacks a grade is refused.
     """
 
     run: Any
@@ -64,6 +66,7 @@ class Tonight:
     queries: str | None = None
     machine_is_truth: bool = False
     largest: int = 0
+    answers: Mapping[Pair, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +121,8 @@ def draw_night(
     Raises
     ------
     InputError
-        Where the night is there already or lies before the last, or its run is of other queries.
+        Where the night is there already or lies before the last, its run is of other queries, or a scripted judge
+        lacks a grade.
     """
     watch = store.watches.get(name)
     settings, run = Settings.of(watch.config), load_run(tonight.run)
@@ -141,6 +145,7 @@ def draw_night(
         seed=settings.seed,
         model=case.model,
     )
+    _check_answers(sample, tonight.answers)
     campaign = f"{name}.{tonight.date}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     digests = _digests(tonight.documents, run)
@@ -160,6 +165,15 @@ def last_night(store: Store, name: str) -> NightRow:
     if not nights:
         raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
     return nights[-1]
+
+
+def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
+    """Raise where a scripted judge lacks a grade of what is drawn."""
+    lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
+    if lacking:
+        query, doc = lacking[0]
+        problem = f"document {shown(doc)} of query {shown(query)} is asked for and has no grade "
+        raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
 
 
 def _drawn(campaign: str, sample: Sample, probs_before: Any, n_changed: int) -> Drawn:

@@ -103,7 +103,8 @@ class NightSays:
         """0 where all is fine, 10 where something is worse, 11 where that is open."""
         if any(change.alarm or change.verdict == "worse" for change in self.changes):
             return WORSE
-        return OPEN if self.waiting or any(change.verdict == "open" for change in self.changes) else FINE
+        is_read = not self.waiting and all(value.value is not None for value in self.values)
+        return FINE if is_read and all(change.verdict != "open" for change in self.changes) else OPEN
 
 
 def night_says(store: Store, settings: Settings, night: NightRow, last: str, first: str) -> NightSays:
@@ -119,7 +120,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
     try:
         pool, _ = answered(state)
         population, _ = answered(state, scope="population")
-    except StateError:  # items wait
+    except StateError:  # items wait, or nothing has come
         return NightSays(
             date=night.date,
             campaign=night.campaign,
@@ -234,7 +235,8 @@ def _change(
     if not mine:
         return no_change(earlier, night.date, measure, "fine" if has_verdict else "")
     like = next(each for each in population if (each.target.name, each.versus) == (measure, earlier))
-    together = like.estimate.bounds(like.estimate.interval(1 - 2 * FALSE_ALARMS / n_compared))
+    of_alarms = 1 - 2 * FALSE_ALARMS / n_compared
+    together = like.estimate.bounds(like.estimate.interval(of_alarms))
     is_worse = together[1] < -margin
     low, high = mine[0].estimate.bounds(mine[0].interval)
     verdict = _verdict(is_worse, like.estimate, margin) if has_verdict else ""
@@ -251,7 +253,7 @@ def _change(
         alarm=is_worse,
         margin=margin,
         verdict=verdict,
-        needed=_needed(like.estimate, margin) if verdict == "open" else None,
+        needed=_needed(mine[0].estimate, like.estimate, margin, of_alarms) if verdict == "open" else None,
     )
 
 
@@ -281,14 +283,19 @@ def _verdict(is_worse: bool, estimate: Estimate, margin: float) -> str:
     return "fine" if estimate.bounds(estimate.interval(0.95))[0] >= -margin else "open"
 
 
-def _needed(estimate: Estimate, margin: float) -> Needed | None:
-    """Return how many more labels should decide a loss, if the difference stays as it is: widths go by their root."""
-    wanted = abs(estimate.value + margin)
-    half = (estimate.interval(0.95).high - estimate.interval(0.95).low) / 2
-    if not wanted or not math.isfinite(half) or not estimate.n_items:
+def _needed(pool: Estimate, population: Estimate, margin: float, of_alarms: float) -> Needed | None:
+    """Return how many more labels should decide a loss, if the difference stays as it is; None where none would.
+
+    What labels leave open of these queries goes by the root of how many there are; that these are only some queries
+    stays. Beyond the margin it is the interval of alarms that has to lie there.
+    """
+    confidence = of_alarms if population.value < -margin else 0.95
+    ends = [each.interval(confidence) for each in (pool, population)]
+    of_pool, of_both = ((end.high - end.low) ** 2 / 4 for end in ends)
+    left = (population.value + margin) ** 2 - max(of_both - of_pool, 0.0)
+    if left <= 0 or not math.isfinite(of_both) or not pool.n_items:
         return None
-    more = estimate.n_items * ((half / wanted) ** 2 - 1)
-    return Needed(budget=math.ceil(max(more, 1.0)))
+    return Needed(budget=math.ceil(max(pool.n_items * (of_pool / left - 1), 1.0)))
 
 
 def _finite(value: float) -> float | None:

@@ -1,0 +1,195 @@
+"""`activeeval watch`: nights by command, their exit codes, what is written, and what goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+from watch_cases import (
+    DATES,
+    NAME,
+    PAIRS,
+    TOP,
+    fill_in,
+    run_of,
+    true_value,
+    write_documents,
+    write_qrels,
+    write_run,
+)
+
+from activeeval.store import open_store
+
+INIT = ("--measure", "DCG@5", "--budget-per-night", 25, "--max-grade", TOP, "--seed", 7)
+
+
+@pytest.fixture
+def watch(call, folder):
+    """Write the runs of some nights and all judgments, set a watch up, return how to call its commands."""
+    for night in range(1, 5):
+        write_run(folder / f"{night}.run", run_of(night))
+    write_run(folder / "bad.run", run_of(1, upside_down=20))
+    write_qrels(folder / "all.qrels")
+    made = call("watch", "init", NAME, *INIT, "--margin", 0.3)
+    assert made.code == 0, made.err
+
+    def run(command, *arguments):
+        return call("watch", command, NAME, *arguments)
+
+    return run
+
+
+def night_of(watch, night, *options, run=None):
+    return watch("night", "--run", run or f"{night}.run", "--date", DATES[night - 1], *options)
+
+
+def stored(folder):
+    """Return the nights that are stored, and the campaigns."""
+    with open_store(f"sqlite:///{folder}/{NAME}.activeeval") as store:
+        return [night.date for night in store.watches.nights(NAME)], store.campaigns()
+
+
+def test_a_sheet_goes_out_and_comes_back(watch, folder):
+    drawn = night_of(watch, 1, "--sheet", "tonight.csv")
+    assert drawn.code == 11
+    assert "items wait" in drawn.err
+    assert fill_in("tonight.csv") > 10
+    submitted = watch("submit", "tonight.csv", "--judge", "ann", "-o", "jsonl", "-p", -1)
+    assert submitted.code == 0, submitted.err
+    (row,) = submitted.rows
+    assert (row["kind"], row["date"], row["measure"], row["waiting"]) == ("night", DATES[0], "DCG@5", 0)
+    assert row["low"] < row["value"] < row["high"]
+    assert watch("status", "-o", "jsonl", "-p", -1).rows == [row]
+    assert watch("submit", "tonight.csv", "--judge", "ann").code == 0  # again: nothing new
+
+
+def test_half_a_sheet_leaves_the_night_open_and_comes_back_on_the_next(watch, folder):
+    night_of(watch, 1, "--sheet", "tonight.csv")
+    n = fill_in("tonight.csv", limit=5)
+    half = watch("submit", "tonight.csv", "--judge", "ann")
+    assert half.code == 11
+    assert f"{n - 5} items wait" in half.err
+    following = night_of(watch, 2, "--sheet", "next.csv")
+    assert following.code == 11
+    assert "left from an earlier night" in following.err
+    assert "5 labels of earlier nights go on counting" in following.err
+
+
+def test_an_oracle_judges_at_once_and_estimates_have_the_fields_that_checks_read(watch):
+    for night in (1, 2, 3):
+        said = night_of(watch, night, "--oracle", "all.qrels", "-o", "jsonl")
+        assert said.err.count("Traceback") == 0
+    rows = watch("estimate", "-o", "jsonl", "-p", -1).rows
+    nights, changes = ([row for row in rows if row["kind"] == kind] for kind in ("night", "change"))
+    assert [row["date"] for row in nights] == DATES[:3]
+    assert [(row["from"], row["to"]) for row in changes] == [(DATES[0], DATES[1]), (DATES[1], DATES[2])]
+    assert {"date", "value", "low", "high", "judged", "known"} <= set(nights[0])
+    assert {"from", "to", "value", "low", "high", "p_value", "alarm"} <= set(changes[0])
+    assert nights[0]["known"] == 0 < nights[1]["known"]
+    span = watch("estimate", "--from", DATES[0], "--to", DATES[2], "-o", "jsonl").rows[-1]
+    assert (span["kind"], span["from"], span["to"]) == ("change", DATES[0], DATES[2])
+    text = watch("estimate", "--from", DATES[1])
+    assert text.code == 0
+    assert DATES[0] not in text.out
+    assert DATES[2] in text.out
+
+
+def test_all_grades_given_are_exactly_known(watch):
+    said = night_of(watch, 1, "--judged", "all.qrels", "-o", "jsonl", "-p", -1)
+    assert said.code == 0, said.err
+    (row,) = said.rows
+    assert row["value"] == row["low"] == row["high"] == pytest.approx(true_value(run_of(1)), rel=1e-6)
+    nothing = night_of(watch, 2, "--sheet", "none.csv")
+    assert "no sheet was written" in nothing.err
+    assert "exactly known" in nothing.out
+    assert nothing.code == 11  # of 20 queries they say too little about others
+    assert "labels alone do not decide it" in " ".join(nothing.out.split())
+
+
+def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
+    assert night_of(watch, 1, "--judged", "all.qrels").code == 0
+    lost = night_of(watch, 2, "--judged", "all.qrels", run="bad.run")
+    assert lost.code == 10
+    assert "ALARM: DCG@5 on 2026-11-02: more than 0.3 is lost since 2026-11-01." in lost.out
+    assert watch("status").code == 10
+    written = watch("report", "--out", "month.md")
+    assert written.code == 0, written.err
+    page = (folder / "month.md").read_text()
+    assert "ALARM" in page
+    assert (folder / "month.png").read_bytes().startswith(b"\x89PNG")
+    again = watch("report", "--out", "month.md")
+    assert again.code == 1
+    assert watch("report", "--out", "month.md", "--force").code == 0
+
+
+def test_an_open_verdict_ends_with_eleven(call, watch):
+    made = call("watch", "init", "small", "--db", "sqlite:///small.db", *INIT, "--budget-per-night", 8, "--margin", 2)
+    assert made.code == 0, made.err
+    for night in (1, 2):
+        said = call(
+            "watch", "night", "small", "--db", "sqlite:///small.db", "--run", f"{night}.run",
+            "--date", DATES[night - 1], "--oracle", "all.qrels",
+        )  # fmt: skip
+    assert said.code == 11
+    assert "Open: whether DCG@5" in said.out
+    assert "more labels should decide" in " ".join(said.out.split())
+
+
+def test_changed_texts_are_counted(watch, folder):
+    write_documents(folder / "documents.jsonl")
+    assert night_of(watch, 1, "--documents", "documents.jsonl", "--oracle", "all.qrels").code != 1
+    write_documents(folder / "documents.jsonl", changed=[doc for _, doc in PAIRS])
+    said = night_of(watch, 2, "--documents", "documents.jsonl", "--oracle", "all.qrels")
+    assert "items have another text than before: their grades are gone" in said.err
+    refused = night_of(watch, 3, "--oracle", "all.qrels")
+    assert refused.code == 1
+    assert "had a text on an earlier night and has none tonight" in refused.err
+    assert stored(folder)[0] == DATES[:2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("night", "--run", "2.run", "--date", DATES[0]), "is there already"),
+        (("night", "--run", "2.run", "--date", "2026-10-01"), "nights come in order"),
+        (("night", "--run", "2.run", "--date", "yesterday"), "a night's date is as 2026-11-25"),
+        (("night", "--run", "a.run", "--date", DATES[1]), "is none of the 20 queries of the watch"),
+        (("night", "--run", "none.run", "--date", DATES[1]), "none.run"),
+        (("night", "--run", "2.run", "--date", DATES[1], "--oracle", "few.qrels"), "has no grade"),
+        (("night", "--run", "2.run", "--date", DATES[1], "--judged", "empty.qrels"), "empty.qrels"),
+        (("night", "--run", "2.run", "--date", DATES[1], "--sheet", "all.qrels"), "all.qrels"),
+        (("submit", "none.csv"), "none.csv"),
+        (("estimate", "--from", "2026-01-01"), "has no night of 2026-01-01: its nights are from 2026-11-01"),
+        (("report", "--out", "page.pdf"), ".md"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_stored(watch, folder, arguments, says):
+    write_qrels(folder / "few.qrels", PAIRS[:3])
+    (folder / "empty.qrels").write_text("")
+    night_of(watch, 1, "--oracle", "all.qrels")
+    before = stored(folder)
+    refused = watch(*arguments)
+    assert refused.code == 1
+    assert says in refused.err.splitlines()[-1]
+    assert "Traceback" not in refused.err
+    assert stored(folder) == before
+
+
+def test_a_watch_that_is_not_there(call, watch):
+    other = call("watch", "night", "qualify", "--db", f"sqlite:///{NAME}.activeeval", "--run", "1.run")
+    assert other.code == 1
+    assert "there is no watch 'qualify': did you mean quality?" in other.err
+    assert call("watch", "status", "nowhere").code == 1
+    assert watch("status").code == 1
+    assert "has no night yet" in watch("submit", "sheet.csv").err
+
+
+def test_a_watch_twice_keeps_the_first(call, watch):
+    again = call("watch", "init", NAME, *INIT)
+    assert again.code == 1
+    assert "there is a watch 'quality' already" in again.err
+
+
+def test_the_default_date_is_today(watch):
+    from datetime import date
+
+    rows = watch("night", "--run", "1.run", "--oracle", "all.qrels", "-o", "jsonl")
+    assert f'"date": "{date.today().isoformat()}"' in rows.out.replace('":"', '": "')

@@ -1,0 +1,409 @@
+"""Watches night after night: what is drawn, what goes on counting, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from watch_cases import (
+    DATES,
+    GRADES,
+    NAME,
+    PAIRS,
+    TOP,
+    Watch,
+    run_of,
+    settings,
+    true_value,
+    write_documents,
+    write_qrels,
+    write_run,
+)
+
+from activeeval.errors import InputError, StateError
+from activeeval.store import open_store
+from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
+from activeeval.tasks.watching.series import FINE, OPEN, WORSE
+from activeeval.tasks.watching.settings import checked_policy, set_up
+from activeeval.tasks.watching.spans import change_between
+
+
+def complaint(kind, call):
+    """Return the one line that something ends with."""
+    with pytest.raises(kind) as caught:
+        call()
+    says = str(caught.value)
+    assert "\n" not in says
+    assert len(says) < 300
+    return says
+
+
+# Nights
+
+
+def test_nights_cover_the_truth_and_ask_nobody_twice():
+    """Of 6 seeds of 3 nights 95 % intervals of value and change miss no more than 6 of 30: P < 1e-3."""
+    n_missed = n_read = 0
+    for seed in range(6):
+        watch, asked = Watch(seed=seed, budget=25.0), []
+        for night in range(1, 4):
+            drawn = watch.draw(night)
+            asked.append(watch.asked(night))
+            assert len(asked[-1]) == drawn.n_new + drawn.n_pending
+            assert drawn.n_pending == 0
+            watch.judge(night)
+            says = watch.says()
+            truths = [true_value(run_of(night)), true_value(run_of(night)) - true_value(run_of(night - 1))]
+            for row, truth in zip([*says.values, *says.changes], truths, strict=False):
+                n_read += 1
+                n_missed += not row.low - 1e-9 <= truth <= row.high + 1e-9
+        assert len(set().union(*asked)) == sum(map(len, asked))
+    assert n_read == 30
+    assert n_missed <= 6
+
+
+def test_the_same_seed_draws_the_same_and_another_another():
+    draws = []
+    for seed in (1, 1, 2):
+        watch = Watch(seed=seed)
+        watch.night(1)
+        watch.draw(2)
+        draws.append((watch.asked(1), watch.asked(2)))
+    assert draws[0] == draws[1]
+    assert draws[0] != draws[2]
+
+
+def test_what_everybody_knows_is_exact():
+    """A budget for everything: the values are those of plain Python, intervals are points."""
+    watch = Watch(budget=1000.0)
+    watch.night(1)
+    says = watch.night(2)
+    assert says.values[0].value == pytest.approx(true_value(run_of(2)), rel=1e-6)
+    assert says.changes[0].value == pytest.approx(true_value(run_of(2)) - true_value(run_of(1)), abs=1e-6)
+    assert says.changes[0].low == pytest.approx(says.changes[0].high)
+    assert says.values[0].known > 0
+
+
+def test_all_grades_given_are_exactly_known(tmp_path):
+    """Nothing is drawn, and both nights are read."""
+    write_qrels(tmp_path / "all.qrels")
+    watch, given = Watch(), {"judged": (str(tmp_path / "all.qrels"),)}
+    drawn = watch.draw(1, **given)
+    assert (drawn.n_new, drawn.n_pending) == (0, 0)
+    assert drawn.n_known > 100
+    assert watch.says().values[0].value == pytest.approx(true_value(run_of(1)), rel=1e-6)
+    watch.draw(2)  # what was given once goes on being known
+    says = watch.says()
+    assert says.values[0].value == pytest.approx(true_value(run_of(2)), rel=1e-6)
+    assert says.changes[0].value == pytest.approx(true_value(run_of(2)) - true_value(run_of(1)), abs=1e-6)
+
+
+def test_grades_given_of_what_was_drawn_change_nothing(tmp_path):
+    """What was drawn goes on counting as drawn, with its probability."""
+    write_qrels(tmp_path / "all.qrels")
+    watch = Watch()
+    watch.night(1)
+    write_qrels(tmp_path / "drawn.qrels", sorted(watch.asked(1)))
+    drawn = watch.draw(2, judged=(str(tmp_path / "drawn.qrels"),))
+    assert drawn.n_known == 0
+    assert drawn.n_in_hand > 0
+
+
+def test_what_waits_comes_back_on_the_next_night():
+    watch = Watch()
+    drawn = watch.draw(1)
+    watch.judge(1, limit=drawn.n_new // 2)
+    waiting = watch.says()
+    assert waiting.waiting == drawn.n_new - drawn.n_new // 2
+    assert waiting.exit_code == OPEN
+    assert waiting.values[0].value is None
+    following = watch.draw(2, run_of(1))
+    assert following.n_pending == waiting.waiting
+    assert following.n_in_hand == drawn.n_new // 2
+    judged = {
+        (event.query_id, event.doc_id) for event in watch.store.events(watch.campaign(1)) if event.grade is not None
+    }
+    assert not judged & watch.asked(2)
+    assert watch.asked(1) - judged <= watch.asked(2)
+
+
+def test_the_same_run_again_is_no_change():
+    watch = Watch(margin=0.1)
+    watch.night(1)
+    says = watch.night(2, run_of(1))
+    change = says.changes[0]
+    assert (change.value, change.low, change.high, change.p_value, change.alarm) == (0.0, 0.0, 0.0, 1.0, False)
+    assert says.exit_code == FINE
+
+
+def test_two_measures_have_a_row_each():
+    watch = Watch(measures=("DCG@5", "P@3"), budget=60.0)
+    watch.night(1)
+    says = watch.night(2)
+    assert [value.measure for value in says.values] == ["DCG@5", "P@3"]
+    assert [(change.measure, change.earlier) for change in says.changes] == [("DCG@5", DATES[0]), ("P@3", DATES[0])]
+
+
+def test_ndcg_is_watched_by_depths():
+    watch = Watch(measures=("nDCG@5",), budget=70.0)
+    watch.night(1)
+    says = watch.night(2)
+    assert 0 < says.values[0].low <= says.values[0].value <= says.values[0].high
+    assert says.changes[0].low < says.changes[0].high
+
+
+# Reference, margin, alarm
+
+
+@pytest.mark.parametrize(("reference", "loses"), [("previous", False), ("first", True), ("file", True)])
+def test_a_lasting_loss_is_an_alarm_against_what_it_is_compared_with(reference, loses, tmp_path):
+    """On the third night nothing is lost since the second, much since the first, and since the run in a file."""
+    write_run(tmp_path / "good.run", run_of(1))
+    named = str(tmp_path / "good.run") if reference == "file" else reference
+    watch = Watch(budget=400.0, margin=0.05, reference=named, nights=3)
+    assert watch.night(1).exit_code == (FINE)
+    assert watch.night(2, run_of(1, upside_down=20)).exit_code == WORSE
+    says = watch.night(3, run_of(1, upside_down=20))
+    assert (says.exit_code == WORSE) == loses
+    against = {"first": DATES[0], "file": "reference"}.get(reference, DATES[1])
+    verdicts = {change.earlier: change.verdict for change in says.changes if change.verdict}
+    assert verdicts[against] == ("worse" if loses else "fine")
+
+
+def test_an_open_verdict_says_how_many_labels_should_decide():
+    """What the queries leave open, no label decides: of a margin near the difference nothing is promised."""
+    for margin, is_decidable in ((1.5, True), (0.01, False)):
+        watch = Watch(budget=6.0, margin=margin)
+        watch.night(1)
+        says = watch.night(2)
+        assert says.changes[0].verdict == "open"
+        assert says.exit_code == OPEN
+        needed = says.changes[0].needed
+        assert (needed is not None) == is_decidable
+        assert needed is None or needed.budget >= 1
+
+
+def test_bands_of_all_nights_are_wider():
+    value = Watch(nights=90).night(1).values[0]
+    assert value.low_all_nights < value.low < value.value < value.high < value.high_all_nights
+
+
+def test_a_span_of_nights_is_read_from_all_labels():
+    watch = Watch(budget=15.0)
+    for night in (1, 2, 3):
+        watch.night(night)
+    (change,) = change_between(watch.store, NAME, DATES[0], DATES[2])
+    truth = true_value(run_of(3)) - true_value(run_of(1))
+    assert (change.earlier, change.later) == (DATES[0], DATES[2])
+    assert change.low < change.high
+    assert abs(change.value - truth) < 3 * (change.high - change.low)
+
+
+def test_a_span_is_not_read_while_items_wait():
+    watch = Watch()
+    watch.night(1)
+    watch.night(2)
+    watch.draw(3)
+    says = complaint(StateError, lambda: change_between(watch.store, NAME, DATES[0], DATES[1]))
+    assert "wait" in says
+
+
+def test_a_night_on_which_nothing_came_is_open():
+    """A budget of a fiftieth of an item: no value, no change, and nothing that waits."""
+    watch = Watch(budget=0.02, seed=1)
+    drawn = watch.draw(1)
+    assert (drawn.n_new, drawn.n_in_hand) == (0, 0)
+    says = watch.says()
+    assert (says.waiting, says.values[0].value, says.changes) == (0, None, [])
+    assert says.exit_code == OPEN
+
+
+# Texts
+
+
+def test_a_changed_document_loses_its_grade_and_is_drawn_anew(tmp_path):
+    documents = tmp_path / "documents.jsonl"
+    write_documents(documents)
+    watch = Watch(budget=1000.0)
+    watch.draw(1, documents=str(documents))
+    watch.judge(1)
+    changed = sorted(doc for _, doc in watch.asked(1))[:4]
+    write_documents(documents, changed=changed)
+    drawn = watch.draw(2, run_of(1), documents=str(documents))
+    assert drawn.n_changed == 4
+    assert {doc for _, doc in watch.asked(2)} == set(changed)
+    watch.judge(2)
+    drawn = watch.draw(3, run_of(1), documents=str(documents))
+    assert (drawn.n_changed, drawn.n_new) == (0, 0)
+
+
+def test_a_document_without_its_text_is_refused_and_nothing_is_stored(tmp_path):
+    documents = tmp_path / "documents.jsonl"
+    write_documents(documents)
+    watch = Watch()
+    watch.draw(1, documents=str(documents))
+    watch.judge(1)
+    lost = sorted(doc for _, doc in watch.asked(1) if doc in run_of(2)[doc.partition("-")[0]])[0]
+    write_documents(documents, without=[lost])
+    says = complaint(InputError, lambda: watch.draw(2, documents=str(documents)))
+    assert lost in says
+    assert watch.is_stored(2) == (False, False)
+    assert "names no `documents`" in complaint(InputError, lambda: watch.draw(2))
+
+
+# Refused
+
+
+@pytest.mark.parametrize(
+    ("night", "run", "says"),
+    [
+        (1, None, "is there already"),
+        (0, None, "nights come in order"),
+        (2, {"q0": {"a": 1.0}, "zz": {"a": 1.0}}, "is none of the 20 queries of the watch"),
+    ],
+)
+def test_what_does_not_go_on_is_refused(night, run, says):
+    watch = Watch()
+    watch.night(1)
+    date = DATES[night - 1] if night else "2026-10-31"
+    tonight = Tonight(run=run or run_of(2), date=date)
+    assert says in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
+    assert len(watch.store.watches.nights(NAME)) == 1
+    assert watch.store.campaigns() == [watch.campaign(1)]
+
+
+@pytest.mark.parametrize("date", ["2026-13-01", "25.11.2026", "20261125", "", "tonight", "2026-1-1", "2026-W01-1"])
+def test_a_bad_date_is_refused(date):
+    watch = Watch()
+    tonight = Tonight(run=run_of(1), date=date)
+    assert "a night's date is as" in complaint(InputError, lambda: draw_night(watch.store, NAME, tonight))
+
+
+def test_a_query_that_has_no_list_on_either_night_is_refused():
+    watch = Watch()
+    watch.night(1)
+    short = {query: docs for query, docs in run_of(2).items() if query != "q3"}
+    watch.night(2, short)  # it is compared with the list of the night before
+    assert "'q3' has no list" in complaint(InputError, lambda: watch.draw(3, short))
+
+
+def test_a_watch_that_is_not_there_and_nights_that_are_not():
+    watch = Watch()
+    tonight = Tonight(run=run_of(1), date=DATES[0])
+    assert "did you mean quality?" in complaint(InputError, lambda: draw_night(watch.store, "qualify", tonight))
+    assert "no night yet" in complaint(InputError, lambda: last_night(watch.store, NAME))
+    watch.night(1)
+    assert "has no night of 2026-11-09" in complaint(InputError, lambda: watch.all_say("2026-11-09"))
+    watch.night(2)
+    assert "the earlier night comes first" in complaint(InputError, lambda: watch.all_say(DATES[1], DATES[0]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"measures": ()}, "needs a measure"),
+        ({"measures": ("DCG@5", "DCG@5")}, "named twice"),
+        ({"budget": 0.0}, "positive number"),
+        ({"budget": float("nan")}, "positive number"),
+        ({"nights": 0}, "from 1 to 10000"),
+        ({"margin": -0.1}, "from 0 on"),
+        ({"reference": "nowhere.run"}, "nowhere.run"),
+        ({"measures": ("nonsense",)}, "nonsense"),
+    ],
+)
+def test_a_watch_that_cannot_be_is_refused(changed, says):
+    with open_store("sqlite://", create=True) as store:
+        assert says in complaint(InputError, lambda: set_up(store, NAME, settings(**changed)))
+        assert store.watches.names() == []
+
+
+def test_a_name_that_is_taken_is_refused():
+    watch = Watch()
+    assert "already" in complaint(InputError, lambda: set_up(watch.store, NAME, settings()))
+
+
+def test_a_scripted_judge_who_lacks_a_grade_is_refused_and_nothing_is_stored():
+    watch = Watch()
+    some = {pair: grade for pair, grade in GRADES.items() if pair[0] != "q7"}
+    assert "of query 'q7' is asked for and has no grade" in complaint(InputError, lambda: watch.draw(1, answers=some))
+    assert watch.is_stored(1) == (False, False)
+    assert watch.draw(1, answers=GRADES).n_new > 0
+
+
+def test_a_mean_gain_is_no_grade():
+    assert "majority or median" in complaint(InputError, lambda: checked_policy("mean-gain", 2, ["DCG@5"]))
+    assert checked_policy(None, 2, ["DCG@5"]) == "median"
+    assert checked_policy(None, 3, ["DCG@5"]) == "majority"
+
+
+def test_a_watch_that_knows_no_largest_grade_takes_that_of_its_first_night(tmp_path):
+    watch = Watch(max_grade=None)
+    assert "knows no largest grade" in complaint(InputError, lambda: watch.draw(1))
+    write_qrels(tmp_path / "some.qrels", [pair for pair in PAIRS if GRADES[pair] == TOP][:3])
+    watch.draw(1, judged=(str(tmp_path / "some.qrels"),))
+    assert watch.store.campaign(watch.campaign(1)).max_grade == TOP
+    watch.judge(1)
+    watch.draw(2)
+    assert watch.store.campaign(watch.campaign(2)).max_grade == TOP
+
+
+def test_the_order_of_rows_of_a_run_changes_nothing():
+    """Nor that of its queries, on the first night nor on the next."""
+    draws = []
+    for turned in (False, True):
+        watch = Watch()
+        for night in (1, 2):
+            run = {query: dict(docs) for query, docs in run_of(night).items()}
+            if turned:
+                run = {query: dict(reversed(docs.items())) for query, docs in reversed(run.items())}
+            watch.night(night, run)
+        draws.append((watch.asked(1), watch.asked(2), watch.says().values[0].value))
+    assert draws[0][:2] == draws[1][:2]
+    assert draws[0][2] == pytest.approx(draws[1][2], rel=1e-9)
+
+
+def test_several_judges_count_by_their_policy():
+    watch = Watch(judges_per_item=2, policy="median", budget=15.0)
+    drawn = watch.draw(1)
+    assert watch.judge(1) == drawn.n_new
+    assert watch.says().waiting == drawn.n_new
+    from activeeval.tasks.campaigns.scripted_judge import judge_all
+
+    worse = {pair: max(grade - 1, 0) for pair, grade in GRADES.items()}
+    assert sum(1 for _ in judge_all(watch.store, watch.campaign(1), "bob", worse)) == drawn.n_new
+    assert watch.says().waiting == 0
+    following = watch.draw(2, run_of(1))
+    assert following.n_in_hand == drawn.n_new
+
+
+def test_random_nights_are_there_or_not_as_a_whole(monkeypatch):
+    """A fault in the middle of storing leaves neither the night nor its campaign."""
+    watch = Watch()
+    watch.night(1)
+    from activeeval.store import watching
+
+    real = watching.insert
+
+    def broken(table):
+        if table.name == "night":
+            raise OSError("the power is gone")
+        return real(table)
+
+    monkeypatch.setattr(watching, "insert", broken)
+    with pytest.raises(OSError, match="the power is gone"):
+        watch.draw(2)
+    assert watch.is_stored(2) == (False, False)
+    monkeypatch.undo()
+    assert watch.draw(2).n_new > 0
+    assert watch.is_stored(2) == (True, True)
+
+
+def test_a_month_is_read_in_one_go():
+    watch = Watch(budget=12.0)
+    for night in range(1, 11):
+        watch.night(night)
+    says = watch.all_say()
+    assert [night.date for night in says] == DATES[:10]
+    judged = np.array([night.values[0].judged for night in says])
+    assert judged.sum() < 10 * 12 * 1.5
+    widths = [night.changes[0].high - night.changes[0].low for night in says[1:]]
+    assert np.mean(widths[-3:]) < widths[0]
