@@ -138,7 +138,8 @@ def _show(night: NightSays, places: int) -> None:
     output.emit(table_of(night.findings, exact), "text", places)
     click.echo()
     notes = " ".join(definitions(night.definitions))
-    output.show_text(f"{notes} 95 % t intervals of this night, about these queries.")
+    together = "; of several differences they hold together" if len(night.changes) > len(night.values) else ""
+    output.show_text(f"{notes} 95 % t intervals of this night, about these queries{together}.")
 
 
 def _show_table(nights: Sequence[NightSays], spans: Sequence[Change], places: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
 from activeeval.report.findings import Finding
@@ -141,7 +141,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
         values=values,
         changes=changes,
         waiting=state.progress.waiting,
-        findings=[answer.finding for answer in pool],
+        findings=[_finding(answer) for answer in pool],
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
     )
 
@@ -251,7 +251,7 @@ def _change(
         alarm=is_worse,
         margin=margin,
         verdict=verdict,
-        needed=_needed(like.estimate, margin) if verdict == "open" else None,
+        needed=_needed(like.estimate, margin, together) if verdict == "open" else None,
     )
 
 
@@ -281,14 +281,24 @@ def _verdict(is_worse: bool, estimate: Estimate, margin: float) -> str:
     return "fine" if estimate.bounds(estimate.interval(0.95))[0] >= -margin else "open"
 
 
-def _needed(estimate: Estimate, margin: float) -> Needed | None:
-    """Return how many more labels should decide a loss, if the difference stays as it is: widths go by their root."""
+def _needed(estimate: Estimate, margin: float, together: tuple[float, float]) -> Needed | None:
+    """Return how many more labels should decide a loss, if the difference stays as it is: widths go by their root.
+
+    An alarm takes the wider interval, that of all nights together.
+    """
     wanted = abs(estimate.value + margin)
-    half = (estimate.interval(0.95).high - estimate.interval(0.95).low) / 2
+    low, high = together if estimate.value < -margin else estimate.bounds(estimate.interval(0.95))
+    half = (high - low) / 2
     if not wanted or not math.isfinite(half) or not estimate.n_items:
         return None
     more = estimate.n_items * ((half / wanted) ** 2 - 1)
     return Needed(budget=math.ceil(max(more, 1.0)))
+
+
+def _finding(answer: Answer) -> Finding:
+    """Return what is told of an answer; a watch goes on, so that what should decide it comes on top."""
+    needed = answer.finding.needed
+    return replace(answer.finding, needed=None if needed is None else replace(needed, can_grow=True))
 
 
 def _finite(value: float) -> float | None:
