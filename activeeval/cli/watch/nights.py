@@ -79,7 +79,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @texts_options
 @machine_is_truth_option
 @output.force_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def night(
     context: click.Context,
@@ -139,7 +139,7 @@ def night(
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def submit(
     context: click.Context,
