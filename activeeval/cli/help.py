@@ -24,15 +24,16 @@ GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
-        --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
+        --date --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
         --grades --head demo --queries ask --run ask --documents ask --queries audit,report --grader
         """,
     "What you ask": """
-        --measure --question --k --scope --margin --confidence --interval --by --as-of estimate --strict-order
+        --measure --question --k --scope --reference --margin --confidence --interval --by --as-of --nights --from --to
+        estimate --strict-order
         --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
-        --budget --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
+        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
         --then-claim --ask-price
         """,
     "Where it goes": """
@@ -57,7 +58,7 @@ GROUPS = {
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
-        --key --active-ms --keep-foreign --ask-skill --looks --reopen
+        --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

@@ -10,7 +10,7 @@ from activeeval.report.rendering import render
 
 WIDTH = 1000
 """Columns of a table that wraps by itself: no name is cut."""
-_SPECIAL = re.compile(r"([\\`*_<>\[\]#~])")
+_SPECIAL = re.compile(r"([\\`*_\[\]#~]|<(?=[\w/!?]))")
 
 
 def comment(
@@ -64,6 +64,6 @@ def escaped(text: str) -> str:
     Examples
     --------
     >>> print(escaped("a*b_c.run <b>"))
-    a\\*b\\_c.run \\<b\\>
+    a\\*b\\_c.run \\<b>
     """
     return _SPECIAL.sub(r"\\\1", visible(text))

@@ -6,7 +6,7 @@ from activeeval.report.comments import comment, escaped
 
 
 def test_what_names_hold_is_no_markdown():
-    assert escaped("a*b_c[1](x) `d` <img> #7 ~e~") == r"a\*b\_c\[1\](x) \`d\` \<img\> \#7 \~e\~"
+    assert escaped("a*b_c[1](x) `d` <img> #7 ~e~") == r"a\*b\_c\[1\](x) \`d\` \<img> \#7 \~e\~"
     assert "\n" not in escaped("two\nlines")
     (row,) = comment("t", [], [{"of": "a|b"}]).splitlines()[-1:]
     assert row == r"| a\|b |"

@@ -48,7 +48,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --max-grade 4 --budget-per-night 40
-    activeeval watch init quality --measure DCG@10 --max-grade 4 --budget-per-night 40 --margin 0.2 --reference first
+    activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
     """
     from activeeval.tasks.drawing import fresh_seed
     from activeeval.tasks.watching.settings import Settings, checked_policy, set_up
