@@ -28,13 +28,12 @@ GROUPS = {
         --grades --head demo --queries ask --run ask --documents ask --queries audit,report --grader
         """,
     "What you ask": """
-        --measure --question --k --scope --reference --margin --confidence --interval --by --as-of --nights --from --to
-        estimate --strict-order
-        --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
+        --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
+        --nights --from --to estimate --strict-order --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
-        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
-        --then-claim --ask-price
+        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions
+        --pairs --more --then-claim --ask-price
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address

@@ -47,7 +47,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
     \b
-    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --max-grade 4 --budget-per-night 40
+    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
     """
     from activeeval.tasks.drawing import fresh_seed
