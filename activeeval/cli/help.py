@@ -29,7 +29,8 @@ GROUPS = {
         """,
     "What you ask": """
         --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
-        --nights --from --to estimate --strict-order --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
+        --nights --from --to estimate --strict-order
+        --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
         --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions
