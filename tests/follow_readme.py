@@ -27,6 +27,7 @@ BENCHMARKS = re.compile(r"`python -m (benchmarks\.\w+)`")
 SHEET = re.compile(r"--sheet (?P<sheet>\S+)")
 N_QUERIES, N_JUDGED, SEED, TOP = 150, 60, 7, 3
 MOST_ANSWERS, MOST_SHOWN = 20_000, 12
+VERDICTS = ("activeeval compare", "activeeval watch")
 RUNS = {"old": 2.2, "new": 1.7, "newer": 1.5}
 
 
@@ -64,7 +65,7 @@ def follow(root: Path, work: Path, binaries: Path) -> int:
             command = line.partition("  #")[0].strip()
             if not command or command.startswith(("#", "make ")):
                 continue
-            if not ran(command, work, path, verdicts=command.startswith("activeeval compare")):
+            if not ran(command, work, path, verdicts=command.startswith(VERDICTS)):
                 return 1
             if found := SHEET.search(command) if " --out " in command else None:
                 sheet = work / found["sheet"]

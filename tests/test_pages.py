@@ -33,12 +33,8 @@ pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
 GRADERS = DOCS / "graders.md"
-PAGES = [
-    *(DOCS / name for name in ("a-week.md", "gate.md", "campaigns.md", "page.md", "traffic.md")),
-    OUTPUTS,
-    TASKS,
-    GRADERS,
-]
+SHOWN = ("a-week.md", "gate.md", "nights.md", "campaigns.md", "page.md", "traffic.md")
+PAGES = [*(DOCS / name for name in SHOWN), OUTPUTS, TASKS, GRADERS]
 FRAMES = """\
 import pandas as pd
 import activeeval as ae
@@ -109,7 +105,7 @@ def run_page(page, package=None):
         if page in (OUTPUTS, TASKS, GRADERS):
             follow_readme.make_files(Path(folder), Path(sys.executable))
             write_beside(Path(folder))
-        for script in ("week.py", "page.py", "traffic.py"):
+        for script in ("week.py", "page.py", "nights.py", "traffic.py"):
             shutil.copy(DOCS / script, folder)
         for block in BLOCK.finditer(page.read_text()):
             yield block, said_by(block["commands"], folder, package)

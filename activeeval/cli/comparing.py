@@ -70,7 +70,7 @@ _OWN = {
 @inputs.confidence_option
 @inputs.name_option
 @output.explain_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def compare(
     context: click.Context,
@@ -121,7 +121,9 @@ def compare(
         output.say_notes(notes)
         shared |= {"seed": sample.seed} | state
     context.find_root().obj = exit_code(decisions)
-    if form == "text" and not output.is_asked("wide"):
+    if form == output.COMMENT:
+        _show_comment(decisions, options["scope"], places)
+    elif form == "text" and not output.is_asked("wide"):
         _show(decisions, options["scope"], places)
     else:
         output.emit(_rows(decisions, form, shared | {"version": __version__}), form, places)
@@ -135,23 +137,49 @@ def compare(
 
 def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
-    from activeeval.report.findings import WIDTH, definitions, headline, scope_in_words, table_of
+    from activeeval.report.findings import WIDTH, headline
 
-    findings = [decision.finding for decision in decisions]
-    for line in headline(findings):
+    for line in headline([decision.finding for decision in decisions]):
         output.show_text(line)
     click.echo()
-    exact = places if output.are_places_typed() else None
-    rows = table_of(findings, exact, WIDTH - len("  equivalent"))
-    verdicts = [{"verdict": decision.verdict} for decision in decisions]
-    output.emit([row | verdict for row, verdict in zip(rows, verdicts, strict=True)], "text", places)
+    output.emit(_table(decisions, places, WIDTH), "text", places)
     click.echo()
+    output.show_text(_meaning(decisions, scope))
+
+
+def _show_comment(decisions: Sequence[Decision], scope: str, places: int) -> None:
+    """Print a comment for a pull request."""
+    from activeeval.report.cautions import caution_lines
+    from activeeval.report.comments import WIDTH, comment
+    from activeeval.report.findings import sentence
+    from activeeval.tasks.gate import UNDECIDED, WORSE, exit_code
+
+    title = {WORSE: "worse", UNDECIDED: "undecided"}.get(exit_code(decisions), "not worse")
+    careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
+    sentences = [sentence(decision.finding) for decision in decisions]
+    rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)
+    click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], careful))
+
+
+def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[str, str]]:
+    """Return a row for each measure with its verdict."""
+    from activeeval.report.findings import table_of
+
+    exact = places if output.are_places_typed() else None
+    rows = table_of([decision.finding for decision in decisions], exact, width - len("  equivalent"))
+    return [row | {"verdict": decision.verdict} for row, decision in zip(rows, decisions, strict=True)]
+
+
+def _meaning(decisions: Sequence[Decision], scope: str) -> str:
+    """Return what the measures and intervals are."""
+    from activeeval.report.findings import definitions, scope_in_words
+
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
     confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
-    output.show_text(f"{' '.join(notes)} {confidence} t intervals, about {about}{many}.{margin}".strip())
+    return f"{' '.join(notes)} {confidence} t intervals, about {about}{many}.{margin}".strip()
 
 
 def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -> list[dict[str, Any]]:

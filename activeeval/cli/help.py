@@ -24,17 +24,18 @@ GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
-        --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
+        --date --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
         --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
         --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
-        --measure --question --k --scope --margin --confidence --interval --by --as-of estimate --strict-order
+        --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
+        --nights --from --to estimate --strict-order
         --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
-        --budget --half-width --difference --power --limit --items --ahead --seconds --repetitions --pairs
-        --then-claim --ask-price --n
+        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions
+        --pairs --more --then-claim --ask-price --n
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -58,8 +59,8 @@ GROUPS = {
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
-        --key --active-ms --keep-foreign --ask-skill --looks --reopen sample --difference sample --power --segments
-        --segment-half-width
+        --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model sample --difference
+        sample --power --segments --segment-half-width
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

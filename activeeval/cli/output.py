@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from activeeval.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
+COMMENT = "markdown"
+"""Where a command has it: an answer as a comment of a pull request, in place of a table."""
 _HEAVY = 30.0
 """A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1
@@ -76,6 +78,15 @@ def estimates_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add how rows are printed of which text shows as many decimals as an interval is worth."""
     text = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
     return _places_option(text, is_shown=False)(output_option(wide_option(command)))
+
+
+def comment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed as `estimates_options` do, or the answer as a comment."""
+    text = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
+    forms = click.Choice((*FORMATS, COMMENT))
+    shown = "Format of the numbers; `markdown`: the answer as a comment for a pull request."
+    form = click.option("-o", "--output", "form", type=forms, default="text", help=shown)
+    return _places_option(text, is_shown=False)(form(wide_option(command)))
 
 
 def figures_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -125,7 +125,7 @@ class DesignInput:
         alone = self.planned(query_probs) ** 2
         weights = np.array(equal_loss_weights(np.sqrt(alone)))
         if not alone.any():
-            return weights.tolist()
+            return [float(weight) for weight in weights]
         for _ in range(_STEPS):
             ratios = self.stage.pooled(
                 self.places, joint_variances(self.target_variances, weights.tolist(), self.places)

@@ -377,3 +377,24 @@ def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder
     done = call("compare", "o.run", "n.run", "--qrels", "x.qrels", "--measure", "P@3")
     assert "P@3 0.00 (" in done.out
     assert "should decide" not in done.out
+
+
+@pytest.mark.parametrize("runs", [("b.run", "a.run"), ("a.run", "a.run"), ("a.run", "b.run")])
+def test_as_a_comment_it_is_the_same_verdict(call, runs):
+    asked = ("compare", *runs, *JUDGED, "--measure", "DCG@5", "--measure", "P@3", "--scope", "pool")
+    done, rows = call(*asked, "-o", "markdown"), json_rows(call(*asked, "-o", "jsonl").out)
+    verdict = {0: "not worse", 10: "worse", 11: "undecided"}[done.code]
+    lines = done.out.splitlines()
+    assert lines[0] == f"### Search quality: {verdict}"
+    assert [line.rstrip() for line in lines[2:4]] == [row["sentence"] for row in rows]
+    assert lines[5].startswith("| measure | of | value | interval | p |")
+    assert [line.split(" | ")[-1].rstrip(" |") for line in lines[7:9]] == [row["verdict"] for row in rows]
+    assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Together t intervals")
+
+
+def test_a_comment_says_what_would_decide(call):
+    done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "markdown")
+    assert done.code == 11
+    assert "queries like these, all judged, should decide." in done.out
+    refused = call("score", "q.qrels", "a.run", "P@3", "-o", "markdown")
+    assert (refused.code, "markdown" in refused.err) == (2, True)

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from cli_files import tables, write_lines
+from cli_files import json_rows, tables, write_lines
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
 MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
@@ -474,3 +474,37 @@ def test_a_small_broken_run_is_the_same_line_either_way(call, folder, line):
     told, (code, has_numba) = alone("score", "q.qrels", "x.run", "P@2")[1:]
     assert (code, has_numba) == ("1", "False")
     assert told == call("score", "q.qrels", "x.run", "P@2").err
+
+
+def test_holes_are_told_in_a_sentence_a_table_and_as_rows(call):
+    done = call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--holes", "--more", "20")
+    assert done.code == 0
+    assert re.search(r"a\.run: P@5 is [\d.]+ if the \d+ of \d+ items without a judgment are irrelevant", done.out)
+    assert "at best" in done.out
+    assert "nDCG@5: may fall as an item's grade rises, so that no bound is given for the best case" in done.err
+    rows = json_rows(call("score", "q.qrels", "a.run", "P@5", "nDCG@5", "--holes", "--more", "20", "-o", "jsonl").out)
+    first, second = rows
+    assert first["irrelevant"] <= first["expected"] <= first["at_best"]
+    assert first["half_width_with_20"] > 0
+    assert (second["at_best"], "half_width_with_20" in second) == (None, False)
+    (scored,) = call("--quiet", "score", "q.qrels", "a.run", "P@5", "-o", "jsonl").rows
+    assert first["irrelevant"] == pytest.approx(scored["value"])
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--holes", "--versus", "b.run"), "--holes is of runs, each alone: leave out --versus and -q"),
+        (("--more", "5"), "--more goes with --holes"),
+        (("--max-grade", "5"), "--max-grade goes with --holes"),
+    ],
+)
+def test_options_of_holes_go_with_holes(call, options, problem):
+    done = call("score", "q.qrels", "a.run", "P@5", *options)
+    assert (done.code, problem in done.err) == (2, True)
+
+
+def test_a_scale_below_a_judgment_is_one_line(call):
+    done = call("score", "q.qrels", "a.run", "P@5", "--holes", "--max-grade", "1")
+    assert (done.code, done.out) == (1, "")
+    assert "--max-grade: a judgment is 3, above the largest grade of the scale, 1" in done.err

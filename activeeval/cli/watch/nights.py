@@ -47,8 +47,8 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
     \b
-    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --max-grade 4 --budget-per-night 40
-    activeeval watch init quality --measure DCG@10 --max-grade 4 --budget-per-night 40 --margin 0.2 --reference first
+    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
+    activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
     """
     from activeeval.tasks.drawing import fresh_seed
     from activeeval.tasks.watching.settings import Settings, checked_policy, set_up
@@ -79,7 +79,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @texts_options
 @machine_is_truth_option
 @output.force_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def night(
     context: click.Context,
@@ -140,7 +140,7 @@ def night(
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def submit(
     context: click.Context,

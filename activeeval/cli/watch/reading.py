@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @command("What the last night says")
 @name_argument
 @db_option
-@output.estimates_options
+@output.comment_options
 @click.pass_context
 def status(context: click.Context, name: str, db: str | None, places: int, form: str) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
@@ -109,7 +109,9 @@ def show_night(context: click.Context, store: Store, name: str, db: str | None, 
 
     night = last_says(store, name)
     context.find_root().obj = night.exit_code
-    if form != "text" or output.is_asked("wide"):
+    if form == output.COMMENT:
+        _show_comment(name, night, places)
+    elif form != "text" or output.is_asked("wide"):
         output.emit(rows_of(night), form, places)
     else:
         _show(night, places)
@@ -123,25 +125,50 @@ def show_night(context: click.Context, store: Store, name: str, db: str | None, 
 
 def _show(night: NightSays, places: int) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
-    from activeeval.report.findings import definitions, headline, table_of
+    from activeeval.report.findings import headline, table_of
     from activeeval.report.nights import verdict_sentences
 
-    for line in headline(night.findings):
-        output.show_text(line)
-    for line in verdict_sentences(night.changes):
+    for line in (*headline(night.findings), *verdict_sentences(night.changes)):
         output.show_text(line)
     if not night.findings:
-        why = (
-            f"{night.waiting} items wait" if night.waiting else "nothing was drawn: the budget of a night is too small"
-        )
-        output.show_text(f"{night.date}: nothing can be read yet, {why}.")
+        output.show_text(_waits(night))
         return
     click.echo()
     exact = places if output.are_places_typed() else None
     output.emit(table_of(night.findings, exact), "text", places)
     click.echo()
-    notes = " ".join(definitions(night.definitions))
-    output.show_text(f"{notes} 95 % t intervals of this night, about these queries.")
+    output.show_text(_meaning(night))
+
+
+def _show_comment(name: str, night: NightSays, places: int) -> None:
+    """Print a night as a comment."""
+    from activeeval.report.comments import WIDTH, comment
+    from activeeval.report.findings import headline, table_of
+    from activeeval.report.nights import verdict_sentences
+    from activeeval.tasks.watching.series import OPEN, WORSE
+
+    verdict = {WORSE: "ALARM", OPEN: "open"}.get(night.exit_code, "fine")
+    title = f"{name}, {night.date}: {verdict}"
+    if not night.findings:
+        click.echo(comment(title, [_waits(night)], []))
+        return
+    rows = table_of(night.findings, places if output.are_places_typed() else None, WIDTH)
+    sentences = [*verdict_sentences(night.changes), *headline(night.findings)]
+    click.echo(comment(title, sentences, rows, [_meaning(night)]))
+
+
+def _waits(night: NightSays) -> str:
+    """Return why nothing can be read of a night."""
+    why = f"{night.waiting} items wait" if night.waiting else "nothing was drawn: the budget of a night is too small"
+    return f"{night.date}: nothing can be read yet, {why}."
+
+
+def _meaning(night: NightSays) -> str:
+    """Return what the measures and intervals of a night are."""
+    from activeeval.report.findings import definitions
+
+    together = "; of several differences they hold together" if len(night.changes) > len(night.values) else ""
+    return f"{' '.join(definitions(night.definitions))} 95 % t intervals of this night, about these queries{together}."
 
 
 def _show_table(nights: Sequence[NightSays], spans: Sequence[Change], places: int) -> None:

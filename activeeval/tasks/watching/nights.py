@@ -133,6 +133,7 @@ def draw_night(
     progress("reading the files")
     case = _case(settings, runs, before, _scale(store, watch, settings, tonight, before), progress)
     asked = _asked(case, settings, tonight.date)
+    progress("drawing what is new")
     base = case.design(settings.method, [each.target for each in asked])
     hand = in_hand(case.inputs.pool, before.held, before.labels)
     design, probs = going_on(base, hand, settings.budget)

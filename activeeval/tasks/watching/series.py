@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
 from activeeval.report.findings import Finding
@@ -142,7 +142,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
         values=values,
         changes=changes,
         waiting=state.progress.waiting,
-        findings=[answer.finding for answer in pool],
+        findings=[_finding(answer) for answer in pool],
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
     )
 
@@ -296,6 +296,12 @@ def _needed(pool: Estimate, population: Estimate, margin: float, of_alarms: floa
     if left <= 0 or not math.isfinite(of_both) or not pool.n_items:
         return None
     return Needed(budget=math.ceil(max(pool.n_items * (of_pool / left - 1), 1.0)))
+
+
+def _finding(answer: Answer) -> Finding:
+    """Return what is told of an answer; a watch goes on, so that what should decide it comes on top."""
+    needed = answer.finding.needed
+    return replace(answer.finding, needed=None if needed is None else replace(needed, can_grow=True))
 
 
 def _finite(value: float) -> float | None:

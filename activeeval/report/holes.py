@@ -1,0 +1,52 @@
+"""Unjudged items in words and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from activeeval.report.findings import places_of, short_name
+
+
+class SaidHoles(Protocol):
+    """What the holes of a run may be worth."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def n_holes(self) -> int: ...
+    @property
+    def n_counted(self) -> int: ...
+    @property
+    def irrelevant(self) -> float: ...
+    @property
+    def expected(self) -> float: ...
+    @property
+    def at_best(self) -> float | None: ...
+    @property
+    def more(self) -> tuple[tuple[int, float], ...]: ...
+
+
+def holes_sentence(holes: SaidHoles) -> str:
+    """Return what a run is worth, as far as that is known."""
+    value = f"{holes.run}: {holes.measure} is {holes.irrelevant:.4g}"
+    if not holes.n_holes:
+        return f"{value}, all {holes.n_counted:,} items that count are judged."
+    best = "" if holes.at_best is None else f", {holes.at_best:.4g} at best"
+    few = f"if the {holes.n_holes:,} of {holes.n_counted:,} items without a judgment are irrelevant"
+    more = "; ".join(f"with {n:,} more labels ± {half:.2g}" for n, half in holes.more[:1])
+    return f"{value} {few}, {holes.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
+
+
+def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]:
+    """Return a row for each run and measure."""
+    rows = []
+    for each in holes:
+        row = {"measure": each.measure, "run": short_name(each.run, 28), "holes": f"{each.n_holes:,}"}
+        row |= {"irrelevant": f"{each.irrelevant:.{places}f}", "expected": f"{each.expected:.{places}f}"}
+        row["at best"] = "" if each.at_best is None else f"{each.at_best:.{places}f}"
+        rows.append(row | {f"± with {n:,}": f"{half:.{places_of(half)}f}" for n, half in each.more})
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name, "") for name in names} for row in rows]

@@ -1,0 +1,110 @@
+"""Holes: the three values of a run against every way to fill its holes, what can be planned, what is refused."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from activeeval.errors import InputError
+from activeeval.measures import parse_measure
+from activeeval.tasks.holes import _as_believed, _case, best_value, holes_of
+from activeeval.tasks.score import read_tables
+
+TOP = 2
+QRELS = {"q1": {"a": 2, "b": 0, "z": 1}, "q2": {"a": 1, "c": 0}, "q3": {"a": 1}}
+RUN = {"q1": {"a": 5.0, "x": 4.0, "b": 3.0, "y": 2.0}, "q2": {"v": 3.0, "a": 2.0, "w": 1.0}, "q9": {"a": 1.0}}
+ADDITIVE = ("P@2", "DCG@3", "DCG", "RBP(p=0.5)", "DCG(gains={0:1,1:5,2:0})@3")
+CASCADE = ("ERR@3", "ERR", "RR@3", "Success@2")
+DIVIDED = ("nDCG@3", "AP", "R@3")
+
+
+def tables_of(*measures):
+    asked = [parse_measure(text) for text in measures]
+    return read_tables(QRELS, [RUN], asked), asked
+
+
+def filled(tables):
+    """Yield grades with every hole filled in every way."""
+    holes = np.flatnonzero(tables.grades < 0)
+    for grades in product(range(TOP + 1), repeat=holes.size):
+        whole = tables.grades.copy()
+        whole[holes] = grades
+        yield whole
+
+
+def values_of(tables, measure):
+    return [measure.score(tables.pool, grades, tables.rankings[0]).mean() for grades in filled(tables)]
+
+
+@pytest.mark.parametrize("text", [*ADDITIVE, *CASCADE])
+def test_at_best_is_the_best_of_all_ways_to_fill_the_holes(text):
+    tables, (measure,) = tables_of(text)
+    bound = measure.bound_to(TOP)
+    assert best_value(tables, 0, bound, TOP) == pytest.approx(max(values_of(tables, bound)), rel=1e-12)
+
+
+@pytest.mark.parametrize("text", [*ADDITIVE, *CASCADE, *DIVIDED])
+def test_irrelevant_is_grade_nought_and_expected_is_the_mean_of_the_model(text):
+    tables, (measure,) = tables_of(text)
+    (holes,) = holes_of(tables, 0, RUN, "a run", [measure], max_grade=TOP)
+    bound = measure.bound_to(TOP)
+    assert holes.irrelevant == pytest.approx(values_of(tables, bound)[0], rel=1e-12)
+    case = _case(tables, 0, RUN, [str(bound)], TOP, lambda what: None)
+    nodes, weights = _as_believed(tables, case)
+    by_query = np.zeros(tables.pool.n_queries)
+    for grades in filled(tables):
+        chances = nodes[:, np.arange(grades.size), grades]
+        of_queries = np.multiply.reduceat(chances, tables.pool.query_offsets[:-1], axis=1)  # (n_nodes, n_queries)
+        by_query += (weights.T * of_queries).sum(axis=0) * _alone(tables, bound, grades)
+    if text not in DIVIDED:  # of these the moments are means over labels that the model draws
+        assert holes.expected == pytest.approx(by_query.mean(), rel=1e-6)
+    else:
+        assert holes.expected == pytest.approx(by_query.mean(), abs=0.05)
+
+
+def _alone(tables, measure, grades):
+    """Return each query's value, less what filling the other queries' holes counts it again."""
+    holes = tables.grades < 0
+    offsets = tables.pool.query_offsets
+    elsewhere = (TOP + 1.0) ** (holes.sum() - np.add.reduceat(holes, offsets[:-1]))
+    return measure.score(tables.pool, grades, tables.rankings[0]) / elsewhere
+
+
+@pytest.mark.parametrize("text", DIVIDED)
+def test_of_what_is_divided_by_an_ideal_no_bound_is_told(text):
+    """Filling the holes with the largest grade is not the best: the ideal rises too."""
+    tables, (measure,) = tables_of(text)
+    (holes,) = holes_of(tables, 0, RUN, "a run", [measure], max_grade=TOP)
+    assert (holes.at_best, holes.more) == (None, ())
+    if text != "AP":  # whose value would fall in longer lists
+        assert min(values_of(tables, measure.bound_to(TOP))) < holes.irrelevant - 1e-9
+
+
+def test_counts_are_of_judged_queries_and_of_ranks_that_count():
+    tables, measures = tables_of("P@2", "DCG")
+    first, second = holes_of(tables, 0, RUN, "a run", measures, max_grade=TOP)
+    assert (first.n_holes, first.n_counted, second.n_holes, second.n_counted) == (2, 4, 4, 7)
+    assert first.run == "a run"
+
+
+def test_more_labels_say_more_and_all_of_them_everything():
+    tables, measures = tables_of("DCG")
+    (holes,) = holes_of(tables, 0, RUN, "a run", measures, max_grade=TOP, budgets=(2, 4, 400))
+    halves = dict(holes.more)
+    assert halves[4] == pytest.approx(0, abs=1e-9)
+    assert halves[2] > 0
+    assert holes.row()["half_width_with_2"] == halves[2]
+
+
+def test_a_run_without_holes_or_without_judged_queries_has_one_value():
+    tables = read_tables(QRELS, [{"q1": {"a": 2.0, "b": 1.0}}], [parse_measure("P@2")])
+    (holes,) = holes_of(tables, 0, {"q1": {"a": 2.0, "b": 1.0}}, "r", [parse_measure("P@2")])
+    assert (holes.n_holes, holes.irrelevant, holes.expected, holes.at_best) == (0, 1 / 6, 1 / 6, 1 / 6)
+
+
+def test_a_scale_below_a_judgment_is_refused():
+    tables, measures = tables_of("P@2")
+    with pytest.raises(InputError, match="a judgment is 2, above the largest grade of the scale, 1"):
+        holes_of(tables, 0, RUN, "a run", measures, max_grade=1)
