@@ -39,6 +39,7 @@ OUT = ROOT / "benchmarks" / "results" / "nights.json"
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
+PARTS = ("labels", "alarms", "delays")
 Row = dict[str, Any]
 
 
@@ -243,11 +244,11 @@ def put(out: Path, sections: list[Row], arguments: Row) -> None:
 
 def main() -> None:
     """Measure, print, store."""
-    from benchmarks.watched_alarms import alarm_sections
+    from benchmarks.watched_alarms import alarm_sections, delay_sections
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; all by default")
-    parser.add_argument("--part", action="append", choices=("labels", "alarms"), help="repeatable; both by default")
+    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--keys", type=int, default=100)
     parser.add_argument("--nights", type=int, default=NIGHTS)
@@ -258,14 +259,15 @@ def main() -> None:
     if args.quick:
         args.chains, args.keys, args.nights = 2, 12, 3
     arguments = {name: getattr(args, name) for name in ("chains", "keys", "nights", "seed")}
-    for part in args.part or ("labels", "alarms"):
+    for part in args.part or PARTS:
         if part == "labels":
             for name in args.pool or POOLS:
                 for section in pool_sections(name, args.seed, args.chains, args.keys, args.nights):
                     show(section["title"], section["figures"])
                     put(args.out, [section], arguments)
         else:
-            for section in alarm_sections(args.seed, quick=args.quick):
+            sections = alarm_sections if part == "alarms" else delay_sections
+            for section in sections(args.seed, quick=args.quick):
                 show(section["title"], section["figures"])
                 put(args.out, [section], arguments)
 
