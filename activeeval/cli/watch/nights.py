@@ -176,8 +176,8 @@ def _say_drawn(drawn: Drawn) -> None:
     left = f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else ""
     output.say(f"{drawn.n_new + drawn.n_pending} items are to be judged{left}: campaign {drawn.campaign}")
     if drawn.n_in_hand or drawn.n_known:
-        given = f", {drawn.n_known} grades were given" if drawn.n_known else ""
-        output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{given}")
+        known = f", {drawn.n_known} grades were given" if drawn.n_known else ""
+        output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{known}")
     if drawn.n_changed:
         output.say(f"{drawn.n_changed} items have another text than before: their grades are gone")
 
