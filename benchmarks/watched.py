@@ -222,7 +222,7 @@ def markdown(result: Row) -> list[str]:
     """Return the tables of a result as lines."""
     lines: list[str] = []
     for section in result["sections"]:
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+        lines += [f"### {section['title']}", "", _origin(section), "", *figures_table(section["figures"]), ""]
         for table in ("nights", "delays"):
             rows = section.get(table, [])
             if rows:
@@ -230,6 +230,14 @@ def markdown(result: Row) -> list[str]:
                 cells = ([f"{x:.3g}" if isinstance(x, float) else str(x) for x in row.values()] for row in rows)
                 lines += [*(f"| {' | '.join(row)} |" for row in cells), ""]
     return lines
+
+
+def _origin(section: Row) -> str:
+    """Return where a section comes from, in a line."""
+    measured = section.get("measured", {})
+    of_series = f"; {section['chains']} chains of {section['keys']} keys" if "chains" in section else ""
+    when = str(measured.get("date", ""))[:10]
+    return f"`{measured.get('command', MODULE)}`, commit {measured.get('git_commit', '')}, {when}{of_series}."
 
 
 def put(out: Path, sections: list[Row], arguments: Row) -> None:
