@@ -199,6 +199,18 @@ STEPS = (
         ("results/nights.json",),
     ),
     Step(
+        "watched",
+        "thirty nights of a watch, every label counting on; false alarms; delays: RESULTS.md",
+        "benchmarks.watched",
+        ("results/nights.json",),
+    ),
+    Step(
+        "watched-seconds",
+        "what a night of a watch takes: RESULTS.md",
+        "benchmarks.watched_seconds",
+        ("results/nights.json",),
+    ),
+    Step(
         "effective-sample-size",
         "how right an effective sample size is, and how often one is given: RESULTS.md",
         "benchmarks.effective_sample_size",

@@ -10,6 +10,7 @@ repetitions on each night, given what is known. Stores benchmarks/results/nights
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby, product
@@ -174,6 +175,10 @@ def markdown(result: dict[str, Any]) -> str:
             cells = [f"{row['ratio']:.2f} ± {row['ratio_se']:.2f}, {row['coverage']:.1f} %" for row in own]
             lines.append(f"| {night} | {' | '.join(cells)} |")
         lines.append("")
+    if "watched" in result:
+        from benchmarks import watched
+
+        lines += watched.markdown(result["watched"])
     return "\n".join(lines)
 
 
@@ -198,6 +203,8 @@ def main() -> None:
         title, figures = f"{pool.name}, fresh samples of {share:.0%}", figures_of(rows)
         result["sections"].append({"title": title, "share": share, "figures": figures, "nights": rows})
         show(title, figures)
+    if args.out.exists():  # what `benchmarks.watched` has put beside
+        result |= {name: rows for name, rows in json.loads(args.out.read_text()).items() if name == "watched"}
     store(args.out, result)
 
 

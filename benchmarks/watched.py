@@ -39,6 +39,7 @@ OUT = ROOT / "benchmarks" / "results" / "nights.json"
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
+PARTS = ("labels", "alarms", "delays")
 Row = dict[str, Any]
 
 
@@ -221,7 +222,7 @@ def markdown(result: Row) -> list[str]:
     """Return the tables of a result as lines."""
     lines: list[str] = []
     for section in result["sections"]:
-        lines += [f"### {section['title']}", "", *figures_table(section["figures"]), ""]
+        lines += [f"### {section['title']}", "", _origin(section), "", *figures_table(section["figures"]), ""]
         for table in ("nights", "delays"):
             rows = section.get(table, [])
             if rows:
@@ -229,6 +230,14 @@ def markdown(result: Row) -> list[str]:
                 cells = ([f"{x:.3g}" if isinstance(x, float) else str(x) for x in row.values()] for row in rows)
                 lines += [*(f"| {' | '.join(row)} |" for row in cells), ""]
     return lines
+
+
+def _origin(section: Row) -> str:
+    """Return where a section comes from, in a line."""
+    measured = section.get("measured", {})
+    of_series = f"; {section['chains']} chains of {section['keys']} keys" if "chains" in section else ""
+    when = str(measured.get("date", ""))[:10]
+    return f"`{measured.get('command', MODULE)}`, commit {measured.get('git_commit', '')}, {when}{of_series}."
 
 
 def put(out: Path, sections: list[Row], arguments: Row) -> None:
@@ -243,11 +252,11 @@ def put(out: Path, sections: list[Row], arguments: Row) -> None:
 
 def main() -> None:
     """Measure, print, store."""
-    from benchmarks.watched_alarms import alarm_sections
+    from benchmarks.watched_alarms import alarm_sections, delay_sections
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; all by default")
-    parser.add_argument("--part", action="append", choices=("labels", "alarms"), help="repeatable; both by default")
+    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--keys", type=int, default=100)
     parser.add_argument("--nights", type=int, default=NIGHTS)
@@ -258,14 +267,15 @@ def main() -> None:
     if args.quick:
         args.chains, args.keys, args.nights = 2, 12, 3
     arguments = {name: getattr(args, name) for name in ("chains", "keys", "nights", "seed")}
-    for part in args.part or ("labels", "alarms"):
+    for part in args.part or PARTS:
         if part == "labels":
             for name in args.pool or POOLS:
                 for section in pool_sections(name, args.seed, args.chains, args.keys, args.nights):
                     show(section["title"], section["figures"])
                     put(args.out, [section], arguments)
         else:
-            for section in alarm_sections(args.seed, quick=args.quick):
+            sections = alarm_sections if part == "alarms" else delay_sections
+            for section in sections(args.seed, quick=args.quick):
                 show(section["title"], section["figures"])
                 put(args.out, [section], arguments)
 

@@ -123,9 +123,10 @@ class DesignInput:
         ω_t ← ω_t V_t / V_t(alone), scaled to sum to 1, from equal losses on (V_t at one and the same cost).
         """
         alone = self.planned(query_probs) ** 2
-        weights = np.array(equal_loss_weights(np.sqrt(alone)))
+        equal = equal_loss_weights(np.sqrt(alone))
         if not alone.any():
-            return [float(weight) for weight in weights]
+            return equal
+        weights = np.array(equal)
         for _ in range(_STEPS):
             ratios = self.stage.pooled(
                 self.places, joint_variances(self.target_variances, weights.tolist(), self.places)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 from watch_cases import (
     DATES,
     GRADES,
@@ -20,9 +23,10 @@ from watch_cases import (
 )
 
 from activeeval.errors import InputError, StateError
+from activeeval.results import Estimate
 from activeeval.store import open_store
 from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
-from activeeval.tasks.watching.series import FINE, OPEN, WORSE
+from activeeval.tasks.watching.series import FINE, OPEN, WORSE, _needed
 from activeeval.tasks.watching.settings import checked_policy, set_up
 from activeeval.tasks.watching.spans import change_between
 
@@ -169,17 +173,29 @@ def test_a_lasting_loss_is_an_alarm_against_what_it_is_compared_with(reference, 
     assert verdicts[against] == ("worse" if loses else "fine")
 
 
-def test_an_open_verdict_says_how_many_labels_should_decide():
-    """What the queries leave open, no label decides: of a margin near the difference nothing is promised."""
-    for margin, is_decidable in ((1.5, True), (0.01, False)):
-        watch = Watch(budget=6.0, margin=margin)
-        watch.night(1)
-        says = watch.night(2)
-        assert says.changes[0].verdict == "open"
-        assert says.exit_code == OPEN
-        needed = says.changes[0].needed
-        assert (needed is not None) == is_decidable
-        assert needed is None or needed.budget >= 1
+def test_an_open_verdict_is_open():
+    watch = Watch(budget=6.0, margin=1.5)
+    watch.night(1)
+    says = watch.night(2)
+    assert says.changes[0].verdict == "open"
+    assert says.exit_code == OPEN
+
+
+@pytest.mark.parametrize(("value", "confidence"), [(-0.7, 0.999), (0.1, 0.95)])
+def test_the_labels_that_decide_bring_the_interval_to_the_margin(value, confidence):
+    """Of n labels that leave σ of these queries and τ of the choice of these: z² (σ² n / (n + more) + τ²) = gap²."""
+    z, n, sigma, tau = norm.ppf((1 + confidence) / 2), 40, 0.3, 0.05
+    of_pool, of_both = (estimate_of(value, std_error) for std_error in (sigma, math.hypot(sigma, tau)))
+    more = _needed(of_pool, of_both, 0.25, 0.999).budget
+    for labels, decides in ((more, True), (more - 1, False)):
+        half = z * math.sqrt(sigma**2 * n / (n + labels) + tau**2)
+        assert (half <= abs(value + 0.25) * (1 + 1e-12)) == decides
+    assert _needed(of_pool, estimate_of(value, 0.9), 0.25, 0.999) is None  # the queries alone leave more open
+
+
+def estimate_of(value, std_error):
+    numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 40, "cost": 9.0, "method": "items"}
+    return Estimate(value=value, std_error=std_error, degrees_of_freedom=math.inf, **numbers)
 
 
 def test_bands_of_all_nights_are_wider():

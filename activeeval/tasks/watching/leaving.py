@@ -53,14 +53,14 @@ class Left:
         Of the watch.
     held : dict
         By query and document.
-    outside : dict
+    known_grades : dict
         Grades that were known beforehand, by query and document, with the digest of the text they are of.
     """
 
     run: Run
     queries: tuple[str, ...]
     held: Mapping[Pair, Held]
-    outside: Mapping[Pair, tuple[int, int]]
+    known_grades: Mapping[Pair, tuple[int, int]]
 
     def packed(self, depth: int) -> bytes:
         """Return the bytes that `of` makes it of again; of lists that end at a rank."""
@@ -73,7 +73,7 @@ class Left:
             np.array([getattr(row, name) for row in rows], dtype=np.uint64) for name in ("text", "version")
         )
         arrays["held.since"] = np.array([row.since for row in rows], dtype=np.int32)
-        pairs, grades = _columns(self.outside)
+        pairs, grades = _columns(self.known_grades)
         arrays |= {f"given.{name}": column for name, column in pairs.items()}
         arrays["given.grade"] = np.array([grade for grade, _ in grades], dtype=np.int32)
         arrays["given.text"] = np.array([text for _, text in grades], dtype=np.uint64)
@@ -87,8 +87,10 @@ class Left:
         columns = (arrays[f"held.{what}"].tolist() for what in ("prob", "text", "version", "since"))
         held = {pair: Held(*row) for pair, *row in zip(_pairs(arrays, "held"), *columns, strict=True)}
         columns = (arrays[f"given.{what}"].tolist() for what in ("grade", "text"))
-        outside = {pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)}
-        return cls(run=run_of(arrays), queries=tuple(arrays["queries"].tolist()), held=held, outside=outside)
+        known_grades = {
+            pair: (grade, text) for pair, grade, text in zip(_pairs(arrays, "given"), *columns, strict=True)
+        }
+        return cls(run=run_of(arrays), queries=tuple(arrays["queries"].tolist()), held=held, known_grades=known_grades)
 
 
 def run_arrays(run: Run, depth: int) -> dict[str, NDArray[Any]]:

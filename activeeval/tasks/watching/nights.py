@@ -104,7 +104,7 @@ class _Before:
     left: Left | None
     held: dict[Pair, Held]
     labels: dict[Pair, int]
-    outside: dict[Pair, tuple[int, int]]
+    known_grades: dict[Pair, tuple[int, int]]
     n_changed: int
 
 
@@ -151,7 +151,7 @@ def draw_night(
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     digests = _digests(tonight.documents, run)
     held = held_after(case.inputs.pool, before.held, probs, digests, before.number)
-    left = Left(run=run, queries=queries, held=held, outside=before.outside)
+    left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
     night = NightRow(date=tonight.date, campaign=campaign, payload=left.packed(settings.pool_depth))
     put = partial(store.watches.add_night, name, night, before.last)
     beside = {"watch": name, "date": tonight.date, "seed": settings.seed}
@@ -211,20 +211,26 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
     _check_date(watch.name, tonight.date, last)
     left = None
     held: dict[Pair, Held] = {}
-    outside: dict[Pair, tuple[int, int]] = {}
+    known_grades: dict[Pair, tuple[int, int]] = {}
     if nights:
         left = Left.of(store.watches.payload(watch.name, last), f"watch {watch.name}, {last}")
-        held, outside = dict(left.held), dict(left.outside)
+        held, known_grades = dict(left.held), dict(left.known_grades)
     digests = _digests(tonight.documents, run)
     _check_texts(held, digests, run, tonight)
     held, n_changed = with_texts(held, digests, len(nights) + 1)
     labels = labels_so_far(store, nights, held, Settings.of(watch.config))
-    outside = {pair: row for pair, row in outside.items() if row[1] in (0, digests.get(pair, row[1]))}
+    known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
     for query, document, grade in _given(tonight):
         if (query, document) not in labels:  # what was drawn goes on counting as drawn
-            outside[query, document] = (grade, digests.get((query, document), 0))
+            known_grades[query, document] = (grade, digests.get((query, document), 0))
     return _Before(
-        number=len(nights) + 1, last=last, left=left, held=held, labels=labels, outside=outside, n_changed=n_changed
+        number=len(nights) + 1,
+        last=last,
+        left=left,
+        held=held,
+        labels=labels,
+        known_grades=known_grades,
+        n_changed=n_changed,
     )
 
 
@@ -316,7 +322,7 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
         return settings.max_grade
     if before.left is not None:
         return int(store.campaign(store.watches.nights(watch.name)[0].campaign).max_grade or 0)
-    largest = max((tonight.largest, *(grade for grade, _ in before.outside.values())))
+    largest = max((tonight.largest, *(grade for grade, _ in before.known_grades.values())))
     if not largest:
         problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
         raise InputError(problem, field="max_grade")
@@ -327,12 +333,14 @@ def _case(
     settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
 ) -> Case:
     listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
-    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in before.outside.items() if (query, doc) in listed]
+    known_grades = [
+        (query, doc, grade, "") for (query, doc), (grade, _) in before.known_grades.items() if (query, doc) in listed
+    ]
     choices = Choices(
         runs=tuple(runs.values()),
         names=tuple(runs),
         contrasts="first" if len(runs) > 1 else None,
-        judged=(KnownGrades("grades from elsewhere", outside),) if outside else (),
+        judged=(KnownGrades("grades given before", known_grades),) if known_grades else (),
         max_grade=max_grade,
         pool_depth=settings.pool_depth,
         model=settings.models or None,

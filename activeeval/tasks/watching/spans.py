@@ -30,13 +30,13 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
     latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     labels = labels_so_far(store, nights, latest.held, settings)
     _check_judged(store, name, nights)
-    outside = [(query, doc, grade, "") for (query, doc), (grade, _) in latest.outside.items()]
+    known_grades = [(query, doc, grade, "") for (query, doc), (grade, _) in latest.known_grades.items()]
     listed = {pair for each in left.values() for pair in zip(each.run.query_ids, each.run.doc_ids, strict=True)}
-    outside = [row for row in outside if row[:2] in listed]
+    known_grades = [row for row in known_grades if row[:2] in listed]
     choices = Choices(
         runs=tuple(with_name(left[date].run, date) for date in (later, earlier)),
         names=(later, earlier),
-        judged=(KnownGrades("grades from elsewhere", outside),) if outside else (),
+        judged=(KnownGrades("grades given before", known_grades),) if known_grades else (),
         max_grade=store.campaign(nights[0].campaign).max_grade,
         pool_depth=settings.pool_depth,
         model=settings.models or None,
