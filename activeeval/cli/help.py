@@ -33,8 +33,8 @@ GROUPS = {
         --prompt ask --model --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
-        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions
-        --pairs --more --then-claim --ask-price
+        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
+        --money --pairs --more --then-claim --ask-price
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -59,6 +59,7 @@ GROUPS = {
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
         --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model
+        --price-per-judgment --seconds-per-item --hourly-rate --currency
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""
