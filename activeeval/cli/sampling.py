@@ -254,7 +254,7 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
 )
 @inputs.confidence_option
 @output.explain_option
-@output.estimates_options
+@output.tracked_options
 def estimate(
     path: str,
     sheets: tuple[str, ...],
@@ -291,7 +291,7 @@ def estimate(
     except UndrawnError as problem:
         raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
     onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
-    show_estimates(estimates, form, places, grow=_growing(path), onward=onward)
+    show_estimates(estimates, form, places, grow=_growing(path), onward=onward, files=[path, *sheets])
 
 
 def _growing(path: str) -> str:

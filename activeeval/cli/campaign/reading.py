@@ -150,7 +150,7 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
     is_flag=True,
     help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
 )
-@output.estimates_options
+@output.tracked_options
 def estimate(
     name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
 ) -> None:
