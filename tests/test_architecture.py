@@ -61,7 +61,8 @@ ALLOWED = {
     "tasks": BELOW_CASES | {"cases", "report", "store"},
     # faces
     "web": {"errors", "io", "judgments", "cases", "report", "store", "tasks"},
-    "cli": BELOW_CASES | {"cases", "report", "store", "tasks", "web"},
+    "integrations": {"errors"},
+    "cli": BELOW_CASES | {"cases", "report", "store", "tasks", "web", "integrations"},
     "verbs": BELOW_CASES | {"cases", "report", "store", "tasks"},
     "__main__": {"cli"},
 }
@@ -83,6 +84,7 @@ LIBRARIES = {
     "argon2": {"web"},
     "authlib": {"web"},
     "joserfc": {"web"},
+    "mlflow": {"integrations"},
     "python_calamine": {"io"},
     "sqlalchemy": {"store"},
     "alembic": {"store"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.output import (
+    TRACKED,
     are_places_typed,
     emit,
     is_asked,
@@ -43,6 +44,7 @@ def show_estimates(
     grow: str = "",
     judge: str = "judge what waits.",
     onward: str = "",
+    files: Sequence[str] = (),
 ) -> None:
     """Print what a sample answers, and then say what to know of it.
 
@@ -58,10 +60,14 @@ def show_estimates(
         What is said where items wait.
     onward : str
         The command that draws what follows from the labels so far, where they say how deep to judge.
+    files : sequence of path
+        What it was read from.
     """
     is_read = form == "text" and not is_asked("wide")
     if is_read:
         _show(estimates, places, where, grow, judge, onward)
+    elif form == TRACKED:
+        _log(_rows(estimates, "jsonl", beside), files)
     elif form in ("md", "latex"):
         show_findings(estimates, form, places)
     else:
@@ -73,6 +79,13 @@ def show_estimates(
     say_notes(estimates.notes)
     if is_asked("explain"):
         say_sizes([answer.estimate for answer in estimates.answers])
+
+
+def _log(rows: list[dict[str, Any]], files: Sequence[str]) -> None:
+    """Log rows to MLflow, with the files that they come from."""
+    from activeeval.integrations.mlflow import log
+
+    say(f"logged to run {log(rows, artifacts=files)} of MLflow")
 
 
 def _rows(estimates: Estimates, form: str, beside: Mapping[str, Cell] | None) -> list[dict[str, Any]]:

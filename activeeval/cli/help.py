@@ -34,8 +34,8 @@ GROUPS = {
         --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
         """,
     "How much": """
-        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --seconds --repetitions
-        --pairs --more --then-claim --ask-price --n
+        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
+        --money --pairs --more --then-claim --ask-price --n
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -61,6 +61,7 @@ GROUPS = {
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
         --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model sample --difference
         sample --power --segments --segment-half-width
+        --price-per-judgment --seconds-per-item --hourly-rate --currency
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

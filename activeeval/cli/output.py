@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 COMMENT = "markdown"
 """Where a command has it: an answer as a comment of a pull request, in place of a table."""
+TRACKED = "mlflow"
+"""Where a command has it: metrics and artefacts of a run in MLflow."""
 _HEAVY = 30.0
 """A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1
@@ -82,11 +84,20 @@ def estimates_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def comment_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add how rows are printed as `estimates_options` do, or the answer as a comment."""
-    text = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
-    forms = click.Choice((*FORMATS, COMMENT))
-    shown = "Format of the numbers; `markdown`: the answer as a comment for a pull request."
-    form = click.option("-o", "--output", "form", type=forms, default="text", help=shown)
-    return _places_option(text, is_shown=False)(form(wide_option(command)))
+    return _with_form(command, COMMENT, "the answer as a comment for a pull request")
+
+
+def tracked_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how rows are printed as `estimates_options` do, or logged to MLflow."""
+    return _with_form(command, TRACKED, "logged as metrics")
+
+
+def _with_form(command: Callable[..., Any], form: str, text: str) -> Callable[..., Any]:
+    """Add the options of `estimates_options` with a form more."""
+    shown = f"Format of the numbers; `{form}`: {text}."
+    option = click.option("-o", "--output", "form", type=click.Choice((*FORMATS, form)), default="text", help=shown)
+    places = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
+    return _places_option(places, is_shown=False)(option(wide_option(command)))
 
 
 def figures_options(command: Callable[..., Any]) -> Callable[..., Any]:

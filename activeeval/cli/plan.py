@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli import drawing, inputs, output
 from activeeval.cli.help import command
+from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.segments import SegmentsAsked, plan_segments
 from activeeval.cli.waiting import tell
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
     from activeeval.cases.case import Case
     from activeeval.planning import SamplePlan
+    from activeeval.planning.prices import Price
     from activeeval.results import Caution, Note
 
 _SKILL = 0.7
@@ -58,12 +60,11 @@ _GOAL = ("half_width", "difference", "power", "scope")
     "pilots",
     multiple=True,
     metavar="SAMPLE",
-    help="A judged sample of this pool: what is expected is rescaled by what it shows. Repeatable.",
+    help="A judged sample of this pool rescales what is expected. Repeatable.",
 )
 @click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Judgments of the pilots; repeatable.")
-@click.option(
-    "--seconds", type=inputs.POSITIVE, metavar="S", help="What judging a mean item takes: budgets in hours, too."
-)
+@click.option("--money", type=inputs.POSITIVE, metavar="M", help="With a price: what does so much money buy?")
+@price_options
 @click.option(
     "--ask-price",
     type=inputs.POSITIVE,
@@ -88,7 +89,7 @@ def plan(
     confidence: float,
     pilots: tuple[str, ...],
     sheets: tuple[str, ...],
-    seconds: float | None,
+    money: float | None,
     ask_price: float | None,
     ask_skill: float,
     plot: str | None,
@@ -122,6 +123,7 @@ def plan(
     \b
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
+    activeeval plan --run new.run --max-grade 3 --measure P@5 --price-per-judgment 0.40 --money 400
     """
     from activeeval.cases.case import check_fits
     from activeeval.design.methods import fitting_methods
@@ -130,11 +132,14 @@ def plan(
     from activeeval.tasks.judged_samples import judged_pilots
     from activeeval.tasks.plan import goals_of, plan_sample
 
+    price = price_of(options)
     if segments is not None or segment_half_widths:
         alone = {"budgets": budgets, "pilots": pilots, "sheets": sheets, "ask_price": ask_price, "plot": plot}
-        asked_for = SegmentsAsked(segments, segment_half_widths, measures, methods, judging, confidence, seconds, alone)
+        alone |= {"money": money}
+        asked_for = SegmentsAsked(segments, segment_half_widths, measures, methods, judging, confidence, price, alone)
         plan_segments(asked_for, options, form, places)
         return
+    budgets = budgets if money is None else (*budgets, _bought(money, price))
     scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights", "looks")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
     if budgets and any(goal.half_width is not None for goal in goals):
@@ -156,7 +161,7 @@ def plan(
     made = plan_sample(
         case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
     )
-    _show(made, case, [*case.notes, *taken], confidence, seconds, scope, form, places)
+    _show(made, case, [*case.notes, *taken], confidence, price, scope, form, places)
     if ask_price is not None:
         tell("planning with a machine")
     asking = asking_notes(
@@ -168,12 +173,23 @@ def plan(
         output.say(f"wrote {plot}")
 
 
+def _bought(money: float, price: Price | None) -> Budget:
+    """Return the budget that an amount of money pays for."""
+    from activeeval.cases.budgets import Budget
+    from activeeval.planning.prices import Price
+
+    with inputs.worded():
+        n_judgments = (price or Price()).judgments_for(money)
+    output.say(f"{money:g} {(price or Price()).currency} pay for {n_judgments:,} judgments")
+    return Budget(float(n_judgments))
+
+
 def _show(
     plan: SamplePlan,
     case: Case,
     notes: Sequence[Note | Caution],
     confidence: float,
-    seconds: float | None,
+    price: Price | None,
     scope: str,
     form: str,
     places: int,
@@ -181,9 +197,9 @@ def _show(
     from activeeval.report import plain_plan_rows, plan_footnote, plan_rows
     from activeeval.report.cautions import marked
 
-    headlines = plan.headlines(confidence, seconds, scope)
+    headlines = plan.headlines(confidence, None if price is None else price.seconds, scope)
     if form != "text":
-        rows = [row for each in plan.questions for row in plan_rows(each, confidence=confidence, seconds=seconds)]
+        rows = [row for each in plan.questions for row in plan_rows(each, confidence=confidence, price=price)]
         output.emit(marked(rows, notes), form, places)
         output.say_notes(headlines)
     else:
@@ -191,7 +207,7 @@ def _show(
         title = f"{case.inputs.pool.n_queries} queries, budgets in {case.inputs.pool.cost_unit}"
         if len(plan.hardest) < len(plan.questions):
             title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
-        shown = plain_plan_rows(plan, confidence=confidence, seconds=seconds)
+        shown = plain_plan_rows(plan, confidence=confidence, price=price)
         output.show_table(shown, title)
         output.show_text(plan_footnote(shown))
     for name, note in plan.notes(confidence):

@@ -14,11 +14,13 @@ from activeeval.cli import drawing, inputs, output, people
 from activeeval.cli.answers import show_estimates
 from activeeval.cli.following import next_command
 from activeeval.cli.help import command
+from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
 from activeeval.errors import InputError, UndrawnError
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
+    from activeeval.planning.prices import Price
     from activeeval.tasks.samples import Sample
     from activeeval.tasks.sheets import SheetPlan
 
@@ -33,6 +35,7 @@ _sheet_option = click.option("--sheet", required=True, metavar="FILE", help=f"Sh
 @_sheet_option
 @people.people_options
 @drawing.texts_options
+@price_options
 @output.force_option
 def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
     """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in
@@ -62,12 +65,13 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     from activeeval.tasks.drawing import draw_for
     from activeeval.tasks.estimate import estimate as estimate_of
 
-    plan = _plan(sheet, force, options)
+    price, plan = price_of(options), _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     with inputs.worded():
         drawn = draw_for(*drawing.requested(options, queries), progress=tell, say=drawing.say)
     made = drawn.sample
     _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
+    _say_price(made, plan, price)
     if made.campaign.planned:
         output.say(_next_step(made, out, plan))
     else:
@@ -82,6 +86,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 @_sheet_option
 @people.people_options
 @drawing.texts_options
+@price_options
 @output.force_option
 def top_up(
     path: str,
@@ -105,7 +110,7 @@ def top_up(
     """
     from activeeval.tasks.samples import read_sample
 
-    plan = _plan(sheet, force, options)
+    price, plan = price_of(options), _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
     before, sample_id = read_sample(path)
@@ -114,6 +119,7 @@ def top_up(
         output.say(f"{path} was shared out to {theirs}; {plan.path} is one sheet for all: {share}")
     grown = before.topped_up(budget, sample_id)
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
+    _say_price(grown, plan, price)
     reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
     if grown.campaign.paths is not None:
         reads = f"{shlex.join(['activeeval', 'next', out])} SHEET... {shlex.join(plan.paths)} --sheet NEXT.csv"
@@ -150,6 +156,18 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
     reads = shlex.join(["activeeval", "estimate", path, *plan.paths])
     output.say(f"`{reads}{_policy(sample, plan)}` reads it once it is judged")
+
+
+def _say_price(sample: Sample, plan: SheetPlan, price: Price | None) -> None:
+    """Say what judging the sheets comes to in money and hours."""
+    if said := priced(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments"):
+        output.say(said)
+
+
+def _gradings(sample: Sample, plan: SheetPlan) -> int:
+    """Return how many rows there are to fill in: an item on the sheets of all judges has several."""
+    n_items = len(sample.pairs)
+    return n_items + min(plan.overlap or 0, n_items) * max(len(plan.judges) - 1, 0)
 
 
 def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
@@ -213,7 +231,7 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
         n_items, n_judges = len(sample.pairs), len(plan.judges)
         n = min(plan.overlap, n_items)
         shared = f"{n} items stand on the sheets of all {n_judges} judges, the others on one each"
-        output.say(f"{shared}: {n_items + n * (n_judges - 1):,} gradings for {n_items:,} judgments")
+        output.say(f"{shared}: {_gradings(sample, plan):,} gradings for {n_items:,} judgments")
 
 
 @command("Turn a sample and its judged sheets into estimates")
@@ -239,7 +257,7 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
 )
 @inputs.confidence_option
 @output.explain_option
-@output.estimates_options
+@output.tracked_options
 def estimate(
     path: str,
     sheets: tuple[str, ...],
@@ -276,7 +294,7 @@ def estimate(
     except UndrawnError as problem:
         raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
     onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
-    show_estimates(estimates, form, places, grow=_growing(path), onward=onward)
+    show_estimates(estimates, form, places, grow=_growing(path), onward=onward, files=[path, *sheets])
 
 
 def _growing(path: str) -> str:

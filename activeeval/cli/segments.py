@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from activeeval.cli import inputs, output
+from activeeval.cli.prices import priced
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.errors import ChoiceError
 
 if TYPE_CHECKING:
     from activeeval.cases.case import Case
+    from activeeval.planning.prices import Price
     from activeeval.tasks.segment_budgets import SegmentBudget
 
 
@@ -32,7 +35,7 @@ class SegmentsAsked(NamedTuple):
     methods: Sequence[str]
     judging: str
     confidence: float
-    seconds: float | None
+    price: Price | None
     alone: Mapping[str, Any]
 
 
@@ -61,13 +64,14 @@ def plan_segments(asked: SegmentsAsked, options: dict[str, Any], form: str, plac
         share = options["defensive_share"]
         questions = how.pop("questions")
         planned = segment_budget(case, asked.measures, questions, goals, method=method, defensive_share=share, **how)
-    _show(planned, case, asked.seconds, form, places)
+    _show(planned, case, asked.price, form, places)
 
 
-def _show(planned: SegmentBudget, case: Case, seconds: float | None, form: str, places: int) -> None:
+def _show(planned: SegmentBudget, case: Case, price: Price | None, form: str, places: int) -> None:
     from activeeval.report.cautions import marked
     from activeeval.report.segment_words import plain_segment_rows, segment_footnote, segment_rows
 
+    seconds = None if price is None else price.seconds
     headline = planned.headline(case.inputs.pool.cost_unit, seconds)
     others = [note for note in planned.notes if note.code != "planned segment"]
     if form != "text":
@@ -78,4 +82,6 @@ def _show(planned: SegmentBudget, case: Case, seconds: float | None, form: str, 
     output.show_notes([headline])
     output.show_table(plain_segment_rows(planned.rows), f"{case.inputs.pool.n_queries} queries")
     output.show_text(segment_footnote(planned.rows, planned.goals.confidence))
+    if costs := priced(price, math.ceil(planned.budget.amount)):
+        output.show_text(f"{costs}.")
     output.say_notes(others)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from activeeval.design import Design
     from activeeval.gains import LearnedGains
     from activeeval.planning import PlannedRow, QuestionPlan, SamplePlan
+    from activeeval.planning.prices import Price
 
 
 def whole(number: float) -> str:
@@ -129,13 +130,13 @@ def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Cell]]:
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
-def plan_rows(plan: QuestionPlan, *, confidence: float, seconds: float | None) -> list[dict[str, Cell]]:
+def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> list[dict[str, Cell]]:
     """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
     should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
-    samples, the power of the design, and, for a goal, the budget that reaches it. ``hours`` are there where
-    ``seconds``, what judging a mean item takes, are given.
+    samples, the power of the design, and, for a goal, the budget that reaches it. ``hours`` and
+    ``money`` are there where a price tells them.
     """
     rows = []
     for planned in plan.rows:
@@ -160,8 +161,17 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, seconds: float | None) -
             "goal": None if goal is None else str(goal),
             "is_recommended": planned in plan.chosen,
         }
-        rows.append(row | ({} if seconds is None else {"hours": prospect.budget * seconds / 3600}))
+        rows.append(row | _costs(price, prospect.budget))
     return rows
+
+
+def _costs(price: Price | None, budget: float) -> dict[str, Cell]:
+    """Return what a budget comes to in hours and money, as far as that is known."""
+    if price is None:
+        return {}
+    hours, money = price.hours(budget), price.money(budget)
+    costs: dict[str, Cell] = {} if hours is None else {"hours": hours}
+    return costs | ({} if money is None else {"money": money, "currency": price.currency})
 
 
 def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None]:
@@ -176,7 +186,7 @@ _SPARED = ("limit", "items", "hours", "queries", "random queries")
 """Columns that go, one after the other, where a table is too wide."""
 
 
-def plain_plan_rows(plan: SamplePlan, *, confidence: float, seconds: float | None) -> list[dict[str, str]]:
+def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None) -> list[dict[str, str]]:
     """Return rows of a plan for reading: of each question, of several contrasts the hardest; passive is a column.
 
     What should reach a goal has a mark. Where there are many, those of the budgets to take alone.
@@ -185,7 +195,7 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, seconds: float | Non
     shown = [(each, row) for each in plans for row in each.rows if row.prospect.method != "passive"]
     if len(shown) > _MOST_ROWS and len(plans) > 1:
         shown = [(each, row) for each in plans for row in each.chosen]
-    rows = [_plain_row(each, row, confidence, seconds, of_several=len(plans) > 1) for each, row in shown]
+    rows = [_plain_row(each, row, confidence, price, of_several=len(plans) > 1) for each, row in shown]
     if len({row["method"] for row in rows}) == 1:
         rows = [_without(row, "method") for row in rows]
     for name in ("measure", "question"):
@@ -212,14 +222,16 @@ def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def _plain_row(
-    plan: QuestionPlan, planned: PlannedRow, confidence: float, seconds: float | None, *, of_several: bool
+    plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
     prospect, power = planned.prospect, plan.power(planned.prospect)
     low, high = prospect.half_widths("pool", confidence)
     passive = plan.forecasts["passive"].at(prospect.budget)
     shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
     shown |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
-    shown |= {"hours": f"{prospect.budget * seconds / 3600:.1f}"} if seconds is not None else {}
+    costs = _costs(price, prospect.budget)
+    shown |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
+    shown |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
     shown |= {
         "half-width": f"{prospect.half_width('pool', confidence):.3g}",
         "four in five": f"{low:.3g} to {high:.3g}",

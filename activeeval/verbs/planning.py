@@ -89,7 +89,7 @@ class Plan(Shown):
     @property
     def table(self) -> list[dict[str, str]]:
         """Budgets with the half-widths to expect; ``*`` reaches a goal."""
-        return plain_plan_rows(self.sample, confidence=self.confidence, seconds=None)
+        return plain_plan_rows(self.sample, confidence=self.confidence, price=None)
 
     @property
     def footnotes(self) -> list[str]:
@@ -104,7 +104,7 @@ class Plan(Shown):
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each question, method and budget, as the command line has it."""
         questions = self.sample.questions
-        return [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, seconds=None)]
+        return [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, price=None)]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the half-width to expect over budgets, of the question with the widest; return the axes."""

@@ -15,6 +15,7 @@ from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
 from activeeval.cli.drawing import asked_options, documents_option
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
+from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
@@ -33,22 +34,28 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @of_campaign
 @as_of_option
 @confidence_option
+@price_options
 @output.estimates_options
-def status(name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str) -> None:
+def status(
+    name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str, **options: Any
+) -> None:
     """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
 
     \b
     activeeval campaign status week1
     activeeval campaign status week1 -o jsonl
     """
+    from activeeval.tasks.campaigns.judges import seconds_an_item
     from activeeval.tasks.campaigns.state import state_of
     from activeeval.tasks.campaigns.status import estimates_of, intervals
     from activeeval.tasks.campaigns.status import status as status_of
 
+    price = price_of(options)
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)
         far = status_of(state, store)
+        price = None if price is None else price.timed(seconds_an_item(store, name))
     estimates, problem = None, ""
     try:
         estimates = estimates_of(state, confidence=confidence) if state.block else None
@@ -64,6 +71,9 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, plac
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
+    for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
+        if said := priced(price, n, what):
+            output.say(said)
     if problem:
         output.say(problem)
 
@@ -142,7 +152,7 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
     is_flag=True,
     help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
 )
-@output.estimates_options
+@output.tracked_options
 def estimate(
     name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
 ) -> None:

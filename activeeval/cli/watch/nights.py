@@ -13,6 +13,7 @@ from activeeval.cli.campaign.options import db_option, judge_of, name_argument, 
 from activeeval.cli.drawing import texts_options
 from activeeval.cli.help import command
 from activeeval.cli.inputs import MEASURES_HELP, POSITIVE, SCALE, FiniteRange, machine_is_truth_option, worded
+from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import tell
 from activeeval.cli.watch.reading import show_night
 
@@ -78,11 +79,13 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {people.FORMS}.")
 @texts_options
 @machine_is_truth_option
+@price_options
 @output.force_option
 @output.comment_options
 @click.pass_context
 def night(
     context: click.Context,
+    /,
     name: str,
     db: str | None,
     run: str,
@@ -96,6 +99,7 @@ def night(
     force: bool,
     places: int,
     form: str,
+    **options: Any,
 ) -> None:
     """Take tonight's run, draw what is new, and say what stands already.
 
@@ -108,6 +112,7 @@ def night(
     from activeeval.tasks.campaigns.scripted_judge import script_of
     from activeeval.tasks.watching.nights import Tonight, draw_night
 
+    price = price_of(options)
     plan = None if sheet is None else people.planned(sheet, force=force)
     script = None if oracle is None else script_of(oracle, machine_is_truth=machine_is_truth)
     tonight = Tonight(
@@ -131,7 +136,7 @@ def night(
             _write(store, drawn.campaign, plan)
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
-        show_night(context, store, name, db, form, places)
+        show_night(context, store, name, db, form, places, price)
 
 
 @command("Take judged sheets in")

@@ -11,9 +11,11 @@ import click
 from activeeval.cli import output
 from activeeval.cli.campaign.options import db_option, name_argument, opened
 from activeeval.cli.help import command
+from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
 
 if TYPE_CHECKING:
+    from activeeval.planning.prices import Price
     from activeeval.report.rendering import Cell
     from activeeval.store import Store
     from activeeval.tasks.watching.series import Change, NightSays
@@ -22,16 +24,18 @@ if TYPE_CHECKING:
 @command("What the last night says")
 @name_argument
 @db_option
+@price_options
 @output.comment_options
 @click.pass_context
-def status(context: click.Context, name: str, db: str | None, places: int, form: str) -> None:
+def status(context: click.Context, /, name: str, db: str | None, places: int, form: str, **options: Any) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
 
     \b
     activeeval watch status quality
     """
+    price = price_of(options)
     with opened(name, db) as store:
-        show_night(context, store, name, db, form, places)
+        show_night(context, store, name, db, form, places, price)
 
 
 @command("What the nights say, one after the other")
@@ -103,7 +107,9 @@ def _row(change: Change) -> dict[str, Cell]:
     return {**named, **row, "more_labels": None if needed is None else needed["budget"]}
 
 
-def show_night(context: click.Context, store: Store, name: str, db: str | None, form: str, places: int) -> None:
+def show_night(
+    context: click.Context, store: Store, name: str, db: str | None, form: str, places: int, price: Price | None = None
+) -> None:
     """Print what the last night of a watch says, and leave its exit code."""
     from activeeval.tasks.watching.series import last_says
 
@@ -121,6 +127,8 @@ def show_night(context: click.Context, store: Store, name: str, db: str | None, 
             f"{night.waiting} items wait: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
+        if said := priced(price, night.waiting, "judgments to come"):
+            output.say(said)
 
 
 def _show(night: NightSays, places: int) -> None:

@@ -30,7 +30,7 @@ from activeeval.report.campaign_work import (
     SkippingReason,
     Work,
 )
-from activeeval.store import UnitRow
+from activeeval.store import Store, UnitRow
 from activeeval.tasks.campaigns.over_time import date_of, finite
 from activeeval.tasks.campaigns.seconds import fitted
 from activeeval.tasks.campaigns.state import CampaignState, Pair, grades_of
@@ -98,6 +98,12 @@ def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSe
         query=finite(model.query),
         query_std_error=query,
     )
+
+
+def seconds_an_item(store: Store, name: str) -> float | None:
+    """Return the mean seconds of a judgment by a campaign's clocks; None where no time was taken."""
+    taken = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
+    return SecondsTaken.of(taken).mean
 
 
 def judgments_of(state: CampaignState) -> Judgments:

@@ -1,0 +1,1 @@
+"""Where results go beyond this package: a face, as the command line is; each module needs its own library."""
