@@ -17,6 +17,7 @@ from activeeval.cases.case import Case, prepare
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import Asked
+from activeeval.design import Design
 from activeeval.design.carried import going_on
 from activeeval.errors import InputError, did_you_mean, shown
 from activeeval.io.arrays import unpacked
@@ -137,15 +138,7 @@ def draw_night(
     base = case.design(settings.method, [each.target for each in asked])
     hand = in_hand(case.inputs.pool, before.held, before.labels)
     design, probs = going_on(base, hand, settings.budget)
-    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
-    sample = Sample(
-        campaign=Campaign(design, key=int(key_of(settings.seed))),
-        questions=tuple(each.question for each in asked),
-        systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
-        depth=case.depth,
-        seed=settings.seed,
-        model=case.model,
-    )
+    sample = _sample(settings, case, asked, design)
     _check_answers(sample, tonight.answers)
     campaign = f"{name}.{tonight.date}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
@@ -166,6 +159,18 @@ def last_night(store: Store, name: str) -> NightRow:
     if not nights:
         raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
     return nights[-1]
+
+
+def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> Sample:
+    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    return Sample(
+        campaign=Campaign(design, key=int(key_of(settings.seed))),
+        questions=tuple(each.question for each in asked),
+        systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
+        depth=case.depth,
+        seed=settings.seed,
+        model=case.model,
+    )
 
 
 def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from activeeval.campaign import Campaign
-from activeeval.cases.case import prepare
+from activeeval.cases.case import Case, prepare
 from activeeval.cases.choices import Choices
 from activeeval.cases.known import KnownGrades
 from activeeval.design.carried import reread
@@ -30,22 +30,9 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
     latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     labels = labels_so_far(store, nights, latest.held, settings)
     _check_judged(store, name, nights)
-    known_grades = [(query, doc, grade, "") for (query, doc), (grade, _) in latest.known_grades.items()]
-    listed = {pair for each in left.values() for pair in zip(each.run.query_ids, each.run.doc_ids, strict=True)}
-    known_grades = [row for row in known_grades if row[:2] in listed]
-    choices = Choices(
-        runs=tuple(with_name(left[date].run, date) for date in (later, earlier)),
-        names=(later, earlier),
-        judged=(KnownGrades("grades given before", known_grades),) if known_grades else (),
-        max_grade=store.campaign(nights[0].campaign).max_grade,
-        pool_depth=settings.pool_depth,
-        model=settings.models or None,
-        seed=settings.seed,
-    )
-    case = prepare(choices, use_labels=False, taught={pair: grade for pair, grade in labels.items() if grade >= 0})
-    asked = case.asked(settings.measures, ["difference"])
+    case = _case(store, nights, settings, left, latest, labels)
     changes = []
-    for each in asked:
+    for each in case.asked(settings.measures, ["difference"]):
         if not each.target.matters.any():
             changes.append(no_change(earlier, later, each.target.name))
             continue
@@ -69,6 +56,30 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[Ch
             )
         )
     return changes
+
+
+def _case(
+    store: Store,
+    nights: list[NightRow],
+    settings: Settings,
+    left: dict[str, Left],
+    latest: Left,
+    labels: dict[tuple[str, str], int],
+) -> Case:
+    """Return the case of two nights, the earlier one first in `left`, by what the last night knows."""
+    listed = {pair for each in left.values() for pair in zip(each.run.query_ids, each.run.doc_ids, strict=True)}
+    rows = [(*pair, grade, "") for pair, (grade, _) in latest.known_grades.items() if pair in listed]
+    dates = tuple(reversed(left))
+    choices = Choices(
+        runs=tuple(with_name(left[date].run, date) for date in dates),
+        names=dates,
+        judged=(KnownGrades("grades given before", rows),) if rows else (),
+        max_grade=store.campaign(nights[0].campaign).max_grade,
+        pool_depth=settings.pool_depth,
+        model=settings.models or None,
+        seed=settings.seed,
+    )
+    return prepare(choices, use_labels=False, taught={pair: grade for pair, grade in labels.items() if grade >= 0})
 
 
 def _check_judged(store: Store, name: str, nights: list[NightRow]) -> None:
