@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from store_cases import complaint, grade, make_campaign, make_units, work_off
+from test_watches import WATCH, add
 
 from activeeval.errors import ActiveEvalError, InputError, StateError
 from activeeval.store import open_store
@@ -215,8 +216,11 @@ def test_a_file_takes_no_options(tmp_path, options):
 def test_raw_sql_changes_nothing(store, database_url, table):
     make_campaign(store)
     work_off(store, "ann")
+    store.watches.create(WATCH)
+    add(store, "2026-11-01")
     column = {"document": "content", "campaign": "name", "judge": "name", "query": "text"}.get(table)
-    column = column or {"sample": "reason", "place": "doc_id", "unit": "cost", "event": "grade"}[table]
+    of_others = {"sample": "reason", "place": "doc_id", "unit": "cost", "event": "grade", "watch": "name"}
+    column = column or {**of_others, "night": "date"}[table]
     statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
     if database_url.startswith("sqlite"):
         statements.append(f"REPLACE INTO {table} SELECT * FROM {table}")

@@ -38,7 +38,7 @@ KEYS = [
         "readings",
         "queries",
     ),
-    *("cost", "calibration", "agreement", "skipped", "design", "log", "audit"),
+    *("cost", "calibration", "agreement", "checked", "skipped", "design", "log", "audit"),
 ]
 NASTY = "<script>alert('x')</script> & \"more\" | *b* `c`"
 
