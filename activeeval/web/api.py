@@ -45,7 +45,7 @@ class Answer(BaseModel):
     cannot: StrictStr | None = Field(None, min_length=1, max_length=4000, pattern=_STORABLE)
     later: StrictBool = False
     preferred: StrictStr | None = None
-    strength: Annotated[StrictInt, Field(ge=1, le=5)] | None = None
+    strength: Annotated[StrictInt, Field(ge=1, le=5), BeforeValidator(_as_whole)] | None = None
     tie: StrictBool = False
     discard: StrictStr | None = None
     key: StrictStr | None = Field(None, min_length=1, max_length=200, pattern=_STORABLE)
