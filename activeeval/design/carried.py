@@ -211,7 +211,7 @@ def reread(design: Design, in_hand: InHand) -> Design:
     if never.size:
         place = order.pool.place(int(order.items[never[0]]))
         raise InputError(f"{place} could never be drawn ({never.size} such items): it was in the lists of no sample")
-    return _carried(design, in_hand, before).with_budget(order.cost)
+    return _carried(design, in_hand, before).with_budget(max(order.cost, 1.0))  # nothing is bought with it
 
 
 def _before(order: Order, in_hand: InHand) -> Floats:

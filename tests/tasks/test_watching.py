@@ -25,6 +25,7 @@ from watch_cases import (
 from activeeval.errors import InputError, StateError
 from activeeval.results import Estimate
 from activeeval.store import open_store
+from activeeval.tasks.watching.labels import certain_grades
 from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
 from activeeval.tasks.watching.series import FINE, OPEN, WORSE, _needed
 from activeeval.tasks.watching.settings import checked_policy, set_up
@@ -99,6 +100,31 @@ def test_all_grades_given_are_exactly_known(tmp_path):
     says = watch.says()
     assert says.values[0].value == pytest.approx(true_value(run_of(2)), rel=1e-6)
     assert says.changes[0].value == pytest.approx(true_value(run_of(2)) - true_value(run_of(1)), abs=1e-6)
+
+
+def test_what_was_drawn_before_is_exactly_known_where_all_is(tmp_path):
+    """Labels of earlier nights leave nothing to chance once somebody knows everything, in a span neither."""
+    write_qrels(tmp_path / "all.qrels")
+    watch = Watch()
+    watch.night(1)
+    watch.night(2)
+    watch.draw(3, judged=(str(tmp_path / "all.qrels"),))
+    says = watch.says()
+    assert says.values[0].value == pytest.approx(true_value(run_of(3)), rel=1e-6)
+    assert says.values[0].low == pytest.approx(says.values[0].high)
+    (change,) = change_between(watch.store, NAME, DATES[0], DATES[2])
+    assert change.value == pytest.approx(true_value(run_of(3)) - true_value(run_of(1)), abs=1e-6)
+    assert change.low == pytest.approx(change.high)
+
+
+def test_which_grades_from_elsewhere_are_certain():
+    """Of a whole query that others graded too, and of all; of what was drawn alone none: it came by its number."""
+    elsewhere = {("q1", "a"): (1, 0), ("q1", "b"): (0, 0), ("q2", "a"): (2, 0), ("q3", "a"): (1, 0)}
+    listed = [*elsewhere, ("q3", "b")]
+    of_q1, of_q3 = [("q1", "a", 1, ""), ("q1", "b", 0, "")], ("q3", "a", 1, "")
+    assert certain_grades(elsewhere, {("q1", "a"): 1, ("q2", "a"): 2}, listed) == [*of_q1, of_q3]
+    assert certain_grades(elsewhere, dict.fromkeys(elsewhere, 0), listed) == []
+    assert len(certain_grades(elsewhere, dict.fromkeys(elsewhere, 0), list(elsewhere))) == 4
 
 
 def test_grades_given_of_what_was_drawn_change_nothing(tmp_path):

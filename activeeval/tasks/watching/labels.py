@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from activeeval.cases.known import Row
 from activeeval.judgments.policies import CANNOT, given_grades, one_grade
 from activeeval.judgments.state import State
 from activeeval.store import NightRow, Store
@@ -27,6 +28,27 @@ def labels_so_far(
             if pair in held and held[pair].since <= number:
                 labels[pair] = grade
     return labels
+
+
+def certain_grades(
+    elsewhere: Mapping[Pair, tuple[int, int]], labels: Mapping[Pair, int], listed: Collection[Pair]
+) -> list[Row]:
+    """Return the grades from elsewhere that are known for certain, of the items of some lists, nobody's by name.
+
+    What the watch has drawn goes on counting with its probability, as grades may be the watch's own that were exported:
+    were these alone certain, what was drawn would count for itself and no longer for what was not. Where a query is
+    graded elsewhere as a whole, and not by what was drawn alone, nothing of it is left to chance, and so where all is.
+    """
+    by_query: dict[str, list[Pair]] = {}
+    for pair in sorted(listed):
+        by_query.setdefault(pair[0], []).append(pair)
+    is_whole = all(pair in elsewhere for pair in listed)
+    rows: list[Row] = []
+    for pairs in by_query.values():
+        graded = [pair for pair in pairs if pair in elsewhere]
+        is_certain = is_whole or (len(graded) == len(pairs) and any(pair not in labels for pair in pairs))
+        rows += [(*pair, elsewhere[pair][0], "") for pair in graded if is_certain or pair not in labels]
+    return rows
 
 
 def labels_of_night(store: Store, night: NightRow, settings: Settings) -> dict[Pair, int]:

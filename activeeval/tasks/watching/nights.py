@@ -31,7 +31,7 @@ from activeeval.store import NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
-from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.labels import certain_grades, labels_so_far
 from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, run_of, with_name, with_texts
 from activeeval.tasks.watching.settings import OF_NIGHTS, Settings
 
@@ -226,8 +226,7 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
     labels = labels_so_far(store, nights, held, Settings.of(watch.config))
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
     for query, document, grade in _given(tonight):
-        if (query, document) not in labels:  # what was drawn goes on counting as drawn
-            known_grades[query, document] = (grade, digests.get((query, document), 0))
+        known_grades[query, document] = (grade, digests.get((query, document), 0))
     return _Before(
         number=len(nights) + 1,
         last=last,
@@ -338,9 +337,7 @@ def _case(
     settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
 ) -> Case:
     listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
-    known_grades = [
-        (query, doc, grade, "") for (query, doc), (grade, _) in before.known_grades.items() if (query, doc) in listed
-    ]
+    known_grades = certain_grades(before.known_grades, before.labels, listed)
     choices = Choices(
         runs=tuple(runs.values()),
         names=tuple(runs),

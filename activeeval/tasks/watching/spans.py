@@ -10,7 +10,7 @@ from activeeval.design.carried import reread
 from activeeval.errors import StateError
 from activeeval.pool import key_of
 from activeeval.store import NightRow, Store
-from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.labels import certain_grades, labels_so_far
 from activeeval.tasks.watching.leaving import Left, in_hand, with_name
 from activeeval.tasks.watching.series import FALSE_ALARMS, Change, no_change
 from activeeval.tasks.watching.settings import Settings
@@ -68,7 +68,7 @@ def _case(
 ) -> Case:
     """Return the case of two nights, the earlier one first in `left`, by what the last night knows."""
     listed = {pair for each in left.values() for pair in zip(each.run.query_ids, each.run.doc_ids, strict=True)}
-    rows = [(*pair, grade, "") for pair, (grade, _) in latest.known_grades.items() if pair in listed]
+    rows = certain_grades(latest.known_grades, labels, listed)
     dates = tuple(reversed(left))
     choices = Choices(
         runs=tuple(with_name(left[date].run, date) for date in dates),
