@@ -27,7 +27,7 @@ class Price:
     >>> Price(seconds=90, hourly_rate=24).money(200), Price(seconds=90).hours(200)
     (120.0, 5.0)
     >>> Price(per_judgment=0.4).judgments_for(100)
-    250.0
+    250
     """
 
     per_judgment: float | None = None

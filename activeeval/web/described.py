@@ -31,6 +31,8 @@ _ONE_OF = {
     "tie": {"const": True},
     "discard": {"type": "string"},
 }
+_UNSAID = {verb: {"enum": [None, False]} if "const" in value else {"type": "null"} for verb, value in _ONE_OF.items()}
+"""What each is where another one is said."""
 _OF_GRADES, _OF_PAIRS = ("grade", "cannot", "later"), ("cannot", "later", "preferred", "tie", "discard")
 
 
@@ -126,8 +128,9 @@ def described(app: FastAPI, served: Served) -> dict[str, Any]:
         answer["properties"]["grade"] |= {"minimum": 0, "maximum": len(served.grades) - 1}
         answer["properties"].pop("strength")
         alone = {}
+    unsaid = {verb: _UNSAID[verb] for verb in verbs}
     answer["oneOf"] = [
-        {"required": [verb], "properties": {verb: _ONE_OF[verb]} | ({} if verb == "preferred" else alone)}
+        {"required": [verb], "properties": unsaid | {verb: _ONE_OF[verb]} | ({} if verb == "preferred" else alone)}
         for verb in verbs
     ]
     return text

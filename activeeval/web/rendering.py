@@ -25,6 +25,7 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,  # templates do not change under a server that runs
     )
     environment.globals |= {name: getattr(judging_words, name) for name in _SENTENCES}
     environment.filters["visible"] = _visible

@@ -74,7 +74,7 @@ def scored(folder, measure):
     tables = pool_from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2)
     bound = parse_measure(measure).bound_to(3)
     scores = [score_run(tables, run, bound) for run in (0, 1)]
-    return scores[0].summary.mean, compare_runs(*scores).difference
+    return scores[0].summary.mean, compare_runs(*scores, tables.pool).difference
 
 
 @pytest.fixture(params=SOURCES.values(), ids=SOURCES)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import activeeval
-from activeeval.report import audit_words, grader_words, learned_words, words
+from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words, words
 from activeeval.report.words import line_of, text_of, worded
 from activeeval.results import Caution, Estimate, Note
 
@@ -36,6 +36,7 @@ def test_every_code_has_words_and_no_words_are_of_nothing():
     made = {*codes(), "two units of the first block"} - OF_A_NOTE
     assert len(made) > 40
     tables = [words._CAUTIONS, words._NOTES, learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS]
+    tables += [traffic_words.NOTES, segment_words.WORDS]
     assert made == set().union(*tables)
     assert len(made) == sum(map(len, tables))
     assert {one["code"] for one in CORPUS} == made | OF_A_NOTE

@@ -215,6 +215,7 @@ def test_a_store_that_may_only_be_read_takes_the_answer_once_it_may_be_written(o
     site, path = open_disk
     browser = site.at()
     page = browser.get("/judge")
+    assert browser.get("/nowhere").status_code == 404  # the page of refusals is read before nobody may
     site.store.close()  # what was opened before may be written all the same
     with read_only(path):
         form = refused(browser, page)
