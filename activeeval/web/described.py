@@ -31,7 +31,9 @@ _ONE_OF = {
     "tie": {"const": True},
     "discard": {"type": "string"},
 }
-_UNSAID = {verb: {"enum": [None, False]} if "const" in value else {"type": "null"} for verb, value in _ONE_OF.items()}
+_UNSAID: dict[str, dict[str, Any]] = {
+    verb: {"enum": [None, False]} if verb in ("later", "tie") else {"type": "null"} for verb in _ONE_OF
+}
 """What each is where another one is said."""
 _OF_GRADES, _OF_PAIRS = ("grade", "cannot", "later"), ("cannot", "later", "preferred", "tie", "discard")
 
