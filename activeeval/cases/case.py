@@ -384,7 +384,7 @@ def _all_known(
     """Return grades of a pool's items: those that are known, and others that teach."""
     pool = inputs.pool
     grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
-    pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
+    pairs = pool.pairs_of(np.arange(pool.n_items)) if taught else []
     teaches = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
     return np.where(grades >= 0, grades, teaches)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, func, select
 
 from activeeval.errors import InputError, did_you_mean, shown
@@ -16,14 +18,18 @@ def campaign_names(connection: Connection) -> list[str]:
     return sorted(connection.execute(select(tables.campaign.c.name)).scalars())
 
 
+def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
+    """Return what to raise where there is nothing of a name; ``none`` says what to do where there is nothing at all."""
+    says = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
+    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+
+
 def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
     """Return a campaign and its number; InputError where there is none of that name."""
     table = tables.campaign
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:
-        there = campaign_names(connection)
-        says = f"there are {', '.join(map(shown, there[:20]))}" if there else "there are none"
-        raise InputError(f"there is no campaign {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+        raise not_there("campaign", name, campaign_names(connection))
     values = dict(row._mapping)
     campaign_id = values.pop("id")
     values["config"] = parsed(values["config"], f"the configuration of {shown(name)}")

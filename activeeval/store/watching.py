@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from activeeval.errors import InputError, StateError, did_you_mean, shown
+from activeeval.errors import InputError, StateError, shown
 from activeeval.store import drawing, tables
 from activeeval.store.database import Database
 from activeeval.store.log import canonical, parsed
+from activeeval.store.queries import not_there
 from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
 
@@ -151,8 +152,6 @@ def _watch(connection: Connection, name: str) -> tuple[int, WatchRow]:
     table = tables.watch
     row = connection.execute(select(table).where(table.c.name == name)).first()
     if row is None:
-        there = _names(connection)
-        says = f"there are {', '.join(map(shown, there[:20]))}" if there else "there are none; `watch init` makes one"
-        raise InputError(f"there is no watch {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+        raise not_there("watch", name, _names(connection), "; `watch init` makes one")
     config = parsed(row.config, f"the configuration of watch {shown(name)}")
     return row.id, WatchRow(name=row.name, config=config, payload=bytes(row.payload))

@@ -127,7 +127,7 @@ def night(
     )
     with opened(name, db) as store:
         with worded():
-            drawn = draw_night(store, name, tonight, progress=tell, say=lambda note: output.say_notes([note]))
+            drawn = draw_night(store, name, tonight, progress=tell)
         _say_drawn(drawn)
         if script is not None:
             output.say_notes(script.notes)

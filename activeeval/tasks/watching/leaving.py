@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +17,8 @@ from activeeval.pool import QueryPool
 from activeeval.pool.texts import Texts
 
 Pair = tuple[str, str]
+_TIES = 100
+"""Rows beyond the last rank that are kept: equal scores are put in order by id later."""
 _FIELDS = ("run.queries", "held.queries", "given.queries", "queries")
 
 
@@ -116,7 +118,7 @@ def in_hand(pool: QueryPool, held: Mapping[Pair, Held], labels: Mapping[Pair, in
         Grades by judges of earlier nights, −1 where one could not judge.
     """
     hand = InHand.nothing(pool.n_items)
-    for z, pair in enumerate(pairs_of(pool)):
+    for z, pair in enumerate(pool.pairs_of(np.arange(pool.n_items))):
         row = held.get(pair)
         if row is None:
             continue
@@ -131,7 +133,7 @@ def held_after(
 ) -> dict[Pair, Held]:
     """Return what is held once a night is drawn with M of every item of its pool, (n_items,)."""
     after = dict(before)
-    for pair, prob in zip(pairs_of(pool), probs.tolist(), strict=True):
+    for pair, prob in zip(pool.pairs_of(np.arange(pool.n_items)), probs.tolist(), strict=True):
         row = before.get(pair, Held(0.0, texts.get(pair, 0), 0, night))
         if prob > 0 or pair in before:
             after[pair] = row._replace(prob=prob)
@@ -160,14 +162,9 @@ def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int)
     return after, n_changed
 
 
-def pairs_of(pool: QueryPool) -> Iterable[Pair]:
-    """Return the query and the document of every item of a pool."""
-    return zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
-
-
-def with_name(run: Run, name: str) -> Run:
-    """Return a run that messages call by a name."""
-    return replace(run, source=name)
+def pairs_in(run: Run) -> list[Pair]:
+    """Return query and document of every row of a run."""
+    return list(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True))
 
 
 def _first(run: Run, depth: int) -> NDArray[np.bool_]:
@@ -181,10 +178,6 @@ def _first(run: Run, depth: int) -> NDArray[np.bool_]:
         kept[row] = n < depth + _TIES
         seen[queries[row]] = n + 1
     return kept
-
-
-_TIES = 100
-"""Rows beyond the last rank that are kept: equal scores are put in order by id later."""
 
 
 def _columns(by_pair: Mapping[Pair, Any]) -> tuple[dict[str, NDArray[Any]], list[Any]]:

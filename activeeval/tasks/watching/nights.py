@@ -13,12 +13,11 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import lists_of
-from activeeval.cases.case import Case, prepare
-from activeeval.cases.choices import Choices
-from activeeval.cases.known import KnownGrades, graded_rows
+from activeeval.cases.case import Case
+from activeeval.cases.known import graded_rows
 from activeeval.cases.systems import Asked
 from activeeval.design import Design
-from activeeval.design.carried import going_on
+from activeeval.design.carried import Carried, going_on, numbers_of
 from activeeval.errors import InputError, did_you_mean, shown
 from activeeval.io.arrays import unpacked
 from activeeval.io.loading import load_run
@@ -26,17 +25,15 @@ from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
 from activeeval.judgments import read
 from activeeval.pool import key_of
-from activeeval.results import Caution, Note
 from activeeval.store import NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
-from activeeval.tasks.watching.labels import certain_grades, labels_so_far
-from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, run_of, with_name, with_texts
-from activeeval.tasks.watching.settings import OF_NIGHTS, Settings
-
-Say = Callable[[Note | Caution], object]
-_REFERENCE = "reference"
+from activeeval.tasks.watching.cases import case_of
+from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, pairs_in, run_of, with_texts
+from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings
+from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +95,12 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Before:
-    """What there is before a night: the last one, what is held of tonight's texts, labels, grades from elsewhere."""
+    """What there is before a night: the last one, tonight's texts, what is held, labels, grades from elsewhere."""
 
     number: int
     last: str
     left: Left | None
+    digests: dict[Pair, int]
     held: dict[Pair, Held]
     labels: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
@@ -115,7 +113,6 @@ def draw_night(
     tonight: Tonight,
     *,
     progress: Callable[[str], object] = lambda what: None,
-    say: Say = lambda note: None,
 ) -> Drawn:
     """Draw what is new on a night and store it as a campaign; all of it or nothing.
 
@@ -132,7 +129,8 @@ def draw_night(
     queries = before.left.queries if before.left else tuple(dict.fromkeys(run.query_ids.tolist()))
     _check_queries(run, queries, runs)
     progress("reading the files")
-    case = _case(settings, runs, before, _scale(store, watch, settings, tonight, before), progress)
+    max_grade = _scale(store, watch, settings, tonight, before)
+    case = case_of(runs, settings, before.known_grades, before.labels, max_grade, progress)
     asked = _asked(case, settings, tonight.date)
     progress("drawing what is new")
     base = case.design(settings.method, [each.target for each in asked])
@@ -142,8 +140,7 @@ def draw_night(
     _check_answers(sample, tonight.answers)
     campaign = f"{name}.{tonight.date}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
-    digests = _digests(tonight.documents, run)
-    held = held_after(case.inputs.pool, before.held, probs, digests, before.number)
+    held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
     left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
     night = NightRow(date=tonight.date, campaign=campaign, payload=left.packed(settings.pool_depth))
     put = partial(store.watches.add_night, name, night, before.last)
@@ -182,12 +179,12 @@ def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
         raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
 
 
-def _drawn(campaign: str, sample: Sample, probs_before: Any, n_changed: int) -> Drawn:
+def _drawn(campaign: str, sample: Sample, probs_before: Floats, n_changed: int) -> Drawn:
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
     whole = design.order.items[sample.campaign.whole_selection.places]
     settled = np.asarray(design.scheme.in_hand)[whole] >= 0
-    n_pending = int(np.count_nonzero(sample_numbers(sample)[new] < probs_before[new])) if new else 0
+    n_pending = int(np.count_nonzero(_numbers(sample)[new] < probs_before[new])) if new else 0
     return Drawn(
         campaign=campaign,
         n_new=len(new) - n_pending,
@@ -198,10 +195,8 @@ def _drawn(campaign: str, sample: Sample, probs_before: Any, n_changed: int) -> 
     )
 
 
-def sample_numbers(sample: Sample) -> Any:
+def _numbers(sample: Sample) -> Floats:
     """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
-    from activeeval.design.carried import Carried, numbers_of
-
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, Carried)
     numbers = np.ones(order.pool.n_items)
@@ -231,6 +226,7 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
         number=len(nights) + 1,
         last=last,
         left=left,
+        digests=digests,
         held=held,
         labels=labels,
         known_grades=known_grades,
@@ -255,7 +251,7 @@ def _check_date(name: str, tonight: str, last: str) -> None:
 
 def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
     """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
-    for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True):
+    for pair in pairs_in(run):
         row = held.get(pair)
         if row is not None and row.text and pair not in digests:
             where = tonight.documents or "tonight's call names no `documents`"
@@ -267,7 +263,7 @@ def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
     """Return a digest of the text of each document of a run that has one, by query and document."""
     if documents is None:
         return {}
-    pairs = list(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True))
+    pairs = pairs_in(run)
     texts = read_texts(documents, DOCUMENTS, {doc for _, doc in pairs}).by_id
     of_docs = {doc: _digest(text) for doc, text in texts.items() if text}
     return {pair: of_docs[pair[1]] for pair in pairs if pair[1] in of_docs}
@@ -292,16 +288,16 @@ def _given(tonight: Tonight) -> list[tuple[str, str, int]]:
 
 def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: _Before) -> dict[str, Run]:
     """Return the runs of a night by what they are called: tonight's, last night's, and the reference."""
-    runs = {tonight: with_name(run, tonight)}
+    runs = {tonight: run}
     if before.left is not None:
-        runs[before.last] = with_name(before.left.run, before.last)
+        runs[before.last] = before.left.run
     if settings.reference not in OF_NIGHTS:
         arrays = unpacked(watch.payload, f"watch {watch.name}", ("run.queries",), "the run of reference")
-        runs[_REFERENCE] = with_name(run_of(arrays), _REFERENCE)
+        runs[REFERENCE] = run_of(arrays)
     elif settings.reference == "first" and before.left is not None:
         first = store.watches.nights(watch.name)[0].date
         if first not in runs:
-            runs[first] = with_name(Left.of(store.watches.payload(watch.name, first), first).run, first)
+            runs[first] = Left.of(store.watches.payload(watch.name, first), first).run
     return runs
 
 
@@ -331,25 +327,6 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
         problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
         raise InputError(problem, field="max_grade")
     return largest
-
-
-def _case(
-    settings: Settings, runs: Mapping[str, Run], before: _Before, max_grade: int, progress: Callable[[str], object]
-) -> Case:
-    listed = {pair for run in runs.values() for pair in zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True)}
-    known_grades = certain_grades(before.known_grades, before.labels, listed)
-    choices = Choices(
-        runs=tuple(runs.values()),
-        names=tuple(runs),
-        contrasts="first" if len(runs) > 1 else None,
-        judged=(KnownGrades("grades given before", known_grades),) if known_grades else (),
-        max_grade=max_grade,
-        pool_depth=settings.pool_depth,
-        model=settings.models or None,
-        seed=settings.seed,
-    )
-    taught = {pair: grade for pair, grade in before.labels.items() if grade >= 0}
-    return prepare(choices, use_labels=False, measures=settings.measures, progress=progress, taught=taught)
 
 
 def _asked(case: Case, settings: Settings, tonight: str) -> list[Asked]:

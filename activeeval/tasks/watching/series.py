@@ -11,9 +11,10 @@ from activeeval.report.findings import Finding
 from activeeval.results import Estimate, Needed
 from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import Answer
+from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
 from activeeval.tasks.watching.nights import last_night
-from activeeval.tasks.watching.settings import Settings
+from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings
 
 FALSE_ALARMS = 0.05
 """The probability, at most, of any false alarm over the nights of a watch."""
@@ -183,7 +184,7 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
 
 def _reference(settings: Settings, first: str, last: str) -> str:
     """Return what the reference is called among a night's systems."""
-    return {"previous": last, "first": first}.get(settings.reference, "reference")
+    return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
 
 
 def _waiting(night: NightRow, measure: str, state: CampaignState) -> Value:
@@ -208,11 +209,11 @@ def _value(night: NightRow, answer: Answer, state: CampaignState, settings: Sett
     return Value(
         date=night.date,
         measure=answer.target.name,
-        value=_finite(estimate.value),
-        low=_finite(low),
-        high=_finite(high),
-        low_all_nights=_finite(together[0]),
-        high_all_nights=_finite(together[1]),
+        value=finite(estimate.value),
+        low=finite(low),
+        high=finite(high),
+        low_all_nights=finite(together[0]),
+        high_all_nights=finite(together[1]),
         judged=progress.judged,
         waiting=progress.waiting,
         known=_known(state),
@@ -236,24 +237,37 @@ def _change(
         return no_change(earlier, night.date, measure, "fine" if has_verdict else "")
     like = next(each for each in population if (each.target.name, each.versus) == (measure, earlier))
     of_alarms = 1 - 2 * FALSE_ALARMS / n_compared
-    together = like.estimate.bounds(like.estimate.interval(of_alarms))
-    is_worse = together[1] < -margin
-    low, high = mine[0].estimate.bounds(mine[0].interval)
-    verdict = _verdict(is_worse, like.estimate, margin) if has_verdict else ""
+    change = change_read(earlier, night.date, measure, margin, mine[0].estimate, like.estimate, of_alarms)
+    verdict = _verdict(change.alarm, like.estimate, margin) if has_verdict else ""
+    needed = _needed(mine[0].estimate, like.estimate, margin, of_alarms) if verdict == "open" else None
+    return replace(change, verdict=verdict, needed=needed)
+
+
+def change_read(
+    earlier: str, later: str, measure: str, margin: float, pool: Estimate, population: Estimate, of_alarms: float
+) -> Change:
+    """Return what estimates of a difference say, about these queries and about queries like these.
+
+    Parameters
+    ----------
+    of_alarms : float
+        The confidence of an interval that holds together with all that the watch looks at.
+    """
+    (low, high), together = (
+        each.bounds(each.interval(confidence)) for each, confidence in ((pool, 0.95), (population, of_alarms))
+    )
     return Change(
         earlier=earlier,
-        later=night.date,
+        later=later,
         measure=measure,
-        value=_finite(mine[0].estimate.value),
-        low=_finite(low),
-        high=_finite(high),
-        low_all_nights=_finite(together[0]),
-        high_all_nights=_finite(together[1]),
-        p_value=_finite(like.p_value),
-        alarm=is_worse,
+        value=finite(pool.value),
+        low=finite(low),
+        high=finite(high),
+        low_all_nights=finite(together[0]),
+        high_all_nights=finite(together[1]),
+        p_value=finite(population.p_value),
+        alarm=together[1] < -margin,
         margin=margin,
-        verdict=verdict,
-        needed=_needed(mine[0].estimate, like.estimate, margin, of_alarms) if verdict == "open" else None,
     )
 
 
@@ -274,7 +288,7 @@ def no_change(earlier: str, later: str, measure: str, verdict: str = "") -> Chan
 
 
 def _is_reference(settings: Settings, earlier: str) -> bool:
-    return settings.reference in ("previous", "first") or earlier == "reference"
+    return settings.reference in OF_NIGHTS or earlier == REFERENCE
 
 
 def _verdict(is_worse: bool, estimate: Estimate, margin: float) -> str:
@@ -302,7 +316,3 @@ def _finding(answer: Answer) -> Finding:
     """Return what is told of an answer; a watch goes on, so that what should decide it comes on top."""
     needed = answer.finding.needed
     return replace(answer.finding, needed=None if needed is None else replace(needed, can_grow=True))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -21,6 +21,8 @@ from activeeval.tasks.campaigns.making import policy_for
 from activeeval.tasks.watching.leaving import run_arrays
 
 OF_NIGHTS = ("first", "previous")
+REFERENCE = "reference"
+"""What a run that is no night's is called among a night's."""
 LONGEST = 10_000
 
 
