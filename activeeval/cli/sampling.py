@@ -160,8 +160,8 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
 
 def _say_price(sample: Sample, plan: SheetPlan, price: Price | None) -> None:
     """Say what judging the sheets comes to in money and hours."""
-    if said := priced(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments"):
-        output.say(said)
+    if costs := priced(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments"):
+        output.say(costs)
 
 
 def _gradings(sample: Sample, plan: SheetPlan) -> int:

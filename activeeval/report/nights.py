@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from activeeval.report.findings import about, places_of
+from activeeval.report.rendering import render
 from activeeval.results import Needed
 
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
@@ -16,11 +17,9 @@ _RARE = ("alarm", "waiting")
 """Columns that are left out where no night has one."""
 
 
-class SaidValue(Protocol):
-    """A measure on a night."""
+class SaidNumber(Protocol):
+    """A number with its interval."""
 
-    @property
-    def date(self) -> str: ...
     @property
     def measure(self) -> str: ...
     @property
@@ -29,10 +28,11 @@ class SaidValue(Protocol):
     def low(self) -> float | None: ...
     @property
     def high(self) -> float | None: ...
-    @property
-    def low_all_nights(self) -> float | None: ...
-    @property
-    def high_all_nights(self) -> float | None: ...
+
+
+class SaidValue(SaidNumber, Protocol):
+    """A measure on a night."""
+
     @property
     def judged(self) -> int: ...
     @property
@@ -41,21 +41,13 @@ class SaidValue(Protocol):
     def known(self) -> int: ...
 
 
-class SaidChange(Protocol):
+class SaidChange(SaidNumber, Protocol):
     """What a night is more than another."""
 
     @property
     def earlier(self) -> str: ...
     @property
     def later(self) -> str: ...
-    @property
-    def measure(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
     @property
     def alarm(self) -> bool: ...
     @property
@@ -72,9 +64,9 @@ class Said(Protocol):
     @property
     def date(self) -> str: ...
     @property
-    def values(self) -> Sequence[Any]: ...
+    def values(self) -> Sequence[SaidValue]: ...
     @property
-    def changes(self) -> Sequence[Any]: ...
+    def changes(self) -> Sequence[SaidChange]: ...
 
 
 def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
@@ -142,8 +134,7 @@ def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
     lines += ["## Alarms", "", *([f"- {line}" for line in verdict_sentences(alarms)] or ["None."]), ""]
     rows = series_table(nights)
     if rows:
-        lines += ["## Nights", "", f"| {' | '.join(rows[0])} |", f"|{' --- |' * len(rows[0])}"]
-        lines += [f"| {' | '.join(str(cell) for cell in row.values())} |" for row in rows]
+        lines += ["## Nights", "", render(rows, "md")]
     Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
@@ -207,30 +198,30 @@ def _in_pairs(nights: Sequence[Said]) -> list[tuple[Said, Said | None]]:
     return list(zip(nights, (None, *nights), strict=False))
 
 
-def _since(night: Said, before: Said | None, measure: str) -> Any:
+def _since(night: Said, before: Said | None, measure: str) -> SaidChange | None:
     """Return the change of a measure since the night before; None where there is none."""
     mine = [change for change in night.changes if change.measure == measure]
     return next((change for change in mine if before is not None and change.earlier == before.date), None)
 
 
-def _or(value: float | None, other: float) -> float:
+def _or(value: float | None, other: float | None) -> float | None:
     return other if value is None else value
 
 
-def _figures(said: Any, *, signed: bool = False) -> str:
+def _figures(said: SaidNumber, *, signed: bool = False) -> str:
     """Return the value with its interval in brackets."""
     return (
         f"{_number(said, signed=signed)} ({_interval(said)})" if said.value is not None else "nothing can be said yet"
     )
 
 
-def _interval(said: Any) -> str:
+def _interval(said: SaidNumber) -> str:
     if said.low is None or said.high is None:
         return ""
     return " to ".join(_written(end, _places(said)) for end in (said.low, said.high))
 
 
-def _number(said: Any, *, signed: bool = False) -> str:
+def _number(said: SaidNumber, *, signed: bool = False) -> str:
     if said.value is None:
         return ""
     return _written(said.value, _places(said), "+" if signed else "")
@@ -242,7 +233,7 @@ def _written(value: float, places: int, sign: str = "") -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("+-")
 
 
-def _places(said: Any) -> int:
+def _places(said: SaidNumber) -> int:
     """Return as many decimals as an interval is worth."""
     half = 0.0 if said.low is None or said.high is None else (said.high - said.low) / 2
     return places_of(half) if half > 0 else 0 if not said.value else places_of(abs(said.value) / 10 ** (_FEW - 1))

@@ -16,6 +16,7 @@ from watch_cases import (
     write_run,
 )
 
+from activeeval.cli.campaign.options import named_again
 from activeeval.store import open_store
 
 INIT = ("--measure", "DCG@5", "--budget-per-night", 25, "--max-grade", TOP, "--seed", 7)
@@ -193,3 +194,9 @@ def test_the_default_date_is_today(watch):
 
     rows = watch("night", "--run", "1.run", "--oracle", "all.qrels", "-o", "jsonl")
     assert f'"date": "{date.today().isoformat()}"' in rows.out.replace('":"', '": "')
+
+
+def test_commands_that_are_printed_name_a_store_without_its_password():
+    assert named_again(None) == ""
+    assert named_again("nights.db") == " --db nights.db"
+    assert "secret" not in named_again("postgresql://bob:secret@db.example/nights")

@@ -79,6 +79,13 @@ def place_of(name: str, db: str | None) -> str:
     return masked(url_of(name, db))
 
 
+def named_again(db: str | None) -> str:
+    """Return what names a store in a command that is printed, without its password; nothing for the usual one."""
+    from activeeval.store import masked
+
+    return f" --db {masked(db)}" if db else ""
+
+
 @contextmanager
 def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 30.0) -> Iterator[Store]:
     """Open the store of a campaign, and close it; ``wait_s`` as of `activeeval.store.open_store`."""

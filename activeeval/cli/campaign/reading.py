@@ -72,8 +72,8 @@ def status(
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
     for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
-        if said := priced(price, n, what):
-            output.say(said)
+        if costs := priced(price, n, what):
+            output.say(costs)
     if problem:
         output.say(problem)
 

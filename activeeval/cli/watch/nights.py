@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output, people
-from activeeval.cli.campaign.options import db_option, judge_of, name_argument, opened, place_of
+from activeeval.cli.campaign.options import db_option, judge_of, name_argument, named_again, opened, place_of
 from activeeval.cli.drawing import texts_options
 from activeeval.cli.help import command
 from activeeval.cli.inputs import MEASURES_HELP, POSITIVE, SCALE, FiniteRange, machine_is_truth_option, worded
@@ -61,10 +61,8 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
         with opened(name, db, create=True) as store:
             set_up(store, name, settings)
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {settings.budget:g} new labels a night")
-    where = f" --db {db}" if db else ""
-    output.say(
-        f"Next: `activeeval watch night {name}{where} --run tonight.run --sheet tonight.csv` draws the first night."
-    )
+    again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
+    output.say(f"Next: `{again}` draws the first night.")
     output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli import output
-from activeeval.cli.campaign.options import db_option, name_argument, opened
+from activeeval.cli.campaign.options import db_option, name_argument, named_again, opened
 from activeeval.cli.help import command
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
@@ -122,13 +122,13 @@ def show_night(
     else:
         _show(night, places)
     if night.waiting:
-        where = f" --db {db}" if db else ""
+        where = named_again(db)
         output.say(
             f"{night.waiting} items wait: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
-        if said := priced(price, night.waiting, "judgments to come"):
-            output.say(said)
+        if costs := priced(price, night.waiting, "judgments to come"):
+            output.say(costs)
 
 
 def _show(night: NightSays, places: int) -> None:
