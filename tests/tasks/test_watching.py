@@ -25,7 +25,8 @@ from watch_cases import (
 from activeeval.errors import InputError, StateError
 from activeeval.results import Estimate
 from activeeval.store import open_store
-from activeeval.tasks.watching.labels import certain_grades
+from activeeval.tasks.campaigns.scripted_judge import judge_all
+from activeeval.tasks.watching.labels import certain_grades, labels_of_night
 from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
 from activeeval.tasks.watching.series import FINE, OPEN, WORSE, _needed
 from activeeval.tasks.watching.settings import checked_policy, set_up
@@ -136,6 +137,21 @@ def test_grades_given_of_what_was_drawn_change_nothing(tmp_path):
     drawn = watch.draw(2, judged=(str(tmp_path / "drawn.qrels"),))
     assert drawn.n_known == 0
     assert drawn.n_in_hand > 0
+
+
+def test_what_a_lead_decides_is_what_goes_on_counting():
+    """Two judges differ on everything; the grade of one item is decided, of the others it is the lower one."""
+    watch = Watch(judges_per_item=2, policy="median")
+    watch.draw(1)
+    others = {pair: (grade + 1) % (TOP + 1) for pair, grade in GRADES.items()}
+    for judge, grades in (("ann", GRADES), ("bob", others)):
+        assert list(judge_all(watch.store, watch.campaign(1), judge, grades))
+    event = next(each for each in watch.store.events(watch.campaign(1)) if each.kind == "judged")
+    pair, night = (event.query_id, event.doc_id), last_night(watch.store, NAME)
+    top = max(GRADES[pair], others[pair])
+    assert labels_of_night(watch.store, night, watch.settings)[pair] == min(GRADES[pair], others[pair])
+    watch.store.adjudicate(night.campaign, event.seq, "lead", top, "it is")
+    assert labels_of_night(watch.store, night, watch.settings)[pair] == top
 
 
 def test_what_waits_comes_back_on_the_next_night():

@@ -56,10 +56,12 @@ def labels_of_night(store: Store, night: NightRow, settings: Settings) -> dict[P
     state = State(judges_per_item=settings.judges_per_item)
     state.apply_all(store.events(night.campaign))
     labels: dict[Pair, int] = {}
-    for by_judge in state.judgments.values():
+    for place, by_judge in state.judgments.items():
         if len(by_judge) < settings.judges_per_item:
             continue
         first = next(iter(by_judge.values()))
         grades = {judge: CANNOT if event.grade is None else event.grade for judge, event in by_judge.items()}
-        labels[first.query_id, first.doc_id] = one_grade(given_grades(grades), settings.policy)
+        decided = state.adjudicated.get(place)
+        several = given_grades(grades) if decided is None or decided.grade is None else (decided.grade,)
+        labels[first.query_id, first.doc_id] = one_grade(several, settings.policy)
     return labels
