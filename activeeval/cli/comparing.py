@@ -152,9 +152,10 @@ def _show_comment(decisions: Sequence[Decision], scope: str, places: int) -> Non
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import sentence
-    from activeeval.tasks.gate import UNDECIDED, WORSE, exit_code
+    from activeeval.tasks.gate import exit_code
+    from activeeval.tasks.verdicts import OPEN, WORSE
 
-    title = {WORSE: "worse", UNDECIDED: "undecided"}.get(exit_code(decisions), "not worse")
+    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(decisions), "not worse")
     careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
     sentences = [sentence(decision.finding) for decision in decisions]
     rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)

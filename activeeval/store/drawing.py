@@ -30,7 +30,9 @@ def create(
     }
     values |= {"config": canonical(dict(campaign.config)), "created_at": campaign.created_at}
     # two processes may both have found that there is none
-    made = connection.execute(_insert(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id))
+    made = connection.execute(
+        insertion(connection, table).values(values).on_conflict_do_nothing().returning(table.c.id)
+    )
     campaign_id = made.scalar()
     if campaign_id is None:
         raise InputError(f"there is a campaign {shown(campaign.name)} already")
@@ -69,7 +71,7 @@ def insert_missing(connection: Connection, table: Table, rows: Iterable[dict[str
         there = set(connection.execute(chosen).scalars())
         missing = [by_key[key] for key in keys if key not in there]
         if missing:
-            connection.execute(_insert(connection, table).on_conflict_do_nothing(), missing)
+            connection.execute(insertion(connection, table).on_conflict_do_nothing(), missing)
 
 
 def insert_assignments(connection: Connection, campaign_id: int, assignments: Iterable[Assignment]) -> None:
@@ -170,7 +172,8 @@ def _insert_units(connection: Connection, campaign_id: int, units: Sequence[Unit
             connection.execute(insert(table), values)
 
 
-def _insert(connection: Connection, table: Table) -> Any:
+def insertion(connection: Connection, table: Table) -> Any:
+    """Return an INSERT of the database's own, which may be told what to do where a row is there already."""
     # of the two only what the engine has loaded already: the other one takes a tenth of what SQLAlchemy takes itself
     if connection.dialect.name == "sqlite":
         from sqlalchemy.dialects import sqlite

@@ -66,11 +66,14 @@ class Watches:
         """Store a watch; raises InputError where there is one of that name."""
 
         def work(connection: Connection) -> None:
-            table = tables.watch
-            if connection.execute(select(table.c.id).where(table.c.name == watch.name)).first():
+            if watch.name in _names(connection):
                 raise InputError(f"there is a watch {shown(watch.name)} already")
             values = {"name": watch.name, "config": canonical(dict(watch.config)), "payload": watch.payload}
-            connection.execute(insert(table).values(**values, created_at=self._now(connection)))
+            # two processes may both have found that there is none
+            adding = drawing.insertion(connection, tables.watch).values(**values, created_at=self._now(connection))
+            made = connection.execute(adding.on_conflict_do_nothing().returning(tables.watch.c.id))
+            if made.scalar() is None:
+                raise InputError(f"there is a watch {shown(watch.name)} already")
 
         self._database.write(work)
 

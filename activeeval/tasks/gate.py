@@ -22,8 +22,7 @@ from activeeval.tasks.answers import cut_notes
 from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
-
-NOT_WORSE, WORSE, UNDECIDED = 0, 10, 11
+from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +127,8 @@ def _verdict(low: float, high: float, margin: float) -> str:
 def exit_code(decisions: Sequence[Decision]) -> int:
     """Return 0 where the new run is not worse by any measure, 10 where it is by one, 11 where that is open."""
     if all(decision.is_not_worse for decision in decisions):
-        return NOT_WORSE
-    return WORSE if any(decision.verdict == "worse" for decision in decisions) else UNDECIDED
+        return FINE
+    return WORSE if any(decision.verdict == "worse" for decision in decisions) else OPEN
 
 
 def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from store_cases import complaint, make_units
 from test_racing import in_threads
@@ -85,6 +87,19 @@ def test_a_fault_leaves_neither_night_nor_campaign(store, monkeypatch, table):
 
 def broken():
     raise OSError("the power is gone")
+
+
+def test_of_watches_that_race_for_a_name_one_is_set_up(store):
+    def race(i):
+        try:
+            store.watches.create(replace(WATCH, payload=str(i).encode()))
+        except InputError as problem:
+            return str(problem)
+        return ""
+
+    says = in_threads(race, 6)
+    assert sorted(says) == ["", *["there is a watch 'quality' already"] * 5]
+    assert store.watches.get("quality").payload == str(says.index("")).encode()
 
 
 @pytest.mark.parametrize("dates", [["2026-11-02"] * 6, [f"2026-11-{day:02d}" for day in range(2, 8)]])

@@ -26,9 +26,10 @@ from activeeval.errors import InputError, StateError
 from activeeval.results import Estimate
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
+from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 from activeeval.tasks.watching.labels import certain_grades, labels_of_night
 from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
-from activeeval.tasks.watching.series import FINE, OPEN, WORSE, _needed
+from activeeval.tasks.watching.series import _needed
 from activeeval.tasks.watching.settings import checked_policy, set_up
 from activeeval.tasks.watching.spans import change_between
 

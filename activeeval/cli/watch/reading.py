@@ -153,7 +153,7 @@ def _show_comment(name: str, night: NightSays, places: int) -> None:
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import headline, table_of
     from activeeval.report.nights import verdict_sentences
-    from activeeval.tasks.watching.series import OPEN, WORSE
+    from activeeval.tasks.verdicts import OPEN, WORSE
 
     verdict = {WORSE: "ALARM", OPEN: "open"}.get(night.exit_code, "fine")
     title = f"{name}, {night.date}: {verdict}"

@@ -13,12 +13,12 @@ from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
+from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 from activeeval.tasks.watching.nights import last_night
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings
 
 FALSE_ALARMS = 0.05
 """The probability, at most, of any false alarm over the nights of a watch."""
-FINE, WORSE, OPEN = 0, 10, 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
