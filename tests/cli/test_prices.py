@@ -82,6 +82,8 @@ def test_a_campaign_and_a_watch_are_told_too(call):
     assert call("campaign", "create", "c", *RUNS, "--budget", "40", "--seed", "1").code == 0
     far = call("campaign", "status", "c", "--price-per-judgment", "0.5")
     assert "40 answers to come: 20 EUR" in far.err
+    page = call("campaign", "report", "c", "--out", "c.md", "--force", "--price-per-judgment", "0.5")
+    assert "40 answers to come: 20 EUR" in page.err
     without = call("campaign", "status", "c", "--hourly-rate", "9")
     assert "EUR" not in without.err  # no clock has told what an item takes
     assert call("watch", "init", "w", "--measure", "DCG@5", "--budget-per-night", "30", "--max-grade", "3").code == 0
@@ -90,6 +92,8 @@ def test_a_campaign_and_a_watch_are_told_too(call):
     (n,) = re.findall(r"(\d+) judgments to come: ([\d.]+) EUR", night.err)
     assert float(n[1]) == int(n[0]) / 2
     assert f"{n[0]} judgments to come: {n[1]} EUR" in call("watch", "status", "w", "--price-per-judgment", "0.5").err
+    page = call("watch", "report", "w", "--out", "w.md", "--force", "--price-per-judgment", "0.5")
+    assert f"{n[0]} judgments to come: {n[1]} EUR" in page.err
 
 
 @pytest.mark.parametrize(
@@ -107,3 +111,14 @@ def test_a_price_that_is_none_is_one_line(call, options, problem):
     done = call("plan", *RUNS, *options)
     assert (done.code > 0, done.out) == (True, "")
     assert problem in done.err
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("watch", "submit", "w", "s.csv"), ("watch", "report", "w", "--out", "p.md"), ("campaign", "report", "c")],
+)
+def test_a_price_of_nothing_is_refused_everywhere(call, asked):
+    done = call(*asked, "--price-per-judgment", "0")
+    assert (done.code > 0, done.out) == (True, "")
+    assert "--price-per-judgment" in done.err
+    assert "No such option" not in done.err

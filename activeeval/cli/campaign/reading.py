@@ -21,6 +21,7 @@ from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
 
 if TYPE_CHECKING:
+    from activeeval.planning.prices import Price
     from activeeval.report.campaign_work import Step
     from activeeval.report.rendering import Cell
     from activeeval.tasks.campaigns.state import CampaignState
@@ -71,11 +72,16 @@ def status(
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
+    say_costs(price, far)
+    if problem:
+        output.say(problem)
+
+
+def say_costs(price: Price | None, far: Status) -> None:
+    """Say what the answers to come and those so far cost; nothing where that is not known."""
     for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
         if costs := priced(price, n, what):
             output.say(costs)
-    if problem:
-        output.say(problem)
 
 
 def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:

@@ -9,9 +9,11 @@ import click
 
 from activeeval.cli.auditing import grader_option
 from activeeval.cli.campaign.options import as_of_option, of_campaign, opened
+from activeeval.cli.campaign.reading import say_costs
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
+from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import settle, tell
 
 
@@ -22,6 +24,7 @@ from activeeval.cli.waiting import settle, tell
 @grader_option(required=False)
 @scope_option("pool")
 @confidence_option
+@price_options
 @force_option
 @output_option
 def report(
@@ -34,6 +37,7 @@ def report(
     confidence: float,
     force: bool,
     form: str,
+    **options: Any,
 ) -> None:
     """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
 
@@ -49,14 +53,20 @@ def report(
     from activeeval.cli.campaign.following import next_command
     from activeeval.io.writing import write_atomically
     from activeeval.report.campaign_page import SUFFIXES, campaign_text
+    from activeeval.tasks.campaigns.judges import seconds_an_item
+    from activeeval.tasks.campaigns.state import state_of
+    from activeeval.tasks.campaigns.status import status as status_of
     from activeeval.tasks.campaigns.summary import summary
 
+    price = price_of(options)
     path = f"{name}.html" if out is None else out
     check_new(path, SUFFIXES, force)
     tell("reading the log")
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence, graders=graders)
         by_query = store.campaign(name).judging.is_whole
+        far = None if price is None else status_of(state_of(store, name, as_of), store)
+        price = None if price is None else price.timed(seconds_an_item(store, name))
     judges = [work.judge for work in summed.cost.judges]
     how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
     command = next_command(summed.next, name, db, **how)
@@ -65,4 +75,6 @@ def report(
         handle.write(text)
     settle()
     say(f"wrote {path}, as of event {summed.head.as_of}")
+    if far is not None:
+        say_costs(price, far)
     emit_done([{"report": path, "as_of": summed.head.as_of}], form)

@@ -143,10 +143,12 @@ def night(
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
+@price_options
 @output.comment_options
 @click.pass_context
 def submit(
     context: click.Context,
+    /,
     name: str,
     db: str | None,
     sheets: tuple[str, ...],
@@ -154,6 +156,7 @@ def submit(
     machine_is_truth: bool,
     places: int,
     form: str,
+    **options: Any,
 ) -> None:
     """Take judged sheets of the last night in, and say what stands; ends as `night` does.
 
@@ -163,6 +166,7 @@ def submit(
     from activeeval.tasks.campaigns.taking import take_files
     from activeeval.tasks.watching.nights import last_night
 
+    price = price_of(options)
     with opened(name, db) as store:
         campaign = last_night(store, name).campaign
         who = None if judge is None else judge_of(judge)
@@ -172,7 +176,7 @@ def submit(
             late = f", {sum(file.late.values())} came too late" if file.late else ""
             output.say(f"{file.file}: {file.stored} judgments stored, {file.repeated} were there already{late}")
             output.say_notes(file.notes)
-        show_night(context, store, name, db, form, places)
+        show_night(context, store, name, db, form, places, price)
 
 
 def _say_drawn(drawn: Drawn) -> None:

@@ -72,8 +72,9 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
 @name_argument
 @db_option
 @click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
+@price_options
 @output.force_option
-def report(name: str, db: str | None, out: str, force: bool) -> None:
+def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> None:
     """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
 
     \b
@@ -82,6 +83,7 @@ def report(name: str, db: str | None, out: str, force: bool) -> None:
     from activeeval.report.nights import page_of, picture_of
     from activeeval.tasks.watching.series import nights_say
 
+    price = price_of(options)
     output.check_new(out, (".md",), force)
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)
@@ -91,6 +93,7 @@ def report(name: str, db: str | None, out: str, force: bool) -> None:
     picture_of(nights, picture)
     page_of(name, nights, picture, out)
     output.say(f"wrote {out} and {picture}")
+    _say_costs(price, nights[-1])
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
@@ -127,8 +130,13 @@ def show_night(
             f"{night.waiting} items wait: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
-        if costs := priced(price, night.waiting, "judgments to come"):
-            output.say(costs)
+    _say_costs(price, night)
+
+
+def _say_costs(price: Price | None, night: NightSays) -> None:
+    """Say what the judgments that a night waits for cost; nothing where that is not known."""
+    if costs := priced(price, night.waiting, "judgments to come"):
+        output.say(costs)
 
 
 def _show(night: NightSays, places: int) -> None:
