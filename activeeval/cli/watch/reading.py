@@ -93,7 +93,8 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     picture_of(nights, picture)
     page_of(name, nights, picture, out)
     output.say(f"wrote {out} and {picture}")
-    _say_costs(price, nights[-1])
+    for last in nights[-1:]:
+        _say_costs(price, last)
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
