@@ -32,11 +32,11 @@ def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def price_of(options: dict[str, Any]) -> Price | None:
     """Take the price out of a command's options; None where nobody names one."""
-    from activeeval.planning.prices import Price
-
     per_judgment, seconds, hourly_rate, currency = (options.pop(name) for name in _NAMES)
     if per_judgment is None and seconds is None and hourly_rate is None:
         return None
+    from activeeval.planning.prices import Price  # not sooner: who names no price does not wait for plans
+
     with worded():
         return Price(per_judgment=per_judgment, seconds=seconds, hourly_rate=hourly_rate, currency=currency)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,11 @@ from activeeval.cli.inputs import confidence_option, scope_option
 from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
 from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import settle, tell
+
+if TYPE_CHECKING:
+    from activeeval.planning.prices import Price
+    from activeeval.store import Store
+    from activeeval.tasks.campaigns.status import Status
 
 
 @command("One page for the team: estimates, cost, judges")
@@ -53,9 +58,6 @@ def report(
     from activeeval.cli.campaign.following import next_command
     from activeeval.io.writing import write_atomically
     from activeeval.report.campaign_page import SUFFIXES, campaign_text
-    from activeeval.tasks.campaigns.judges import seconds_an_item
-    from activeeval.tasks.campaigns.state import state_of
-    from activeeval.tasks.campaigns.status import status as status_of
     from activeeval.tasks.campaigns.summary import summary
 
     price = price_of(options)
@@ -65,8 +67,7 @@ def report(
     with opened(name, db) as store:
         summed = summary(store, name, as_of, scope=scope, confidence=confidence, graders=graders)
         by_query = store.campaign(name).judging.is_whole
-        far = None if price is None else status_of(state_of(store, name, as_of), store)
-        price = None if price is None else price.timed(seconds_an_item(store, name))
+        costs = None if price is None else _costs(store, name, as_of, price)
     judges = [work.judge for work in summed.cost.judges]
     how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
     command = next_command(summed.next, name, db, **how)
@@ -75,6 +76,15 @@ def report(
         handle.write(text)
     settle()
     say(f"wrote {path}, as of event {summed.head.as_of}")
-    if far is not None:
-        say_costs(price, far)
+    if costs is not None:
+        say_costs(*costs)
     emit_done([{"report": path, "as_of": summed.head.as_of}], form)
+
+
+def _costs(store: Store, name: str, as_of: int | None, price: Price) -> tuple[Price, Status]:
+    """Return a price by the judges' clocks, and how far a campaign is."""
+    from activeeval.tasks.campaigns.judges import seconds_an_item
+    from activeeval.tasks.campaigns.state import state_of
+    from activeeval.tasks.campaigns.status import status
+
+    return price.timed(seconds_an_item(store, name)), status(state_of(store, name, as_of), store)
