@@ -171,6 +171,10 @@ class SolverError(ActiveEvalError, RuntimeError):
         super().__init__(problem)
 
 
+class EngineError(ActiveEvalError, RuntimeError):
+    """Workers cannot be reached or are lost, or do not run what runs here; nothing is half written."""
+
+
 class CautionWarning(UserWarning):
     """A result has a caution of level careful or do not use; the text is the caution's sentence.
 

@@ -37,6 +37,9 @@ from activeeval.judgments.judging import GRADES, Judging, judging_of
 from activeeval.measures import SampledMeasure, Target, shown_name
 from activeeval.results import Caution, Note
 
+_OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
+"""Grade models follow from the data alone: a seed chooses what is drawn, so that a model may be stored beside a pool."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
@@ -237,8 +240,9 @@ def prepare(
         Where a file or a number is wrong.
     """
     choices.check(use_labels=use_labels)
-    *streams, seed = np.random.SeedSequence(choices.seed).spawn(4)
-    split_rng, update_rng, model_rng = map(np.random.default_rng, streams)
+    *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)
+    split_rng, update_rng = map(np.random.default_rng, streams)
+    model_rng = np.random.default_rng(_OF_MODELS)
     progress("reading the files")
     graders = read_graders(choices.graders)
     inputs, depth = _trained(choices, graders, split_rng)

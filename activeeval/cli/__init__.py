@@ -113,6 +113,10 @@ def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
     except ActiveEvalError as problem:
         lines = complaints(problem, _command_of(words))
         return _complain(*(_without_secrets(line, words) for line in lines))
+    except ImportError:
+        if not _Interrupt.has_come:
+            raise
+        return _complain("interrupted")  # compiled code that is interrupted as it loads says that it cannot be loaded
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as problem:
@@ -150,8 +154,11 @@ def _complain(*problems: str) -> int:
 class _Interrupt(KeyboardInterrupt):
     """Ctrl-C. One of KeyboardInterrupt itself inside of exec, as dataclasses use it, Python remembers and ends with."""
 
+    has_come = False
+
 
 def _interrupt(*_: object) -> None:
+    _Interrupt.has_come = True
     raise _Interrupt
 
 

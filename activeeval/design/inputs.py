@@ -152,15 +152,8 @@ class DesignInput:
 
     def rates(self, weights: Sequence[float], *, alike: bool) -> RelativeRates:
         """Return how rates compare where targets have these weights; none differs where all are `alike`."""
-        n = self.places.open_costs.size
-        if alike:
-            return RelativeRates(
-                Ratios(np.ones(self.places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False
-            )
-        variances = joint_variances(self.hedged_variances, weights, self.places)
-        return RelativeRates(
-            self.stage.pooled(self.places, variances), variances.least_shares, is_doubted=variances.misplaced > 0
-        )
+        variances = () if alike else self.hedged_variances
+        return relative_rates(self.stage, self.places, variances, weights, alike=alike)
 
     def readings(self, order: Order) -> tuple[Reading, ...]:
         """Return the reading of each target on an order."""
@@ -171,6 +164,17 @@ class DesignInput:
             replace(reading, plan=planned_by(order, self.places, variances, order.query_probs))
             for reading, variances in zip(readings, self.target_variances, strict=True)
         )
+
+
+def relative_rates(
+    stage: Stage, places: Places, variances: Sequence[Variances], weights: Sequence[float], *, alike: bool
+) -> RelativeRates:
+    """Return how rates compare where targets that vary so have these weights; none differs where all are `alike`."""
+    if alike:
+        n = places.open_costs.size
+        return RelativeRates(Ratios(np.ones(places.pool.n_queries), np.ones(n)), np.ones(n), weighs_costs=False)
+    together = joint_variances(variances, weights, places)
+    return RelativeRates(stage.pooled(places, together), together.least_shares, is_doubted=together.misplaced > 0)
 
 
 def equal_loss_weights(planned: Floats) -> list[float]:

@@ -216,6 +216,8 @@ class Places:
         Whether the label of a place is wanted; such places come first in their query.
     costs, overheads : ndarray
         As in `Order`, but in the unit of the item costs; no overhead where nothing is wanted.
+    hashes : (ndarray, ndarray) of uint64, or None
+        Of the ids of queries and items, where the pool has other names for them.
     """
 
     pool: QueryPool
@@ -224,6 +226,7 @@ class Places:
     matters: Bools
     costs: Floats
     overheads: Floats
+    hashes: tuple[Words, Words] | None = None
 
     @classmethod
     def of(cls, pool: QueryPool, offsets: Ints, items: Ints, wanted: Bools, priority: Floats | None = None) -> Places:
@@ -314,7 +317,7 @@ class Places:
         else:
             floors[self.matters] = 0.0 if least is None else query_probs[self.open_queries] * least
             place_rates = self.rates_unseen(query_rates, slopes, floors)
-        query_hashes, item_hashes = pool_hashes(self.pool)
+        query_hashes, item_hashes = self.hashes or pool_hashes(self.pool)
         return Order(
             pool=self.pool,
             offsets=self.offsets,

@@ -1,25 +1,18 @@
-"""The chunks that a pool comes in: gone through one by one, cut down to some queries, put together again."""
+"""The chunks that a pool comes in: cut down to some queries, put together again."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import starmap
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from activeeval.errors import InputError
-from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import QueryPool, Rankings
-from activeeval.pool.texts import joined_texts
+from activeeval.pool.texts import Texts, joined_texts
 from activeeval.types import Floats, Ints
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +34,10 @@ class Chunk:
     traffic : float or None
         How much of the whole pool's p(x) falls to the chunk, in a unit that all chunks share (say, how
         often its queries were asked); its pool's ``query_probs`` divide it. By default its number of queries.
+    others : tuple of Rankings
+        Of further systems.
+    extra_probs : tuple of array of float, each of shape (n_items, n_grades)
+        What further grade models say, for estimates to be fitted to.
     """
 
     ranking: Rankings
@@ -50,6 +47,8 @@ class Chunk:
     node_weights: ArrayLike | None = None
     judged: ArrayLike | None = None
     traffic: float | None = None
+    others: tuple[Rankings, ...] = ()
+    extra_probs: tuple[ArrayLike, ...] = ()
 
     @property
     def pool(self) -> QueryPool:
@@ -67,63 +66,16 @@ class Chunk:
     def restricted_to(self, queries: Ints) -> Chunk:
         """Return the chunk of some of its queries, at least one; their p(x) stays as it is."""
         pool, items = self.pool.subset(queries)
-        probs = None if self.grade_probs is None else np.asarray(self.grade_probs, dtype=np.float32)[..., items, :]
         return Chunk(
             self.ranking.restricted_to(pool, items),
-            probs,
+            None if self.grade_probs is None else _rows(self.grade_probs, items),
             None if self.versus is None else self.versus.restricted_to(pool, items),
             node_weights=self.node_weights,
             judged=None if self.judged is None else np.asarray(self.judged)[items],
             traffic=float(self.weights[queries].sum()),
+            others=tuple(ranking.restricted_to(pool, items) for ranking in self.others),
+            extra_probs=tuple(_rows(probs, items) for probs in self.extra_probs),
         )
-
-
-Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
-Questions = Callable[[Chunk], Target | Sequence[Target]]
-
-
-def asked_of(measure: SampledMeasure | Questions) -> Questions:
-    """Return the function that makes the targets of a chunk: what was given, or the measure of its rankings."""
-    if isinstance(measure, SampledMeasure):
-        return lambda chunk: Target(measure, chunk.ranking, chunk.versus)
-    return measure
-
-
-def iterated(chunks: Chunks) -> Iterator[Chunk]:
-    """Yield chunks once they are seen to be chunks."""
-    for k, chunk in enumerate(chunks() if callable(chunks) else chunks):
-        if not isinstance(chunk, Chunk):
-            raise InputError(f"chunks[{k}] must be a Chunk, got {type(chunk).__name__}")
-        yield chunk
-
-
-def mapped(work: Callable[[int, Chunk], T], chunks: Chunks, n_jobs: int) -> Iterator[T]:
-    """Yield what some work makes of every chunk in turn; on threads no more than one chunk waits for a free one.
-
-    An error names the chunk.
-    """
-
-    def named(k: int, chunk: Chunk) -> T:
-        try:
-            return work(k, chunk)
-        except InputError as problem:
-            raise InputError(f"chunks[{k}]: {problem}") from None
-
-    tasks, n = enumerate(iterated(chunks)), effective_n_jobs(n_jobs)
-    if n == 1:
-        yield from starmap(named, tasks)
-        return
-    waiting: deque[Future[T]] = deque()
-    threads = ThreadPoolExecutor(n)
-    try:
-        for task in tasks:
-            waiting.append(threads.submit(named, *task))
-            if len(waiting) > n:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:  # without waiting: a generator that is given up may be closed in one of these threads
-        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def joined(parts: Sequence[Chunk]) -> Chunk:
@@ -146,7 +98,73 @@ def joined(parts: Sequence[Chunk]) -> Chunk:
         node_weights=parts[0].node_weights,
         judged=_joined_grades(parts),
         traffic=float(weights.sum()),
+        others=tuple(
+            _joined_rankings(pool, list(alike)) for alike in zip(*(part.others for part in parts), strict=True)
+        ),
+        extra_probs=tuple(
+            _concatenated(list(alike), -2) for alike in zip(*(part.extra_probs for part in parts), strict=True)
+        ),
     )
+
+
+def chunk_arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
+    """Return a chunk as named arrays, all that a sample needs of it."""
+    pool, nothing = chunk.pool, np.empty(0)
+    arrays: dict[str, NDArray[Any]] = {
+        "query_offsets": pool.query_offsets,
+        "item_costs": pool.item_costs,
+        "query_costs": pool.query_costs,
+        "query_probs": pool.query_probs,
+        "traffic": nothing if chunk.traffic is None else np.array([chunk.traffic]),
+        "judged": nothing if chunk.judged is None else np.asarray(chunk.judged),
+        "node_weights": nothing if chunk.node_weights is None else np.asarray(chunk.node_weights),
+    }
+    for name, texts in (("query_ids", pool.query_texts.plain()), ("item_ids", pool.item_texts.plain())):
+        arrays |= {name: texts.data, f"{name}.offsets": texts.offsets}
+    lists = {"ranking": chunk.ranking, "versus": chunk.versus} | {f"other{k}": r for k, r in enumerate(chunk.others)}
+    for name, ranking in lists.items():
+        if ranking is not None:
+            arrays |= {name: ranking.items, f"{name}.offsets": ranking.offsets}
+    probs = {"grade_probs": chunk.grade_probs} | {f"extra{k}": each for k, each in enumerate(chunk.extra_probs)}
+    return arrays | {name: np.asarray(each) for name, each in probs.items() if each is not None}
+
+
+def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
+    """Return the chunk that `chunk_arrays` made arrays of."""
+    queries, items = (Texts(arrays[name], arrays[f"{name}.offsets"]) for name in ("query_ids", "item_ids"))
+    of_items, of_queries, probs = (arrays[name] for name in ("item_costs", "query_costs", "query_probs"))
+    pool = QueryPool(queries, arrays["query_offsets"], items, of_items, of_queries, probs)
+
+    def lists(name: str) -> Rankings | None:
+        return Rankings(pool, arrays[f"{name}.offsets"], arrays[name]) if name in arrays else None
+
+    def given(name: str) -> NDArray[Any] | None:
+        return arrays[name] if arrays[name].size else None
+
+    ranking = lists("ranking")
+    assert ranking is not None
+    others = [lists(f"other{k}") for k in range(sum(name.startswith("other") for name in arrays))]
+    return Chunk(
+        ranking,
+        arrays.get("grade_probs"),
+        lists("versus"),
+        node_weights=given("node_weights"),
+        judged=given("judged"),
+        traffic=float(arrays["traffic"][0]) if arrays["traffic"].size else None,
+        others=tuple(each for each in others if each is not None),
+        extra_probs=tuple(arrays[name] for name in sorted(arrays) if name.startswith("extra")),
+    )
+
+
+def by_query(chunk: Chunk) -> Chunk:
+    """Return a chunk in the order of its query ids, whatever chunks it was put together of."""
+    ids = chunk.pool.query_texts.tolist()
+    return chunk.restricted_to(np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64))
+
+
+def _rows(probs: ArrayLike, items: Ints) -> Any:
+    """Return probabilities of some items, as exact as models are."""
+    return np.asarray(probs, dtype=np.float32)[..., items, :]
 
 
 def _joined_rankings(pool: QueryPool, parts: list[Rankings]) -> Rankings:

@@ -1,27 +1,28 @@
-"""The design of a pool that comes in chunks.
+"""The design of a pool that comes in partitions.
 
 Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
 the mean and largest rate (`activeeval.design.RateSums`); of draws with replacement Σ p m and the normaliser of
-q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the chunks go by takes these sums and
-forgets the rest, but for q and λ where queries are drawn with replacement. The second time gathers what one sample
-needs: the queries below the level that its budget reaches. They make a design, and a campaign, like any other.
+q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the partitions go by each is predicted
+once, leaves a table of its units, and gives these sums; of draws with replacement q and λ of every query too. The
+second time the tables say which units lie below the level that a budget reaches. The rows of their queries make a
+design, and a campaign, like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from activeeval.campaign import Campaign
 from activeeval.checks import closed_share
 from activeeval.design import (
     Design,
-    DesignInput,
     LargerPool,
     Levels,
-    Order,
     PoolSums,
     RateSums,
     Replacement,
@@ -31,68 +32,25 @@ from activeeval.design import (
     equal_loss_weights,
 )
 from activeeval.design.beliefs import Factor
-from activeeval.design.methods import Method, default_method, find_method
+from activeeval.design.methods import default_method, find_method
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure
 from activeeval.pool import Seed, key_of
-from activeeval.scale.chunks import Chunk, Chunks, Questions, asked_of, joined, mapped
-from activeeval.scale.gathering import Gathering, PartitionResult, partition_result
-from activeeval.scale.surveys import PartitionSurvey, Survey, partition_survey
-from activeeval.types import Floats
+from activeeval.scale.chunks import Chunk, by_query
+from activeeval.scale.engines import Engine
+from activeeval.scale.engines.here import Here
+from activeeval.scale.fetching import fetched
+from activeeval.scale.gathering import Gathering, PartitionUnits, UnitsTask, waves
+from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.recipe import OfItsRankings, Questions, Recipe
+from activeeval.scale.scratch import Scratch, TemporaryFolder
+from activeeval.scale.sources import Chunks, GivenChunks, Source
+from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
+from activeeval.scale.tables import UnitTable
+from activeeval.scale.unique import check_unique
+from activeeval.types import Floats, Ints
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Recipe:
-    """How designs are made of chunks: the choices of `Method.design`, but for the pool.
-
-    Attributes
-    ----------
-    method : Method
-    questions : function of a chunk
-        Its target, or targets.
-    factor : Factor or None
-    max_grade : int or None
-    bias : float
-    share : float
-        The defensive share.
-    weights : tuple of float
-        ω of each target; none where there is one target.
-    """
-
-    method: Method
-    questions: Questions
-    factor: Factor | None
-    max_grade: int | None
-    bias: float
-    share: float
-    weights: tuple[float, ...]
-
-    def design_input(self, chunk: Chunk) -> DesignInput:
-        """Return what the method makes of a chunk."""
-        asked = self.questions(chunk)
-        if any(target.within is not None for target in (asked if isinstance(asked, Sequence) else [asked])):
-            raise InputError("a pool in chunks is asked about all of its queries, not about some: no `within`")
-        return self.method.design_input(
-            asked,
-            chunk.grade_probs,
-            node_weights=chunk.node_weights,
-            factor=self.factor,
-            max_grade=self.max_grade,
-            judged=chunk.judged,
-            bias=self.bias,
-        )
-
-    def planned(self, _: int, chunk: Chunk) -> Floats:
-        """Return what each target's own design plans, 0 for a single one, whose weight does not matter; then Σ p."""
-        design_input, weights = self.design_input(chunk), chunk.weights
-        planned = design_input.planned(weights) if len(design_input.targets) > 1 else np.zeros(1)
-        return np.append(planned, weights.sum())
-
-    def partition_survey(self, _: int, chunk: Chunk) -> PartitionSurvey:
-        """Return what is left of a chunk once it has gone by."""
-        design_input = self.design_input(chunk)
-        sums = RateSums.of(design_input.places, self.method.rates(design_input, self.weights).ratios, chunk.weights)
-        return partition_survey(chunk, design_input, sums, self.method.scheme.columns(design_input))
+Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,23 +84,32 @@ class Drawable:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChunkedDesign:
-    """A sampling design for a pool that came in chunks.
+    """A sampling design for a pool that came in partitions.
 
     Attributes
     ----------
     recipe : Recipe
     survey : Survey
-        What is left of the chunks.
+        What is known of the partitions.
     drawable : Drawable or None
         Where queries are drawn with replacement.
-    n_jobs : int
-        Threads that go through chunks.
+    scratch : Scratch
+        Where the tables of the partitions are.
+    engine : Engine
+        Goes over partitions.
+    progress : callable
+        Told what has gone by.
+    keeper : object
+        Takes the tables away once nobody holds it.
     """
 
     recipe: Recipe
     survey: Survey
     drawable: Drawable | None
-    n_jobs: int
+    scratch: Scratch
+    engine: Engine
+    progress: Progress
+    keeper: object
 
     @property
     def name(self) -> str:
@@ -152,7 +119,7 @@ class ChunkedDesign:
     @property
     def n_queries(self) -> int:
         """Number of queries of the whole pool."""
-        return self.survey.sums.n_queries
+        return self.survey.n_queries
 
     @property
     def cost(self) -> float:
@@ -162,7 +129,7 @@ class ChunkedDesign:
     def campaign(
         self,
         budget: float,
-        chunks: Chunks,
+        chunks: Chunks | Source,
         *,
         rng: Seed = 0,
         blocks: Sequence[float] | None = None,
@@ -179,8 +146,8 @@ class ChunkedDesign:
         ----------
         budget : float
             In mean items of the whole pool; see `Design.with_budget`, as for ``blocks`` and ``expected``.
-        chunks : iterable of Chunk, or function that returns one
-            The chunks that the design was made of, once more.
+        chunks : iterable of Chunk, function that returns one, or Source
+            What the design was made of, once more; where depths follow labels, to be gone through twice.
         rng : Generator, SeedSequence, int or None
             As for `Campaign`.
         up_to : float, optional
@@ -196,53 +163,45 @@ class ChunkedDesign:
             Where queries or traffic are not those that the design was made of. All else is taken as it comes now: the
             sample is then one of these chunks, for which the design may be less apt.
         """
+        source = _source_of(chunks)
         key = key_of(rng, self.survey.digest)
         largest = max(check_budget(budget), 0.0 if up_to is None else check_budget(up_to))
         if self.drawable is None:
-            design = self._levelled(chunks, key, largest)
+            design = self._levelled(source, key, largest)
         else:
-            design = self._drawn(chunks, key, largest, self.drawable, expected=expected)
+            design = self._drawn(source, key, largest, self.drawable, expected=expected)
         design = design.with_budget(budget, blocks, expected=expected)
         return Campaign(design, key=int(key), by_instalments=by_instalments)
 
-    def _levelled(self, chunks: Chunks, key: np.uint64, budget: float) -> Design:
-        gathering, method, offsets = Gathering(budget=budget), self.recipe.method, self.survey.chunk_offsets
-        sums = self.survey.sums
+    def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
+        gathering, n = Gathering(budget=budget), len(self.survey.names)
+        if self.recipe.follows_labels and isinstance(source, GivenChunks) and source.comes_once:
+            raise InputError("depths follow labels: give chunks that can be gone through twice, a list or a function")
+        shared: dict[str, Any] = {"source": source, "recipe": self.recipe, "scratch": self.scratch}
+        shared |= {"sums": self.survey.sums, "key": key, "budget": budget}
+        # only where depths follow labels the second pass needs more of a partition than its table
+        parts = enumerate(source.keys()) if self.recipe.follows_labels else ((k, None) for k in range(n))
+        for wave in waves(parts, self.engine.n_workers):
+            task = UnitsTask(**shared, limit=gathering.horizon)
+            for (k, _), content in zip(wave, self.engine.map(task, wave), strict=True):
+                gathering.take(k, PartitionUnits.unpacked(content))
+                self.progress(f"levels of {k + 1} of {n} partitions")
+        chosen = by_query(fetched(source, self.engine, self.scratch, self.survey, gathering.chosen()))
+        return self._design(chosen, key, gathering.horizon, Levels(), gathering.sums(self.survey.pool_sums))
 
-        def work(k: int, chunk: Chunk) -> PartitionResult:
-            self.survey.check_again(k, chunk)
-            design_input = self.recipe.design_input(chunk)
-            rates, p = method.rates(design_input, self.recipe.weights), chunk.weights / sums.weight
-            order = method.order(design_input, rates, p, sums, self.recipe.share)
-            design = self._part(design_input, order, Levels())
-            return partition_result(chunk, int(offsets[k]), design, key, gathering.horizon)
-
-        n_chunks = 0
-        for new in mapped(work, chunks, self.n_jobs):
-            gathering.take(new)
-            n_chunks += 1
-        self.survey.check_complete(n_chunks)
-        chosen = gathering.prune().chunk
-        return self._design(chosen, key, gathering.horizon, Levels(), gathering.pool_sums)
-
-    def _drawn(self, chunks: Chunks, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
-        draws, survey = whole.draws, self.survey
+    def _drawn(self, source: Source, key: np.uint64, budget: float, whole: Drawable, *, expected: bool) -> Design:
+        draws, offsets = whole.draws, self.survey.offsets
         drawn, _, last = draws.run(key, budget, expected=expected)
-        also_needed = [int(np.argmax(draws.costs)), *([] if last is None else [last])]
-        needed = np.union1d(drawn, also_needed)
-
-        def work(k: int, chunk: Chunk) -> Chunk | None:
-            survey.check_again(k, chunk)
-            first, end = np.searchsorted(needed, survey.chunk_offsets[k : k + 2])
-            return chunk.restricted_to(needed[first:end] - survey.chunk_offsets[k]) if end > first else None
-
-        parts = list(mapped(work, chunks, self.n_jobs))
-        survey.check_complete(len(parts))
-        scheme, chosen = (
-            Replacement(whole.sampling_probs[needed], draws.part(needed)),
-            [p for p in parts if p is not None],
-        )
-        return self._design(joined(chosen), key, np.inf, scheme, (whole.pool_sums,))
+        needed = np.union1d(drawn, [int(np.argmax(draws.costs)), *([] if last is None else [last])])
+        bounds = np.searchsorted(needed, offsets)
+        chosen: dict[int, Ints] = {
+            k: needed[bounds[k] : bounds[k + 1]] - offsets[k]
+            for k in range(offsets.size - 1)
+            if bounds[k + 1] > bounds[k]
+        }
+        chunk = fetched(source, self.engine, self.scratch, self.survey, chosen)
+        scheme = Replacement(whole.sampling_probs[needed], draws.part(needed))
+        return self._design(chunk, key, np.inf, scheme, (whole.pool_sums,))
 
     def _design(
         self, chosen: Chunk, key: np.uint64, horizon: float, scheme: Scheme, pool_sums: tuple[PoolSums, ...]
@@ -250,19 +209,17 @@ class ChunkedDesign:
         """Return the design of what was gathered, which knows what it needs of the rest."""
         recipe, sums = self.recipe, self.survey.sums
         design_input = recipe.design_input(chosen)
-        rates = recipe.method.rates(design_input, recipe.weights)
-        order = recipe.method.order(design_input, rates, chosen.weights / sums.weight, sums, recipe.share)
+        order = recipe.order(design_input, chosen.weights / sums.weight, sums)
         larger_pool = LargerPool(key=int(key), horizon=horizon, cost=self.cost)
-        return self._part(design_input, order, scheme).gathered(larger_pool, pool_sums)
+        return recipe.part(design_input, order, scheme).gathered(larger_pool, pool_sums)
 
-    def _part(self, design_input: DesignInput, order: Order, scheme: Scheme) -> Design:
-        """Return the design of a part of the pool."""
-        method = self.recipe.method
-        return method.looked(method.design_of(design_input, order, scheme, self.recipe.max_grade), self.recipe.weights)
+
+def _source_of(chunks: Any) -> Source:
+    return chunks if hasattr(chunks, "is_streamed") else GivenChunks(chunks)
 
 
 def chunked_design(
-    chunks: Chunks,
+    chunks: Chunks | Source,
     measure: SampledMeasure | Questions,
     method: str | None = None,
     *,
@@ -273,12 +230,16 @@ def chunked_design(
     bias: float = 0.0,
     looks: str = "none",
     n_jobs: int = 1,
+    engine: Engine | None = None,
+    scratch: Scratch | None = None,
+    trust_ids: bool = False,
+    progress: Progress = lambda what: None,
 ) -> ChunkedDesign:
-    """Return the design of a pool that comes in chunks, going through them once.
+    """Return the design of a pool that comes in partitions, going through them once.
 
     Parameters
     ----------
-    chunks : iterable of Chunk, or function that returns one
+    chunks : iterable of Chunk, function that returns one, or Source
         Together the pool; they are gone through in turn and none is kept. Query ids are to be unique over all.
     measure : SampledMeasure, or function of a chunk
         Of the chunk's ranking, or of its two in comparison. A function returns the target, or targets, of a chunk:
@@ -286,18 +247,27 @@ def chunked_design(
     method : str, optional
         By default the most precise one that a bad grade model cannot spoil, `default_method` of the measure.
     weights : sequence of float, optional
-        ω of each target. By default all lose alike: of several targets the chunks are then gone through twice.
+        ω of each target. By default all lose alike.
     factor, max_grade, defensive_share, bias
         As in `Method.design`.
     looks : {"each", "3", "1", "none"}
         When the labels of a query decide how deep it is judged; see `Method.looking`.
     n_jobs : int
-        Threads that go through chunks; −1 takes all processors.
+        Threads of this process that go over partitions; −1 takes all processors.
+    engine : Engine, optional
+        Who goes over partitions, in place of these.
+    scratch : Scratch, optional
+        Where tables of the partitions are left, which all workers reach: 24 bytes a place and more. By default a
+        folder of this machine that goes with the design.
+    trust_ids : bool
+        Do not look whether query ids are unique.
+    progress : callable
+        Told which partitions have gone by.
 
     Raises
     ------
     InputError
-        Where a chunk cannot be sampled, does not fit the first, or repeats a query; names the chunk.
+        Where a partition cannot be sampled, does not fit the first, or repeats a query; names the partition.
 
     Examples
     --------
@@ -313,36 +283,91 @@ def chunked_design(
     >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_items
     6
     """
+    recipe = _recipe(measure, method, weights, defensive_share, looks)
+    recipe = replace(recipe, factor=factor, max_grade=max_grade, bias=bias)
+    keeper: TemporaryFolder | None = None
+    if scratch is None:
+        keeper = TemporaryFolder()
+        scratch = keeper.folder
+    workers = Here(effective_n_jobs(n_jobs)) if engine is None else engine
+    source = _source_of(chunks)
+    task = SurveyTask(source=source, recipe=recipe, scratch=scratch, is_trusted=trust_ids)
+    names: list[str] = []
+    surveys = workers.map(task, _named_keys(source, names))
+    survey = Survey.of(_told(surveys, names, progress))
+    if not trust_ids:
+        check_unique(workers, scratch, survey.names, survey.n_queries)
+    if survey.planned.size > 1 and not recipe.weights:
+        recipe, survey = _equal_loss(recipe, survey, workers, scratch)
+    drawable = Drawable.of(recipe, survey) if survey.columns else None
+    return ChunkedDesign(
+        recipe=recipe,
+        survey=survey.without_columns(),
+        drawable=drawable,
+        scratch=scratch,
+        engine=workers,
+        progress=progress,
+        keeper=keeper,
+    )
+
+
+def _recipe(
+    measure: SampledMeasure | Questions,
+    method: str | None,
+    weights: Sequence[float] | None,
+    share: float | None,
+    looks: str,
+) -> Recipe:
     if method is None and not isinstance(measure, SampledMeasure):
         raise InputError("name the method: questions that are a function have no default")
     if isinstance(weights, str):
         raise InputError(f"weights of a pool in chunks are a number for each target, got {weights!r}")
     chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
     chosen = chosen if looks == "none" else chosen.looking(looks)
-    recipe = Recipe(
+    return Recipe(
         method=chosen,
-        questions=asked_of(measure),
-        factor=factor,
-        max_grade=max_grade,
-        bias=bias,
-        share=closed_share(
-            chosen.defensive_share if defensive_share is None else defensive_share, "the defensive share"
-        ),
+        questions=OfItsRankings(measure) if isinstance(measure, SampledMeasure) else measure,
+        factor=None,
+        max_grade=None,
+        bias=0.0,
+        share=closed_share(chosen.defensive_share if share is None else share, "the defensive share"),
         weights=() if weights is None else tuple(weights),
     )
-    if weights is None and not isinstance(measure, SampledMeasure):
-        recipe = replace(recipe, weights=_equal_loss(recipe, chunks, n_jobs))
-    survey = Survey.of(mapped(recipe.partition_survey, chunks, n_jobs))
-    drawable = Drawable.of(recipe, survey) if survey.columns else None
-    return ChunkedDesign(recipe=recipe, survey=survey.without_columns(), drawable=drawable, n_jobs=n_jobs)
 
 
-def _equal_loss(recipe: Recipe, chunks: Chunks, n_jobs: int) -> tuple[float, ...]:
-    """Return the weights of targets by which all lose alike."""
-    if not callable(chunks) and iter(chunks) is chunks:
-        raise InputError("give weights, or chunks that can be gone through twice: a list, or a function")
-    planned = list(mapped(recipe.planned, chunks, n_jobs))
-    if len({row.size for row in planned}) != 1:
-        return ()  # the survey says what is wrong with the chunks
-    *of_targets, weight = np.sum(planned, axis=0)
-    return tuple(equal_loss_weights(np.array(of_targets) / weight))
+def _named_keys(source: Source, names: list[str]) -> Any:
+    for k, key in enumerate(source.keys()):
+        names.append(source.name(k, key))
+        yield k, key
+
+
+def _told(surveys: Any, names: list[str], progress: Progress) -> Any:
+    for k, content in enumerate(surveys):
+        progress(f"surveyed {k + 1} partitions")
+        yield names[k], PartitionSurvey.unpacked(content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatesTask:
+    """Returns how the rates of a partition compare once the weights of targets are known."""
+
+    recipe: Recipe
+    scratch: Scratch
+
+    def __call__(self, number: int) -> bytes:
+        """Return top, bottom and largest of `RateSums`."""
+        table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
+        sums = table.rate_sums(self.recipe) if table.numbers.size else (0.0, 0.0, 0.0)
+        return packed({"sums": np.array(sums)})
+
+
+def _equal_loss(recipe: Recipe, survey: Survey, engine: Engine, scratch: Scratch) -> tuple[Recipe, Survey]:
+    """Return the recipe by whose weights all targets lose alike, and the survey with the sums of these."""
+    weights = tuple(equal_loss_weights(survey.planned / survey.sums.weight))
+    recipe = replace(recipe, weights=weights)
+    of_parts = engine.map(RatesTask(recipe=recipe, scratch=scratch), range(len(survey.names)))
+    tops, bottoms, largests = np.array([unpacked(content)["sums"] for content in of_parts]).T
+    sums: RateSums = replace(
+        survey.sums, top=float(tops.sum()), bottom=float(bottoms.sum()), largest=float(largests.max())
+    )
+    return recipe, replace(survey, sums=sums)

@@ -1,17 +1,24 @@
-"""The first time through the chunks: sums over the whole pool, and whether its chunks fit together."""
+"""The first time through the partitions: a table of each, sums over all, and whether they fit together."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from activeeval.design import DesignInput, RateSums
+from activeeval.design import DesignInput, PoolSums, RateSums
 from activeeval.errors import InputError
-from activeeval.pool import known_digest, pool_hashes
+from activeeval.pool import known_digest
 from activeeval.scale.chunks import Chunk
+from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
+from activeeval.scale.recipe import Recipe
+from activeeval.scale.scratch import Scratch
+from activeeval.scale.sources import Source
+from activeeval.scale.tables import UnitTable
+from activeeval.scale.unique import digests
 from activeeval.types import Floats, Ints, Words
 
 _ALIKE = 1e-9
@@ -41,123 +48,210 @@ class Kind:
             questions=tuple(f"{t.measure} of {1 if t.versus is None else 2}" for t in design_input.targets),
         )
 
-    def check_fits(self, first: Kind, k: int) -> None:
-        """Raise InputError where chunk ``k`` is of another kind than the first."""
+    @classmethod
+    def of_words(cls, words: dict[str, Any]) -> Kind:
+        """Return the kind that JSON says."""
+        nodes, questions = words.pop("node_weights"), tuple(words.pop("questions"))
+        return cls(**words, node_weights=None if nodes is None else tuple(nodes), questions=questions)
+
+    def check_fits(self, first: Kind, name: str, of_first: str) -> None:
+        """Raise InputError where a partition is of another kind than the first; the names are theirs."""
         if self.n_grades != first.n_grades:
             here, wanted = self.n_grades or "no", first.n_grades or "no"
-            raise InputError(f"chunks[{k}] has probabilities of {here} grades, chunks[0] of {wanted}")
+            raise InputError(f"{name} has probabilities of {here} grades, {of_first} of {wanted}")
         if self.n_seen != first.n_seen:
-            text = f"chunks[{k}] gives a chance to {self.n_seen} grades, chunks[0] to {first.n_seen}"
+            text = f"{name} gives a chance to {self.n_seen} grades, {of_first} to {first.n_seen}"
             raise InputError(f"{text}: with a query factor they must agree")
         if self.is_comparison != first.is_comparison:
-            names = {True: "two rankings", False: "one ranking"}
-            raise InputError(f"chunks[{k}] has {names[self.is_comparison]}, chunks[0] {names[first.is_comparison]}")
+            kinds = {True: "two rankings", False: "one ranking"}
+            raise InputError(f"{name} has {kinds[self.is_comparison]}, {of_first} {kinds[first.is_comparison]}")
         if self.node_weights != first.node_weights:
-            raise InputError(f"chunks[{k}] has other node_weights than chunks[0]")
+            raise InputError(f"{name} has other node_weights than {of_first}")
         if self.questions != first.questions:
-            raise InputError(f"chunks[{k}] is asked for {self.questions}, chunks[0] for {first.questions}")
+            raise InputError(f"{name} is asked for {self.questions}, {of_first} for {first.questions}")
+
+
+_SUMS = ("n_queries", "n_open", "base", "settled_squares", "open_squares", "open_share", "squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartitionSurvey:
-    """What is left of a chunk once it has gone by.
+    """What comes back of a partition once it has gone by.
 
     Attributes
     ----------
     kind : Kind
     sums : RateSums
+        By the weights of targets, where these are known.
+    planned : ndarray, shape (n_targets,)
+        What each target's own design plans.
+    pool_sums : tuple of PoolSums
+        Of each target, p in the unit of the traffic.
     cheapest : float
         What its cheapest place costs.
     digest : int
         Of its known grades.
-    hashes : ndarray of uint64, shape (n_queries,)
-        Of its query ids.
-    mark : tuple
-        By which it is known again.
+    mark : (int, float)
+        By which it is known again: its query ids in a word, and its traffic.
     columns : tuple of ndarray
-        Where queries are drawn with replacement: p in the unit of the traffic, m, v and λ.
+        Where queries are drawn with replacement: hashes of their ids, p in the unit of the traffic, m, v and λ.
     """
 
     kind: Kind
     sums: RateSums
+    planned: Floats
+    pool_sums: tuple[PoolSums, ...]
     cheapest: float
     digest: int
-    hashes: Words
     mark: tuple[int, float]
-    columns: tuple[Floats, ...]
+    columns: tuple[Any, ...]
+
+    def packed(self) -> bytes:
+        """Return the bytes that `unpacked` makes it of again."""
+        arrays: dict[str, Any] = {
+            "kind": as_array(asdict(self.kind)),
+            "sums": as_array(asdict(self.sums)),
+            "planned": self.planned,
+            "pool_sums": np.array([[getattr(each, name) for name in _SUMS] for each in self.pool_sums]),
+            "population": np.array([each.population for each in self.pool_sums]),
+            "cheapest": np.array([self.cheapest]),
+            "words": np.array([self.digest, self.mark[0]], dtype=np.uint64),
+            "weight": np.array([self.mark[1]]),
+        }
+        return packed(arrays | {f"column{k}": column for k, column in enumerate(self.columns)})
+
+    @classmethod
+    def unpacked(cls, content: bytes) -> PartitionSurvey:
+        """Return the survey that `packed` made bytes of."""
+        arrays = unpacked(content)
+        digest, word = arrays["words"].tolist()
+        return cls(
+            kind=Kind.of_words(of_array(arrays["kind"])),
+            sums=RateSums(**of_array(arrays["sums"])),
+            planned=arrays["planned"],
+            pool_sums=tuple(_sums_of(arrays)),
+            cheapest=float(arrays["cheapest"][0]),
+            digest=digest,
+            mark=(word, float(arrays["weight"][0])),
+            columns=tuple(arrays[f"column{k}"] for k in range(5) if f"column{k}" in arrays),
+        )
 
 
-def partition_survey(
-    chunk: Chunk, design_input: DesignInput, sums: RateSums, columns: tuple[Floats, ...]
-) -> PartitionSurvey:
-    """Return what is left of a chunk; ``columns`` are what its scheme wants to know of every query."""
-    of_queries, of_items = pool_hashes(chunk.pool)
-    weights = chunk.weights
-    return PartitionSurvey(
-        kind=Kind.of(chunk, design_input),
-        sums=sums,
-        cheapest=design_input.places.cheapest,
-        digest=int(known_digest(of_items, design_input.known)),
-        hashes=of_queries,
-        mark=_mark(of_queries, weights),
-        columns=(weights, *columns) if columns else (),
+def _sums_of(arrays: Arrays) -> Iterator[PoolSums]:
+    for numbers, population in zip(arrays["pool_sums"].tolist(), arrays["population"], strict=True):
+        named: dict[str, Any] = dict(zip(_SUMS, numbers, strict=True))
+        named |= {name: int(named[name]) for name in ("n_queries", "n_open")}
+        yield PoolSums(**named, population=population)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SurveyTask:
+    """Goes over a partition: leaves its unit table, and returns its survey.
+
+    Attributes
+    ----------
+    is_trusted : bool
+        Whether query ids are known to be unique, so that no digests of them are left to be compared.
+    """
+
+    source: Source
+    recipe: Recipe
+    scratch: Scratch
+    is_trusted: bool
+
+    def __call__(self, part: tuple[int, Any]) -> bytes:
+        """Return the survey of a partition."""
+        number, key = part
+        try:
+            chunk = self.source.read(key)
+            survey, table = surveyed(chunk, self.recipe)
+        except InputError as problem:
+            raise _named(problem, self.source.name(number, key)) from None
+        self.scratch.write(f"units-{number}", table.packed())
+        if not self.is_trusted:
+            self.scratch.write(f"queries-{number}", digests(chunk.pool.query_texts))
+        return survey.packed()
+
+
+def _named(problem: InputError, name: str) -> InputError:
+    """Return a problem that names its partition."""
+    return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
+
+
+def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
+    """Return what comes back of a chunk, and what is left of it."""
+    design_input, weights = recipe.design_input(chunk), chunk.weights
+    method, places = recipe.method, design_input.places
+    n_targets, n_wanted = len(design_input.targets), places.open_costs.size
+    nested = method.stage.is_nested
+    flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
+    columns = method.scheme.columns(design_input)
+    readings = tuple(
+        method.stage.reading(target, flat, design_input.beliefs, design_input.known) for target in design_input.targets
     )
+    known_weights = recipe.weights or (1.0,) * n_targets
+    survey = PartitionSurvey(
+        kind=Kind.of(chunk, design_input),
+        sums=RateSums.of(places, method.rates(design_input, known_weights).ratios, weights),
+        planned=design_input.planned(weights) if n_targets > 1 else np.zeros(1),
+        pool_sums=tuple(reading.pool_sums for reading in readings),
+        cheapest=places.cheapest,
+        digest=int(_known_digest(chunk, design_input)),
+        mark=mark_of(flat.query_hashes, weights),
+        columns=(flat.query_hashes, weights, *columns) if columns else (),
+    )
+    return survey, UnitTable.of(recipe, design_input, flat, readings)
+
+
+def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
+    from activeeval.pool import pool_hashes
+
+    if not (design_input.known >= 0).any():
+        return 0
+    return int(known_digest(pool_hashes(chunk.pool)[1], design_input.known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """What is left of all chunks.
+    """What is known of all partitions.
 
     Attributes
     ----------
-    chunk_offsets : ndarray of int64, shape (n_chunks + 1,)
-        The number of the first query of every chunk, then that of all.
+    names : tuple of str
+        What messages call each.
+    offsets : ndarray of int64, shape (n_partitions + 1,)
+        The number of the first query of every partition, then that of all.
     marks : tuple of (int, float)
-        By which each chunk is known again: its query ids in a word, and its traffic.
-    sums, cheapest, digest
-        As in `PartitionSurvey`, over the whole pool.
+        By which each is known again.
+    sums, planned, pool_sums, cheapest, digest
+        As in `PartitionSurvey`, over the whole pool, but for p, which sums to 1.
     hashes, columns
         As in `PartitionSurvey`, one after the other.
     """
 
-    chunk_offsets: Ints
+    names: tuple[str, ...]
+    offsets: Ints
     marks: tuple[tuple[int, float], ...]
     sums: RateSums
+    planned: Floats
+    pool_sums: tuple[PoolSums, ...]
     cheapest: float
     digest: int
     hashes: Words
     columns: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, chunks: Iterable[PartitionSurvey]) -> Survey:
-        """Return what is left of all chunks, once they are seen to be of one kind and their query ids unique."""
-        hashes, columns = array("Q"), tuple(array("d") for _ in range(4))  # they grow in place
-        first, sums, digest = None, None, 0
-        sizes, marks, cheapest = [0], [], np.inf
-        for k, of_chunk in enumerate(chunks):
-            first = first or of_chunk
-            of_chunk.kind.check_fits(first.kind, k)
-            hashes.frombytes(of_chunk.hashes.tobytes())
-            for column, values in zip(columns, of_chunk.columns, strict=False):
-                column.frombytes(values.tobytes())
-            sums = of_chunk.sums if sums is None else sums + of_chunk.sums
-            sizes.append(of_chunk.hashes.size)
-            marks.append(of_chunk.mark)
-            cheapest = min(cheapest, of_chunk.cheapest)
-            digest = (digest + of_chunk.digest) % 2**64
-        if sums is None:
-            raise InputError("there is no chunk, so the pool is empty")
-        offsets, words = np.cumsum(sizes), np.frombuffer(hashes, dtype=np.uint64)
-        _check_unique(words, offsets)
-        return cls(
-            chunk_offsets=offsets,
-            marks=tuple(marks),
-            sums=sums,
-            cheapest=float(cheapest),
-            digest=digest,
-            hashes=words,
-            columns=tuple(np.frombuffer(column) for column in columns if column),
-        )
+    def of(cls, parts: Iterable[tuple[str, PartitionSurvey]]) -> Survey:
+        """Return what is known of all partitions, given by name, once they are seen to be of one kind."""
+        held = _Held()
+        for name, survey in parts:
+            held.take(name, survey)
+        return held.survey()
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries of the pool."""
+        return self.sums.n_queries
 
     def without_columns(self) -> Survey:
         """Return the survey once there is nothing left to compute from what it holds by query."""
@@ -168,31 +262,75 @@ class Survey:
         if n_chunks < len(self.marks):
             raise InputError(f"the design was made of {len(self.marks)} chunks, {n_chunks} came")
 
-    def check_again(self, k: int, chunk: Chunk) -> None:
+    def check_again(self, k: int, mark: tuple[int, float]) -> None:
         """Raise InputError where chunk ``k`` is not the one that it was."""
         if k >= len(self.marks):
-            raise InputError(f"the design was made of {len(self.marks)} chunks, more came")
-        word, weight = _mark(pool_hashes(chunk.pool)[0], chunk.weights)
-        was_word, was_weight = self.marks[k]
+            raise InputError(f"chunks[{k}]: the design was made of {len(self.marks)} chunks, more came")
+        (word, weight), (was_word, was_weight) = mark, self.marks[k]
         if word != was_word or abs(weight - was_weight) > _ALIKE * was_weight:
-            raise InputError("its queries, or their traffic, are not those that the design was made of")
+            text = "its queries, or their traffic, are not those that the design was made of"
+            raise InputError(f"{self.names[k]}: {text}")
 
 
-def _mark(hashes: Words, weights: Floats) -> tuple[int, float]:
+class _Held:
+    """What there is of the partitions so far."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.sizes, self.marks = [0], []  # type: ignore[var-annotated]
+        self.first: PartitionSurvey | None = None
+        self.total: PartitionSurvey | None = None
+        self.hashes, self.columns = array("Q"), tuple(array("d") for _ in range(4))  # they grow in place
+
+    def take(self, name: str, survey: PartitionSurvey) -> None:
+        """Take in the next partition."""
+        self.first, total = self.first or survey, self.total
+        survey.kind.check_fits(self.first.kind, name, (self.names or [name])[0])
+        if survey.columns:
+            self.hashes.frombytes(survey.columns[0].tobytes())
+        for column, values in zip(self.columns, survey.columns[1:], strict=False):
+            column.frombytes(values.tobytes())
+        self.names.append(name)
+        self.sizes.append(survey.sums.n_queries)
+        self.marks.append(survey.mark)
+        if total is not None:
+            survey = replace(
+                survey,
+                sums=total.sums + survey.sums,
+                planned=total.planned + survey.planned,
+                pool_sums=tuple(a + b for a, b in zip(total.pool_sums, survey.pool_sums, strict=True)),
+                cheapest=min(total.cheapest, survey.cheapest),
+                digest=(total.digest + survey.digest) % 2**64,
+            )
+        self.total = replace(survey, columns=())
+
+    def survey(self) -> Survey:
+        """Return what is known of all."""
+        total = self.total
+        if total is None:
+            raise InputError("there is no chunk, so the pool is empty")
+        return Survey(
+            names=tuple(self.names),
+            offsets=np.cumsum(self.sizes),
+            marks=tuple(self.marks),
+            sums=total.sums,
+            planned=total.planned,
+            pool_sums=tuple(_scaled(each, total.sums.weight) for each in total.pool_sums),
+            cheapest=float(total.cheapest),
+            digest=total.digest,
+            hashes=np.frombuffer(self.hashes, dtype=np.uint64),
+            columns=tuple(np.frombuffer(column) for column in self.columns if column),
+        )
+
+
+def _scaled(sums: PoolSums, weight: float) -> PoolSums:
+    """Return sums of p in the unit of the traffic as those of p that sums to 1."""
+    names = ("population", "base", "settled_squares", "open_squares", "open_share")
+    linear: dict[str, Any] = {name: getattr(sums, name) / weight for name in names}
+    return replace(sums, **linear, squares=sums.squares / weight**2)
+
+
+def mark_of(hashes: Words, weights: Floats) -> tuple[int, float]:
     """Return queries, in their order, as a word, and their traffic."""
     odd = np.arange(1, 2 * hashes.size, 2, dtype=np.uint64)
     return int((hashes * odd).sum(dtype=np.uint64)), float(weights.sum())
-
-
-def _check_unique(hashes: Words, offsets: Ints) -> None:
-    """Raise InputError where two queries have one id. Of 10⁷ ids two share a hash once in 400,000 pools."""
-    order = np.argsort(hashes, kind="stable")
-    again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
-    if again.size:
-        earliest = again[np.argmin(order[again + 1])]
-        first, second = order[earliest : earliest + 2].tolist()
-        of_first, of_second = (int(np.searchsorted(offsets, query, side="right")) - 1 for query in (first, second))
-        raise InputError(
-            f"query ids must be unique over all chunks: query {second - offsets[of_second]} of chunks[{of_second}] "
-            f"has the id of query {first - offsets[of_first]} of chunks[{of_first}]"
-        )

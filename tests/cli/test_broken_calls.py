@@ -320,3 +320,28 @@ def test_an_interrupt_inside_of_exec_is_an_error_as_any_other(folder):
         [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
     )
     assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
+
+
+def test_an_interrupt_that_compiled_code_takes_for_a_failed_import_is_an_interrupt(folder):
+    (folder / "module.py").write_text(
+        "import signal\nfrom activeeval import cli\n\ndef interrupted(*_):\n"
+        "    try:\n        signal.raise_signal(signal.SIGINT)\n"
+        "    except KeyboardInterrupt:\n        raise ImportError('compiled._code failed to import') from None\n\n"
+        "cli.cli.invoke = interrupted\ncli.main()\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert (process.returncode, process.stderr) == (1, "activeeval: interrupted\n")
+
+
+def test_a_failed_import_without_an_interrupt_is_no_interrupt(folder):
+    (folder / "module.py").write_text(
+        "from activeeval import cli\n\ndef lacking(*_):\n    raise ImportError('lacking')\n\n"
+        "cli.cli.invoke = lacking\ncli.main()\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-m", "module", "methods"], capture_output=True, text=True, cwd=folder, check=False
+    )
+    assert process.returncode == 1
+    assert process.stderr.splitlines()[-1] == "ImportError: lacking"

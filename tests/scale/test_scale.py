@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
-import activeeval.scale.gathering as gathering
 from activeeval import (
     DCG,
     ERR,
@@ -160,8 +159,7 @@ def measure_of(method):
 @pytest.mark.parametrize("overhead", [0.0, 3.0])
 @pytest.mark.parametrize("compare", [False, True])
 @pytest.mark.parametrize("method", [*LEVELLED, *PAPER])
-def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead, monkeypatch):
-    monkeypatch.setattr(gathering, "_LEAST_PRUNED", 0)
+def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead):
     target, probs, labels = whole(compare, measure=measure_of(method), overhead=overhead)
     design = METHODS[method].design(target, probs, max_grade=4)
     chunks = cut(target, probs)
@@ -177,8 +175,7 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead,
 @pytest.mark.parametrize("looks", ["each", "3"])
 @pytest.mark.parametrize("measure", [NDCG("exp", cutoff=3), ERR(4, cutoff=4)], ids=str)
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_instalments, share, monkeypatch):
-    monkeypatch.setattr(gathering, "_LEAST_PRUNED", 0)
+def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_instalments, share):
     target, probs, labels = whole(measure=measure)
     chunks, method = cut(target, probs), METHODS["depth"].looking(looks)
     of_chunks = chunked_design(chunks, measure, "depth", max_grade=4, looks=looks)
@@ -514,8 +511,6 @@ def test_questions_must_be_the_same_of_all_chunks_and_need_a_method():
         chunked_design(chunks, questions)
     with pytest.raises(InputError, match=r"^chunks\[1\] is asked for .*@2 of 1.*, chunks\[0\] for .*@1 of 1"):
         chunked_design(chunks, questions, "items", weights=())
-    with pytest.raises(InputError, match=r"^give weights, or chunks that can be gone through twice"):
-        chunked_design(iter(chunks), questions, "items")
 
 
 def test_methods_that_cannot_sample_for_a_measure_name_the_chunk():

@@ -1,0 +1,77 @@
+"""Where the first pass leaves tables for the second."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from activeeval.errors import InputError
+
+
+class Scratch(Protocol):
+    """A place for files that all workers reach; it can be pickled."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file there, whole or not at all."""
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of this machine, or one that all workers have mounted.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    path: str
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file there, whole or not at all: whoever else writes it writes the same."""
+        try:
+            handle, made = tempfile.mkstemp(dir=self.path)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                os.replace(made, Path(self.path, name))
+            except BaseException:
+                os.unlink(made)
+                raise
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            raise InputError(f"{self.path}: a worker cannot write there: {reason}", field="scratch") from None
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        try:
+            return Path(self.path, name).read_bytes()
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            text = f"{self.path}: what another worker has left there cannot be read: {reason}"
+            raise InputError(text, field="scratch") from None
+
+
+class TemporaryFolder:
+    """A new folder, which goes with all that is in it once nobody holds this.
+
+    Parameters
+    ----------
+    within : str, optional
+        The folder that it is made in; by default where the system keeps such.
+    """
+
+    def __init__(self, within: str | None = None) -> None:
+        try:
+            self.folder = Folder(tempfile.mkdtemp(prefix="activeeval-", dir=within))
+        except OSError as problem:
+            where = within or tempfile.gettempdir()
+            raise InputError(f"{where}: cannot write there: {problem.strerror}", field="scratch") from None
+        self.close = weakref.finalize(self, shutil.rmtree, self.folder.path, ignore_errors=True)

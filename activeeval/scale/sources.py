@@ -1,0 +1,74 @@
+"""Where the partitions of a pool come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from activeeval.errors import InputError
+from activeeval.scale.chunks import Chunk
+from activeeval.types import Ints
+
+Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
+
+
+class Source(Protocol):
+    """Names the partitions of a pool, and reads them wherever a task runs; it can be pickled.
+
+    Attributes
+    ----------
+    is_streamed : bool
+        Whether partitions come one after the other, so that all go by where some are read again.
+    """
+
+    is_streamed: bool
+
+    def keys(self) -> Iterable[Any]:
+        """Return what names each partition."""
+
+    def read(self, key: Any) -> Chunk:
+        """Return a partition."""
+
+    def read_some(self, key: Any, queries: Ints) -> Chunk:
+        """Return some queries of a partition, ascending by their numbers in `read`."""
+
+    def name(self, number: int, key: Any) -> str:
+        """Return what messages call a partition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenChunks:
+    """Chunks that the caller brings, or a function that does.
+
+    Attributes
+    ----------
+    chunks : iterable of Chunk, or function that returns one
+    """
+
+    chunks: Chunks
+    is_streamed = True
+
+    @property
+    def comes_once(self) -> bool:
+        """Whether the chunks can be gone through but once."""
+        return not callable(self.chunks) and iter(self.chunks) is self.chunks
+
+    def keys(self) -> Iterator[Chunk]:
+        """Yield the chunks once they are seen to be chunks."""
+        for k, chunk in enumerate(self.chunks() if callable(self.chunks) else self.chunks):
+            if not isinstance(chunk, Chunk):
+                raise InputError(f"chunks[{k}] must be a Chunk, got {type(chunk).__name__}")
+            yield chunk
+
+    def read(self, key: Chunk) -> Chunk:
+        """Return the chunk."""
+        return key
+
+    def read_some(self, key: Chunk, queries: Ints) -> Chunk:
+        """Return the chunk of some of its queries."""
+        return key.restricted_to(queries)
+
+    def name(self, number: int, key: Any) -> str:
+        """Return what messages call a chunk."""
+        return f"chunks[{number}]"

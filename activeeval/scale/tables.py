@@ -1,0 +1,212 @@
+"""The unit table of a partition: what its features and grade probabilities come to, so that nobody reads them twice.
+
+The first pass predicts, and leaves of every place that may be judged its variance under each target, by the model and
+were all grades alike, its cost where costs differ, and a hash of its ids: 24 bytes for one target. Which rates, levels
+and planned variances follow, depends on sums over the whole pool, and is computed of the table alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.design import DesignInput, GradeProbs, Order, Places, Planned, RateSums, Reading, RelativeRates
+from activeeval.design.inputs import relative_rates
+from activeeval.design.rates import Variances, order_of
+from activeeval.design.readings import planned_by
+from activeeval.pool import QueryPool
+from activeeval.scale.packing import Arrays, as_array, long, of_array, packed, short, unpacked
+from activeeval.scale.recipe import Recipe
+from activeeval.types import Floats, Ints, Words
+
+Curves = tuple[tuple[Planned, Planned | None], ...]
+"""Of each target what the design plans, and would plan were all grades equally likely."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitTable:
+    """What is left of a partition, query by query that something can be judged of.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64, shape (n,)
+        Of the queries in their partition, ascending.
+    n_queries : int
+        Of the partition.
+    weights : ndarray, shape (n,)
+        Their p(x), in the unit of the traffic.
+    query_hashes, hashes : ndarray of uint64
+        Of the ids of queries and places.
+    offsets : ndarray of int64, shape (n + 1,)
+        Where the places of each query begin that may be judged.
+    costs, overheads : ndarray
+        In the unit of the item costs.
+    variances : tuple of Variances
+        Of each target.
+    blind : tuple of Variances or None
+        Of each target, were all grades equally likely.
+    has_model : bool
+    """
+
+    numbers: Ints
+    n_queries: int
+    weights: Floats
+    query_hashes: Words
+    hashes: Words
+    offsets: Ints
+    costs: Floats
+    overheads: Floats
+    variances: tuple[Variances, ...]
+    blind: tuple[Variances | None, ...]
+    has_model: bool
+
+    @classmethod
+    def of(cls, recipe: Recipe, design_input: DesignInput, flat: Order, readings: tuple[Reading, ...]) -> UnitTable:
+        """Return the table of a partition.
+
+        Parameters
+        ----------
+        flat : Order
+            Of its places, at any rates.
+        readings : tuple of Reading
+            Of each target on it.
+        """
+        places = design_input.places
+        counts = np.diff(places.open_offsets)
+        numbers = np.flatnonzero(counts)
+        blind = tuple(_blind(design_input, reading) for reading in readings)
+        return cls(
+            numbers=numbers,
+            n_queries=counts.size,
+            weights=flat.query_probs[numbers],
+            query_hashes=flat.query_hashes[numbers],
+            hashes=flat.hashes[places.matters],
+            offsets=np.concatenate(([0], np.cumsum(counts[numbers]))),
+            costs=places.open_costs,
+            overheads=places.overheads[numbers],
+            variances=tuple(_of_queries(each, numbers) for each in design_input.target_variances),
+            blind=tuple(None if each is None else _of_queries(each, numbers) for each in blind),
+            has_model=design_input.beliefs is not None,
+        )
+
+    @property
+    def places(self) -> Places:
+        """The places, of queries and items that have numbers for names."""
+        n = self.costs.size
+        return Places(
+            pool=QueryPool(np.arange(self.numbers.size), self.offsets),
+            offsets=self.offsets,
+            items=np.arange(n),
+            matters=np.ones(n, dtype=np.bool_),
+            costs=self.costs,
+            overheads=self.overheads,
+            hashes=(self.query_hashes, self.hashes),
+        )
+
+    def rates(self, recipe: Recipe, places: Places) -> RelativeRates:
+        """Return how the rates of the partition compare."""
+        method = recipe.method
+        return relative_rates(method.stage, places, self.variances, recipe.weights, alike=not method.is_optimal)
+
+    def order(self, recipe: Recipe, sums: RateSums) -> Order:
+        """Return the order of the partition; ``sums`` are of the whole pool."""
+        places = self.places
+        p = self.weights / sums.weight
+        is_nested = recipe.method.stage.is_nested
+        return order_of(places, self.rates(recipe, places), p, sums, recipe.share, is_nested=is_nested)
+
+    def rate_sums(self, recipe: Recipe) -> tuple[float, float, float]:
+        """Return of `RateSums` what weights of targets have a part in: top, bottom and largest."""
+        places = self.places
+        sums = RateSums.of(places, self.rates(recipe, places).ratios, self.weights)
+        return sums.top, sums.bottom, sums.largest
+
+    def curves(self, order: Order) -> Curves:
+        """Return what an order plans of this partition, target by target."""
+        places, p = Places.of_order(order), order.query_probs
+        planned = [planned_by(order, places, each, p) if self.has_model else _NOTHING for each in self.variances]
+        blind = [None if each is None else planned_by(order, places, each, p) for each in self.blind]
+        return tuple(zip(planned, blind, strict=True))
+
+    def packed(self) -> bytes:
+        """Return the bytes that `unpacked` makes it of again."""
+        arrays: dict[str, NDArray[Any]] = {
+            "kind": as_array({"n": self.n_queries, "has_model": self.has_model}),
+            "numbers": self.numbers.astype(np.int32),
+            "counts": np.diff(self.offsets).astype(np.int32),
+            "query_hashes": self.query_hashes,
+            "hashes": self.hashes,
+            "costs": short(self.costs),
+            "overheads": short(self.overheads),
+            "weights": short(self.weights),
+        }
+        for t, (by_model, blind) in enumerate(zip(self.variances, self.blind, strict=True)):
+            arrays |= _variance_arrays(f"{t}.", by_model)
+            arrays |= {} if blind is None else _variance_arrays(f"{t}.blind.", blind)
+        return packed(arrays)
+
+    @classmethod
+    def unpacked(cls, content: bytes) -> UnitTable:
+        """Return the table that `packed` made bytes of."""
+        arrays = unpacked(content)
+        kind, n, n_places = of_array(arrays["kind"]), arrays["numbers"].size, arrays["hashes"].size
+        n_targets = sum(name.endswith(".of_open") and ".blind" not in name for name in arrays)
+        held = [_variances_of(f"{t}.", arrays, n, n_places) for t in range(n_targets)]
+        blind = [_variances_of(f"{t}.blind.", arrays, n, n_places) for t in range(n_targets)]
+        return cls(
+            numbers=arrays["numbers"].astype(np.int64),
+            n_queries=kind["n"],
+            weights=long(arrays["weights"], n),
+            query_hashes=arrays["query_hashes"],
+            hashes=arrays["hashes"],
+            offsets=np.concatenate(([0], np.cumsum(arrays["counts"], dtype=np.int64))),
+            costs=long(arrays["costs"], n_places),
+            overheads=long(arrays["overheads"], n),
+            variances=tuple(each for each in held if each is not None),
+            blind=tuple(blind),
+            has_model=kind["has_model"],
+        )
+
+
+_NOTHING = Planned.of(np.empty(0), np.empty(0))
+
+
+def _blind(design_input: DesignInput, reading: Reading) -> Variances | None:
+    """Return what a target would vary by were all grades equally likely; None where the grades are not known."""
+    if reading.top is None:
+        return None
+    target, stage = reading.target, design_input.stage
+    even = stage.model(GradeProbs.uniform(target.pool, reading.top, design_input.known))
+    return stage.variances(target, design_input.places, even)
+
+
+def _of_queries(variances: Variances, numbers: Ints) -> Variances:
+    return Variances(
+        of_query=variances.of_query[numbers],
+        of_open=variances.of_open,
+        least_shares=variances.least_shares,
+        misplaced=variances.misplaced,
+    )
+
+
+def _variance_arrays(prefix: str, variances: Variances) -> Arrays:
+    return {
+        f"{prefix}of_query": short(variances.of_query),
+        f"{prefix}of_open": short(variances.of_open),
+        f"{prefix}least_shares": short(variances.least_shares),
+        f"{prefix}misplaced": np.array([variances.misplaced]),
+    }
+
+
+def _variances_of(prefix: str, arrays: Arrays, n: int, n_places: int) -> Variances | None:
+    if f"{prefix}of_open" not in arrays:
+        return None
+    return Variances(
+        of_query=long(arrays[f"{prefix}of_query"], n),
+        of_open=long(arrays[f"{prefix}of_open"], n_places),
+        least_shares=long(arrays[f"{prefix}least_shares"], n_places),
+        misplaced=float(arrays[f"{prefix}misplaced"][0]),
+    )
