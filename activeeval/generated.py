@@ -9,6 +9,7 @@ Document length is exp(N(6.5, 1)), judging an item costs log(e + length).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +85,7 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
     features = np.column_stack((x, of_query[:, :1], noise, of_query[:, 1:]))
     lengths = np.exp(rng.normal(6.5, 1.0, offsets[-1]))
     names = [f"q{q + 1}" for q in range(n_queries)]
-    pool = QueryPool(names, offsets, item_costs=np.log(np.e + lengths))
+    pool = QueryPool(names, offsets, item_costs=np.log(math.e + lengths))
     return GeneratedPool(pool, grades, features, lengths)
 
 

@@ -50,7 +50,7 @@ ALLOWED = {
     # foresight
     "simulation": DECISIONS,
     "planning": DECISIONS | {"simulation"},
-    "scale": GROUND | {"measures", "design", "campaign"},
+    "scale": GROUND | {"measures", "design", "campaign", "lazily"},
     # conductor
     "campaign": DECISIONS | {"grade_models", "io", "judgments"},
     # assembly
@@ -58,7 +58,7 @@ ALLOWED = {
     # show
     "report": BELOW_CASES | {"lazily"},
     # verbs
-    "tasks": BELOW_CASES | {"cases", "report", "store"},
+    "tasks": BELOW_CASES | {"cases", "report", "store", "scale"},
     # faces
     "web": {"errors", "io", "judgments", "cases", "report", "store", "tasks"},
     "integrations": {"errors"},

@@ -38,7 +38,7 @@ from activeeval.measures import SampledMeasure, Target, shown_name
 from activeeval.results import Caution, Note
 
 _OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
-"""Grade models follow from the data alone: a seed chooses what is drawn, so that a model may be stored beside a pool."""
+"""Grade models follow from the data alone, a seed chooses what is drawn: a model may be stored beside a pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

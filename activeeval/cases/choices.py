@@ -89,6 +89,15 @@ class Choices:
         In its place queries that were drawn from a log: they say how often, and with which chance each was drawn.
     defensive_share : float or None
     seed : int
+    pool_parquet : str or None
+        In place of files of runs a pool in parquet, as of `activeeval.scale.partitions`, some of whose ``runs`` are
+        named.
+    engine : str or Engine
+        Who goes over its partitions, as of `activeeval.scale.engines.choosing`.
+    scratch : str or None
+        A folder, or its address, where tables of the partitions are left that all workers reach.
+    trust_ids : bool
+        Do not look whether its query ids are unique.
     """
 
     letor: Sequence[str] = ()
@@ -125,6 +134,28 @@ class Choices:
     queries: Any = None
     defensive_share: float | None = None
     seed: int = 0
+    pool_parquet: str | None = None
+    engine: Any = "here"
+    scratch: str | None = None
+    trust_ids: bool = False
+
+    def check_files(self) -> None:
+        """Raise ChoiceError where what is chosen does not go with a pool in files, or only with one."""
+        if self.pool_parquet is None:
+            name = next((name for name in _OF_FILES if self._differs(name)), None)
+            if name is not None:
+                raise ChoiceError(f"`{name}` is for `pool_parquet`", field=name)
+            return
+        foreign = next((name for name in _DEFAULTS if name not in _WITH_FILES and self._differs(name)), None)
+        if foreign is not None:
+            problem = f"`pool_parquet` says what is known of its pool: `{foreign}` is for `activeeval pool write`"
+            raise ChoiceError(problem, field=foreign)
+        self._check_systems()
+
+    def _differs(self, name: str) -> bool:
+        """Whether a choice was made that is not what is taken where nobody chooses."""
+        value = getattr(self, name)
+        return value != _DEFAULTS[name] and (_is_chosen(value) or isinstance(value, bool))
 
     def check(self, *, use_labels: bool) -> None:
         """Raise ChoiceError where choices contradict each other or one is missing.
@@ -253,3 +284,10 @@ def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
     """Return score files ranker by ranker: one for each file, or one for all."""
     size = max(n_files if len(scores) > 1 else 1, 1)
     return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]
+
+
+_OF_FILES = ("engine", "scratch", "trust_ids")
+_OF_BOTH = ("runs", "versus_run", "contrasts", "max_grade", "defensive_share", "seed", "judging")
+_WITH_FILES = ("pool_parquet", *_OF_FILES, *_OF_BOTH)
+_DEFAULTS = {name: getattr(Choices(), name) for name in Choices.__dataclass_fields__}
+"""What choices are where nobody chooses."""

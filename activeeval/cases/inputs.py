@@ -6,6 +6,7 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -338,7 +339,7 @@ def item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
     bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
     if bad.size:
         raise InputError(f"feature {column} is no length at {inputs.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
-    return np.asarray(np.log(np.e + lengths))
+    return np.asarray(np.log(math.e + lengths))
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:

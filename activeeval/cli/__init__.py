@@ -65,6 +65,7 @@ cli.add_late(
     "Sample",
     __name__,
     queries="queries:queries",
+    pool="pools:pool",
     sample="sampling:sample",
     next="following:next_",
     sheet="sampling:sheet_again",

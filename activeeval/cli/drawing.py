@@ -65,6 +65,18 @@ _OPTIONS = (
 budget_option = click.option(
     "--budget", type=inputs.BUDGET, required=True, help=f"{inputs.BUDGET_HELP}; never exceeded."
 )
+_OF_FILES = (
+    click.option("--pool-parquet", metavar="PATTERN",
+                 help="A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; --run and --versus-run then "
+                      "name runs in it."),
+    click.option("--engine", default="here", show_default=True, metavar="ENGINE",
+                 help="Who goes over its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], "
+                      "spark[://…], sc://…"),
+    click.option("--scratch", metavar="DIR",
+                 help="Where workers leave tables for each other: a folder or an address that all reach. Default: the "
+                      "system's, of this machine."),
+    click.option("--trust-ids", is_flag=True, help="Do not look whether a query stands in two partitions."),
+)  # fmt: skip
 _TARGETS = (
     click.option("--budget", type=inputs.BUDGET, help=f"{inputs.BUDGET_HELP}, at most. Or:"),
     click.option(
@@ -140,7 +152,7 @@ def segment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say of which pool, for which questions and for how much a sample is drawn."""
-    return inputs.drawn_pool_options(inputs.with_options(command, _OPTIONS))
+    return inputs.drawn_pool_options(inputs.with_options(command, (*_OPTIONS, *_OF_FILES)))
 
 
 def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choices, SampleRequest]:

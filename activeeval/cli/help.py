@@ -25,7 +25,7 @@ GROUPS = {
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
         --date --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
-        --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
+        --pool-parquet --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
         --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
@@ -61,7 +61,7 @@ GROUPS = {
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
         --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model sample --difference
         sample --power --segments --segment-half-width
-        --price-per-judgment --seconds-per-item --hourly-rate --currency
+        --engine --scratch --trust-ids --partitions --price-per-judgment --seconds-per-item --hourly-rate --currency
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

@@ -242,7 +242,7 @@ def warn_of_weights(name: str, design: Design) -> None:
     """Say where one query, once drawn, would weigh so much that it dominates the estimate."""
     from activeeval.design.methods import find_method
 
-    if design.largest_weight <= _HEAVY:
+    if design.order.larger_pool is not None or design.largest_weight <= _HEAVY:  # of a part nobody knows the rest
         return
     context = click.get_current_context(silent=True)
     share = context.params.get("defensive_share") if context is not None else None

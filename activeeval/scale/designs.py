@@ -126,6 +126,11 @@ class ChunkedDesign:
         """What judging everything that its targets need costs, in mean items of the whole pool."""
         return self.survey.sums.cost / self.survey.sums.unit
 
+    @property
+    def whole_cost(self) -> float:
+        """What judging every item costs that can change an answer and is not known, in mean items of the pool."""
+        return self.survey.whole / self.survey.sums.unit
+
     def campaign(
         self,
         budget: float,
@@ -136,6 +141,7 @@ class ChunkedDesign:
         expected: bool = False,
         up_to: float | None = None,
         by_instalments: bool = False,
+        surely: bool = False,
     ) -> Campaign:
         """Return the campaign whose sample is that of the whole pool with this seed, unit by unit.
 
@@ -152,7 +158,7 @@ class ChunkedDesign:
             As for `Campaign`.
         up_to : float, optional
             The largest budget that a top-up may lead to; by default there will be none.
-        by_instalments : bool
+        by_instalments, surely : bool
             Where depths follow labels: as for `Campaign`.
 
         Raises
@@ -171,7 +177,7 @@ class ChunkedDesign:
         else:
             design = self._drawn(source, key, largest, self.drawable, expected=expected)
         design = design.with_budget(budget, blocks, expected=expected)
-        return Campaign(design, key=int(key), by_instalments=by_instalments)
+        return Campaign(design, key=int(key), by_instalments=by_instalments, surely=surely)
 
     def _levelled(self, source: Source, key: np.uint64, budget: float) -> Design:
         gathering, n = Gathering(budget=budget), len(self.survey.names)

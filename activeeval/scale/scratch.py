@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from activeeval.errors import InputError
+from activeeval.scale import files
 
 
 class Scratch(Protocol):
@@ -57,6 +61,56 @@ class Folder:
             reason = problem.strerror or type(problem).__name__
             text = f"{self.path}: what another worker has left there cannot be read: {reason}"
             raise InputError(text, field="scratch") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A folder behind an address, as ``s3://bucket/scratch``.
+
+    Attributes
+    ----------
+    address : str
+    """
+
+    address: str
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file there: object stores put all of one or nothing."""
+        with _told_of(self.address), files.output(self.address, name) as file:
+            file.write(content)
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        with _told_of(self.address), files.input_of(self.address, name) as file:
+            return bytes(file.read())
+
+
+@contextmanager
+def scratch_of(place: str | None) -> Iterator[Scratch | None]:
+    """Give a new place for tables within a folder or an address, and take it away again; None where none is named."""
+    if place is None:
+        yield None
+    elif "://" in place:
+        within = files.within(place, f"activeeval-{secrets.token_hex(8)}")
+        try:
+            yield Address(within)
+        finally:
+            files.remove(within)
+    else:
+        folder = TemporaryFolder(place)
+        try:
+            yield folder.folder
+        finally:
+            folder.close()
+
+
+@contextmanager
+def _told_of(address: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        reason = (problem.strerror or str(problem) or type(problem).__name__).splitlines()[0]
+        raise InputError(f"{address}: a worker cannot write or read there: {reason}", field="scratch") from None
 
 
 class TemporaryFolder:

@@ -11,7 +11,7 @@ import numpy as np
 
 from activeeval.design import DesignInput, PoolSums, RateSums
 from activeeval.errors import InputError
-from activeeval.pool import known_digest
+from activeeval.pool import known_digest, pool_hashes
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
@@ -87,6 +87,10 @@ class PartitionSurvey:
         What each target's own design plans.
     pool_sums : tuple of PoolSums
         Of each target, p in the unit of the traffic.
+    reaches : ndarray, shape (n_targets,)
+        Of each target how many items can change its value, known or not.
+    whole : float
+        What judging all of them that are not known costs, and turning to their queries, in the unit of the item costs.
     cheapest : float
         What its cheapest place costs.
     digest : int
@@ -101,6 +105,8 @@ class PartitionSurvey:
     sums: RateSums
     planned: Floats
     pool_sums: tuple[PoolSums, ...]
+    reaches: Floats
+    whole: float
     cheapest: float
     digest: int
     mark: tuple[int, float]
@@ -114,7 +120,8 @@ class PartitionSurvey:
             "planned": self.planned,
             "pool_sums": np.array([[getattr(each, name) for name in _SUMS] for each in self.pool_sums]),
             "population": np.array([each.population for each in self.pool_sums]),
-            "cheapest": np.array([self.cheapest]),
+            "reaches": self.reaches,
+            "costs": np.array([self.whole, self.cheapest]),
             "words": np.array([self.digest, self.mark[0]], dtype=np.uint64),
             "weight": np.array([self.mark[1]]),
         }
@@ -130,7 +137,9 @@ class PartitionSurvey:
             sums=RateSums(**of_array(arrays["sums"])),
             planned=arrays["planned"],
             pool_sums=tuple(_sums_of(arrays)),
-            cheapest=float(arrays["cheapest"][0]),
+            reaches=arrays["reaches"],
+            whole=float(arrays["costs"][0]),
+            cheapest=float(arrays["costs"][1]),
             digest=digest,
             mark=(word, float(arrays["weight"][0])),
             columns=tuple(arrays[f"column{k}"] for k in range(5) if f"column{k}" in arrays),
@@ -195,6 +204,8 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
         sums=RateSums.of(places, method.rates(design_input, known_weights).ratios, weights),
         planned=design_input.planned(weights) if n_targets > 1 else np.zeros(1),
         pool_sums=tuple(reading.pool_sums for reading in readings),
+        reaches=np.array([np.count_nonzero(target.matters) for target in design_input.targets]),
+        whole=_whole_cost(design_input),
         cheapest=places.cheapest,
         digest=int(_known_digest(chunk, design_input)),
         mark=mark_of(flat.query_hashes, weights),
@@ -203,9 +214,15 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
     return survey, UnitTable.of(recipe, design_input, flat, readings)
 
 
-def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
-    from activeeval.pool import pool_hashes
+def _whole_cost(design_input: DesignInput) -> float:
+    """Return what judging all that can change a target costs, as far as it is not known, and turning to its query."""
+    pool = design_input.places.pool
+    matters = np.logical_or.reduce([target.matters for target in design_input.targets]) & (design_input.known < 0)
+    is_turned_to = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
+    return float(pool.item_costs[matters].sum() + pool.query_costs[is_turned_to].sum())
 
+
+def _known_digest(chunk: Chunk, design_input: DesignInput) -> int:
     if not (design_input.known >= 0).any():
         return 0
     return int(known_digest(pool_hashes(chunk.pool)[1], design_input.known))
@@ -223,7 +240,7 @@ class Survey:
         The number of the first query of every partition, then that of all.
     marks : tuple of (int, float)
         By which each is known again.
-    sums, planned, pool_sums, cheapest, digest
+    sums, planned, pool_sums, reaches, whole, cheapest, digest
         As in `PartitionSurvey`, over the whole pool, but for p, which sums to 1.
     hashes, columns
         As in `PartitionSurvey`, one after the other.
@@ -235,6 +252,8 @@ class Survey:
     sums: RateSums
     planned: Floats
     pool_sums: tuple[PoolSums, ...]
+    reaches: Floats
+    whole: float
     cheapest: float
     digest: int
     hashes: Words
@@ -299,6 +318,8 @@ class _Held:
                 sums=total.sums + survey.sums,
                 planned=total.planned + survey.planned,
                 pool_sums=tuple(a + b for a, b in zip(total.pool_sums, survey.pool_sums, strict=True)),
+                reaches=total.reaches + survey.reaches,
+                whole=total.whole + survey.whole,
                 cheapest=min(total.cheapest, survey.cheapest),
                 digest=(total.digest + survey.digest) % 2**64,
             )
@@ -316,6 +337,8 @@ class _Held:
             sums=total.sums,
             planned=total.planned,
             pool_sums=tuple(_scaled(each, total.sums.weight) for each in total.pool_sums),
+            reaches=total.reaches,
+            whole=total.whole,
             cheapest=float(total.cheapest),
             digest=total.digest,
             hashes=np.frombuffer(self.hashes, dtype=np.uint64),

@@ -121,9 +121,9 @@ class GoalBudget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A sample, the case that it was drawn of, and the budget that it was drawn for."""
+    """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
 
-    case: Case
+    case: Case | None
     sample: Sample
     budget: Budget
 
@@ -164,6 +164,9 @@ def draw_for(
     price = request.checked_price()
     judging = chosen_judging(request.judging, request.measures)
     chosen = replace(choices, judging=judging)
+    chosen.check_files()
+    if choices.pool_parquet is not None:
+        return _of_files(chosen, request, price, progress)
     case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
     for note in case.notes:
         say(note)
@@ -180,6 +183,26 @@ def draw_for(
     for expected in expected_notes(case, drawn.sample, share):
         say(expected)
     return drawn
+
+
+def _of_files(
+    choices: Choices,
+    request: SampleRequest,
+    price: Budget | Goal | SegmentGoals,
+    progress: Callable[[str], object],
+) -> Drawn:
+    """Draw the sample of a pool in files."""
+    from activeeval.tasks.drawing_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
+
+    if not isinstance(price, Budget):
+        what = "segment_half_widths" if isinstance(price, SegmentGoals) else "half_width"
+        raise ChoiceError(f"`{what}` need the pool at hand: of `pool_parquet` give a `budget`", field=what)
+    if not choices.judging.has_grades:
+        raise ChoiceError("a pool in files is judged by grades, not `judging` top-k", field="judging")
+    how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "looks", "usual")}
+    asked = FilesAsked.of(choices, request.measures, request.questions, **how)
+    sample = draw_of_files(choices, asked, price, expected=request.expected, surely=request.surely, progress=progress)
+    return Drawn(None, sample, price)
 
 
 def _budget_of(

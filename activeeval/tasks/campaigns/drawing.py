@@ -73,6 +73,8 @@ def _method_of(request: SampleRequest) -> Method:
 
 def _would_follow(request: SampleRequest, drawn: Drawn) -> bool:
     """Whether depths of what was drawn would follow labels, as nobody says otherwise."""
+    if drawn.case is None:
+        return False
     targets = drawn.sample.campaign.design.targets
     return request.looks is None and looks_in(drawn.case, _method_of(request), targets, None) != "none"
 

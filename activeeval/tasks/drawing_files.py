@@ -1,0 +1,203 @@
+"""Drawing a sample of a pool in files: what `activeeval.tasks.drawing` does of one that this machine holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from activeeval.cases.budgets import Budget
+from activeeval.cases.choices import Choices
+from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
+from activeeval.cases.systems import Pair, asked_of
+from activeeval.design.methods import Method, default_method, find_method
+from activeeval.errors import BudgetError, ChoiceError, InputError
+from activeeval.grade_models import QueryFactor
+from activeeval.measures import SampledMeasure, Target, shown_name
+from activeeval.results import Caution, Note
+from activeeval.scale.chunks import Chunk
+from activeeval.scale.designs import ChunkedDesign, chunked_design
+from activeeval.scale.engines.choosing import opened_engine
+from activeeval.scale.partitions import PartitionedPool
+from activeeval.scale.scratch import Scratch, scratch_of
+from activeeval.tasks.looks import looks_of
+from activeeval.tasks.samples import Sample
+
+Say = Callable[[Note | Caution], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What a chunk is asked: each measure of each ranking, or of two."""
+
+    measures: tuple[SampledMeasure, ...]
+    pairs: tuple[tuple[str, Pair], ...]
+
+    def __call__(self, chunk: Chunk) -> list[Target]:
+        """Return the targets."""
+        lists = [chunk.ranking, *([] if chunk.versus is None else [chunk.versus]), *chunk.others]
+        return [
+            Target(measure, lists[system], None if other is None else lists[other])
+            for measure in self.measures
+            for _, (system, other) in self.pairs
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FilesAsked:
+    """A pool in files with what is asked of it.
+
+    Attributes
+    ----------
+    pool : PartitionedPool
+    questions : Questions
+    method : Method
+    looks : str
+    max_grade : int
+    weights : tuple of float or None
+    """
+
+    pool: PartitionedPool
+    questions: Questions
+    method: Method
+    looks: str
+    max_grade: int
+    weights: tuple[float, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        choices: Choices,
+        measures: Sequence[str],
+        questions: Sequence[str],
+        *,
+        method: str | None = None,
+        weights: str = "equal",
+        looks: str | None = None,
+        usual: str = "none",
+    ) -> FilesAsked:
+        """Return what is asked of the files that choices name, each measure and question once.
+
+        Raises
+        ------
+        InputError, ChoiceError
+            Where a file, a run, a measure or a method is not as it has to be.
+        """
+        assert choices.pool_parquet is not None
+        pool = PartitionedPool.of(choices.pool_parquet, [str(name) for (name,) in choices.systems])
+        said, n = pool.said, len(pool.runs)
+        chosen = questions or ["run" if n == 1 else "difference"]
+        pairs = tuple((q, pair) for q in dict.fromkeys(chosen) for pair in asked_of(q, n, choices.contrasts))
+        scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], said, choices.max_grade)
+        asked = Questions(tuple(ending_at(measure, said.get("depth")) for measure in scaled), pairs)
+        how = find_method(method) if method else default_method(*asked.measures)
+        blind = bool(said.get("is_uniform")) and any(other is None for _, (_, other) in pairs)
+        max_grade = max(measure.max_grade or 0 for measure in scaled) or int(said.get("max_grade") or 0)
+        n_targets = len(asked.measures) * len(pairs)
+        if weights == "minimax" and n_targets > 1:
+            raise ChoiceError("`weights` minimax need the whole pool at hand: equal or sum", field="weights")
+        return cls(
+            pool=pool.for_scale(max_grade + 1),
+            questions=asked,
+            method=how,
+            looks=looks_of(how, asked.measures, looks, usual, blind=blind),
+            max_grade=max_grade,
+            weights=(1.0,) * n_targets if weights == "sum" and n_targets > 1 else None,
+        )
+
+    @property
+    def factor(self) -> QueryFactor | None:
+        """The query factor that was written with the pool."""
+        said = self.pool.said.get("factor")
+        return None if said is None or self.method.ignores_factor else QueryFactor(**said)
+
+    def design(
+        self, choices: Choices, engine: Any, scratch: Scratch | None, progress: Callable[[str], object]
+    ) -> ChunkedDesign:
+        """Return the design of the pool."""
+        return chunked_design(
+            self.pool,
+            self.questions,
+            self.method.name,
+            factor=self.factor,
+            max_grade=self.max_grade,
+            weights=self.weights,
+            defensive_share=choices.defensive_share,
+            looks=self.looks,
+            engine=engine,
+            scratch=scratch,
+            trust_ids=choices.trust_ids,
+            progress=progress,
+        )
+
+
+def _on_one_scale(measures: Sequence[SampledMeasure], said: dict[str, Any], stated: int | None) -> list[SampledMeasure]:
+    """Return measures bound to the scale of a pool, or to a larger one that one of them has."""
+    top = stated or said.get("max_grade")
+    if top is None:
+        problem = "`max_grade` is needed: the pool does not say the largest grade of its scale"
+        raise ChoiceError(problem, field="max_grade")
+    tops = {shown_name(measure): measure.bound_to(int(top)).max_grade or 0 for measure in measures}
+    largest = max(int(top), *tops.values())
+    known = stated or said.get("stated_grade")
+    if known is not None and largest > known:
+        name = max(tops, key=tops.__getitem__)
+        problem = f"{name} knows grades up to {largest}, the pool's scale ends at {known}: give one scale"
+        raise InputError(problem, field="max_grade")
+    return [on_scale(measure, largest) for measure in measures]
+
+
+def draw_of_files(
+    choices: Choices,
+    asked: FilesAsked,
+    budget: Budget,
+    *,
+    expected: bool = False,
+    surely: bool = False,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Sample:
+    """Draw the sample of a pool in files, the same as of that pool in one piece.
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `activeeval.tasks.samples.draw`, and where a partition is wrong.
+    EngineError
+        Where workers cannot be reached, or are lost.
+    """
+    seed = np.random.SeedSequence(choices.seed).spawn(4)[-1]
+    with ExitStack() as open_now:
+        engine = open_now.enter_context(opened_engine(choices.engine))
+        scratch = open_now.enter_context(scratch_of(choices.scratch))
+        design = asked.design(choices, engine, scratch, progress)
+        _check_open(design, asked)
+        amount = budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
+        how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
+        try:
+            campaign = design.campaign(amount, asked.pool, rng=seed, **how)
+        except BudgetError as problem:
+            text = f"{problem}; the smallest that works is {problem.needed:.4g}"
+            raise BudgetError(text, budget=problem.budget, needed=problem.needed) from None
+    mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
+    return Sample(
+        campaign=campaign,
+        questions=tuple(question for question, _ in asked.questions.pairs) * len(asked.questions.measures),
+        systems=tuple(asked.pool.runs[k] for k in mentioned),
+        depth=asked.pool.said.get("depth"),
+        seed=choices.seed,
+        model=asked.pool.said.get("model", ""),
+        truth_of_machines=tuple((str(source), int(n)) for source, n in asked.pool.said.get("machines", [])),
+    )
+
+
+def _check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
+    """Raise where no label can change the value of a target."""
+    n_pairs = len(asked.questions.pairs)
+    for t in np.flatnonzero(design.survey.reaches == 0).tolist():
+        name = shown_name(asked.questions.measures[t // n_pairs])
+        _, (_, other) = asked.questions.pairs[t % n_pairs]
+        why = "holds no item" if other is None else "does not differ from the other where it counts"
+        raise InputError(f"no label can change {name}: the ranking {why}, there is nothing to judge")
