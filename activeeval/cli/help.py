@@ -25,7 +25,7 @@ GROUPS = {
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
         --date --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
-        --pool-parquet --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
+        --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
         --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
@@ -35,7 +35,7 @@ GROUPS = {
         """,
     "How much": """
         --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
-        --money --pairs --more --then-claim --ask-price --n
+        --money --pairs --more --then-claim --ask-price --n --partitions
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -61,7 +61,7 @@ GROUPS = {
         --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
         --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model sample --difference
         sample --power --segments --segment-half-width
-        --engine --scratch --trust-ids --partitions --price-per-judgment --seconds-per-item --hourly-rate --currency
+        --pool-parquet --engine --scratch --trust-ids --price-per-judgment --seconds-per-item --hourly-rate --currency
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""

@@ -16,7 +16,7 @@ def pool() -> None:
     """Write pools to parquet, in partitions that several processes or machines go over.
 
     \b
-    activeeval pool write --run new.run --versus-run old.run --train-qrels old.qrels --partitions 8 --out pool
+    activeeval pool write --run new.run --versus-run old.run --max-grade 3 --out pool
     activeeval sample --pool-parquet 'pool/*.parquet' --run new --versus-run old --budget 200 \\
         --engine processes:8 --out week1.sample --sheet week1.csv
     """

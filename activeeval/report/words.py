@@ -327,6 +327,7 @@ _NOTES: dict[str, Words] = {
     # of a sample
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
+    "ids trusted": "nobody has looked whether a query stands in two partitions ({option[trust_ids]})",
     "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
     "instalment": _instalment,
     "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",

@@ -138,7 +138,7 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
     def lists(name: str) -> Rankings | None:
         return Rankings(pool, arrays[f"{name}.offsets"], arrays[name]) if name in arrays else None
 
-    def given(name: str) -> NDArray[Any] | None:
+    def array_of(name: str) -> NDArray[Any] | None:
         return arrays[name] if arrays[name].size else None
 
     ranking = lists("ranking")
@@ -148,8 +148,8 @@ def chunk_of(arrays: Mapping[str, NDArray[Any]]) -> Chunk:
         ranking,
         arrays.get("grade_probs"),
         lists("versus"),
-        node_weights=given("node_weights"),
-        judged=given("judged"),
+        node_weights=array_of("node_weights"),
+        judged=array_of("judged"),
         traffic=float(arrays["traffic"][0]) if arrays["traffic"].size else None,
         others=tuple(each for each in others if each is not None),
         extra_probs=tuple(arrays[name] for name in sorted(arrays) if name.startswith("extra")),

@@ -302,7 +302,7 @@ def chunked_design(
     surveys = workers.map(task, _named_keys(source, names))
     survey = Survey.of(_told(surveys, names, progress))
     if not trust_ids:
-        check_unique(workers, scratch, survey.names, survey.n_queries)
+        check_unique(workers, scratch, survey.names, survey.n_queries, source.query_name)
     if survey.planned.size > 1 and not recipe.weights:
         recipe, survey = _equal_loss(recipe, survey, workers, scratch)
     drawable = Drawable.of(recipe, survey) if survey.columns else None

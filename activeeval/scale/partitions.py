@@ -106,6 +106,10 @@ class PartitionedPool:
         """Return what messages call a partition."""
         return f"{key.path}, row groups {key.groups[0]} to {key.groups[-1]}" if key.groups else key.path
 
+    def query_name(self, partition: int, query: int) -> str:
+        """Return the id of a query, quoted."""
+        return shown(str(self.read(self.keys()[partition]).pool.query_texts[query]))
+
     def read(self, key: PartKey) -> Chunk:
         """Return a partition.
 

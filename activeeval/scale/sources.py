@@ -36,6 +36,9 @@ class Source(Protocol):
     def name(self, number: int, key: Any) -> str:
         """Return what messages call a partition."""
 
+    def query_name(self, partition: int, query: int) -> str:
+        """Return what messages call a query of a partition, by the numbers of both."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenChunks:
@@ -72,3 +75,7 @@ class GivenChunks:
     def name(self, number: int, key: Any) -> str:
         """Return what messages call a chunk."""
         return f"chunks[{number}]"
+
+    def query_name(self, partition: int, query: int) -> str:
+        """Return what messages call a query of a chunk: chunks that went by are not there to look its id up."""
+        return f"query {query}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -67,16 +67,29 @@ class _Look:
         return held["first"][begin:end], held["second"][begin:end], held["places"][begin:end].astype(np.int64)
 
 
-def check_unique(engine: Engine, scratch: Scratch, names: tuple[str, ...], n_queries: int) -> None:
-    """Raise InputError where two queries have one id; says where they stand."""
+def check_unique(
+    engine: Engine, scratch: Scratch, names: tuple[str, ...], n_queries: int, called: Callable[[int, int], str]
+) -> None:
+    """Raise InputError where two queries have one id; says where they stand.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the partitions.
+    called : function
+        Of the number of a partition and that of a query in it: what messages call the query.
+    """
     n_shares = max(1, math.ceil(n_queries / _MOST_AT_ONCE))
     looks = engine.map(_Look(scratch, len(names), n_shares), range(n_shares))
     twice = sorted(_rows(looks))
     if twice:
         part, place, other_part, other_place = twice[0]
+        query, other = called(part, place), called(other_part, other_place)
+        if query == other and part != other_part and query.startswith(("'", '"')):
+            raise InputError(f"query {query} stands in two partitions, {names[other_part]} and {names[part]}")
         raise InputError(
-            f"query ids must be unique over all chunks: query {place} of {names[part]} has the id of "
-            f"query {other_place} of {names[other_part]}"
+            f"query ids must be unique over all chunks: {query} of {names[part]} has the id of "
+            f"{other} of {names[other_part]}"
         )
 
 

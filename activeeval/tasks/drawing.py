@@ -166,7 +166,7 @@ def draw_for(
     chosen = replace(choices, judging=judging)
     chosen.check_files()
     if choices.pool_parquet is not None:
-        return _of_files(chosen, request, price, progress)
+        return _of_files(chosen, request, price, progress, say)
     case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
     for note in case.notes:
         say(note)
@@ -190,6 +190,7 @@ def _of_files(
     request: SampleRequest,
     price: Budget | Goal | SegmentGoals,
     progress: Callable[[str], object],
+    say: Callable[[Note | Caution | GoalBudget], object],
 ) -> Drawn:
     """Draw the sample of a pool in files."""
     from activeeval.tasks.drawing_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
@@ -201,6 +202,8 @@ def _of_files(
         raise ChoiceError("a pool in files is judged by grades, not `judging` top-k", field="judging")
     how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "looks", "usual")}
     asked = FilesAsked.of(choices, request.measures, request.questions, **how)
+    if choices.trust_ids:
+        say(Note("ids trusted", {}))
     sample = draw_of_files(choices, asked, price, expected=request.expected, surely=request.surely, progress=progress)
     return Drawn(None, sample, price)
 

@@ -100,7 +100,7 @@ def write_pool(
 
 
 def _called(choices: Choices, case: Case) -> tuple[str, ...]:
-    """Return what runs are called in a pool's columns: the names that were given, or their files without the last suffix."""
+    """Return what a pool's columns call the runs: names that were given, or those of files without the last suffix."""
     files = [system[0] for system in choices.systems] if choices.runs else []
     stems = tuple(Path(file).stem if isinstance(file, str | os.PathLike) else "" for file in files)
     names = tuple(choices.names) or (stems if all(stems) and stems else case.systems)
