@@ -48,4 +48,4 @@ def show_holes(
     notes = " ".join(definitions((each.measure, each.definition) for each in held))
     output.show_text(f"{notes} Means over {tables.pool.n_queries} judged queries. ± is of the 95 % interval to expect.")
     for measure in dict.fromkeys(each.measure for each in held if each.at_best is None):
-        output.say(f"{measure}: may fall as an item's grade rises, so that no bound is given for the best case")
+        output.say(f"{measure}: no bound is known for the best case")

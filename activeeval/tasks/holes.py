@@ -22,7 +22,7 @@ from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.io.loading import TablePool, load_run
 from activeeval.io.text.trec import Run
 from activeeval.measures import Measure, SampledMeasure, shown_name
-from activeeval.measures.families import Additive, Cascade
+from activeeval.measures.best import best_grades
 from activeeval.measures.target import check_sampled
 from activeeval.tasks.plan import plan_sample
 from activeeval.types import Floats, Ints
@@ -105,22 +105,10 @@ def holes_of(
     return [_holes(tables, run, name, measure, top, case, probs, budgets) for measure in asked]
 
 
-def best_value(tables: TablePool, run: int, measure: Measure, max_grade: int) -> float | None:
-    """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known.
-
-    Additive measures whose discounts are not negative are largest where each hole has the gain that is largest; so are
-    cascade measures whose discounts do not rise: a document that stops users where it stands is worth more than all
-    that they miss below it. What is divided by an ideal may fall as a grade rises.
-    """
-    if not isinstance(measure, Additive | Cascade):
-        return None
-    ranking = tables.rankings[run]
-    discounts = measure.discount_vector(max(int(ranking.lengths.max(initial=0)), 1))
-    if (discounts < 0).any() or (isinstance(measure, Cascade) and (np.diff(discounts) > 0).any()):
-        return None
-    values = measure.terms(max_grade + 1, discounts.size, discounts.size).values
-    filled = np.where(tables.grades < 0, int(np.argmax(values)), tables.grades)
-    return float(measure.score(tables.pool, filled, ranking).mean())
+def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: int) -> float | None:
+    """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known."""
+    filled = best_grades(measure, tables.pool, tables.grades, tables.rankings[run], max_grade)
+    return None if filled is None else float(measure.score(tables.pool, filled, tables.rankings[run]).mean())
 
 
 def _holes(
