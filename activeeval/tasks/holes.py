@@ -174,14 +174,18 @@ def _of_queries(run: Run, queries: set[str]) -> Run:
 
 
 def _as_believed(tables: TablePool, case: Case) -> tuple[Floats, Floats]:
-    """Return node probabilities of every item of a table pool, and each query's weights of the nodes."""
+    """Return node probabilities of every item of a table pool, and each query's weights of the nodes.
+
+    What no list of the run has and nobody has judged is another run's: it counts as irrelevant, as in a score.
+    """
     n_grades = case.max_grade + 1
     method = default_method()
     taken = case.beliefs.for_method(method, n_grades)
     believed = GradeProbs.of(
         case.inputs.pool, taken["grade_probs"], factor=taken["factor"], known=case.known, extra_probs=()
     )
-    nodes = np.full((len(believed.nodes), tables.pool.n_items, n_grades), 1.0 / n_grades)
+    nodes = np.zeros((len(believed.nodes), tables.pool.n_items, n_grades))
+    nodes[:, :, 0] = 1.0
     weights = np.tile(believed.prior, (tables.pool.n_queries, 1))
     place_of_query = {query: q for q, query in enumerate(tables.pool.query_texts.tolist())}
     for q, query in enumerate(case.inputs.pool.query_texts.tolist()):

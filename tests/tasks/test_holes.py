@@ -90,6 +90,17 @@ def test_of_an_ideal_with_gains_below_nought_no_bound_is_told():
     assert holes.at_best is None
 
 
+@pytest.mark.parametrize("text", DIVIDED)
+def test_what_other_runs_rank_changes_nothing(text):
+    measure = parse_measure(text)
+    other = {query: {"a": 1.0} | {f"{doc}-too": score for doc, score in docs.items()} for query, docs in RUN.items()}
+    alone, beside = (read_tables(QRELS, runs, [measure]) for runs in ([RUN], [RUN, other]))
+    (expected,) = holes_of(alone, 0, RUN, "a run", [measure], max_grade=TOP)
+    (holes,) = holes_of(beside, 0, RUN, "a run", [measure], max_grade=TOP)
+    for name in ("irrelevant", "expected", "at_best"):
+        assert getattr(holes, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+
+
 def test_counts_are_of_judged_queries_and_of_ranks_that_count():
     tables, measures = tables_of("P@2", "DCG")
     first, second = holes_of(tables, 0, RUN, "a run", measures, max_grade=TOP)
