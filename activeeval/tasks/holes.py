@@ -24,6 +24,7 @@ from activeeval.io.text.trec import Run
 from activeeval.measures import Measure, SampledMeasure, shown_name
 from activeeval.measures.best import best_grades
 from activeeval.measures.target import check_sampled
+from activeeval.pool import QueryPool
 from activeeval.tasks.plan import plan_sample
 from activeeval.types import Floats, Ints
 
@@ -38,10 +39,13 @@ class Holes:
     Attributes
     ----------
     run, measure, definition : str
+    n_queries : int
+        Those that have judgments.
     n_holes, n_counted : int
         Ranked items that count and have no grade, and all of them.
     irrelevant, expected : float
-        The mean over the judged queries if no hole has a gain, and as the grade model expects.
+        The mean over the judged queries if no hole has a gain, and as the grade model expects; for the log, where the
+        queries were drawn from one.
     at_best : float or None
         The largest that it can be; None where no bound is known.
     more : tuple of (int, float)
@@ -51,6 +55,7 @@ class Holes:
     run: str
     measure: str
     definition: str
+    n_queries: int
     n_holes: int
     n_counted: int
     irrelevant: float
@@ -108,7 +113,12 @@ def holes_of(
 def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: int) -> float | None:
     """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known."""
     filled = best_grades(measure, tables.pool, tables.grades, tables.rankings[run], max_grade)
-    return None if filled is None else float(measure.score(tables.pool, filled, tables.rankings[run]).mean())
+    return None if filled is None else _mean(tables.pool, measure.score(tables.pool, filled, tables.rankings[run]))
+
+
+def _mean(pool: QueryPool, values: Floats) -> float:
+    """Return the mean of the queries' values: for their log, where they were drawn from one."""
+    return float(values.mean() if pool.draw is None else values @ pool.query_probs)
 
 
 def _holes(
@@ -124,17 +134,19 @@ def _holes(
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     n_holes = int(np.count_nonzero(tables.grades[counted] < 0))
-    irrelevant = float(measure.score(pool, np.maximum(tables.grades, 0), ranking).mean())
+    irrelevant = _mean(pool, measure.score(pool, np.maximum(tables.grades, 0), ranking))
     expected = irrelevant
     more: tuple[tuple[int, float], ...] = ()
     if case is not None and probs is not None and n_holes:
-        expected = float(measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean.mean())
+        expected = _mean(pool, measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean)
         share = case.inputs.pool.n_queries / pool.n_queries  # of a query without a list the value is known: 0
-        more = _planned(case, measure, budgets or sorted({max(round(s * n_holes), 1) for s in SHARES}), share)
+        asked = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
+        more = _planned(case, measure, asked, share) if pool.draw is None else ()
     return Holes(
         run=name,
         measure=shown_name(measure),
         definition=str(measure),
+        n_queries=pool.n_queries,
         n_holes=n_holes,
         n_counted=counted.size,
         irrelevant=irrelevant,

@@ -11,6 +11,8 @@ import click
 from activeeval.cli import output
 from activeeval.cli.campaign.options import db_option, name_argument, named_again, opened
 from activeeval.cli.help import command
+from activeeval.cli.holes import check_holes, holes_options, show_holes
+from activeeval.cli.inputs import worded
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
 
@@ -24,18 +26,41 @@ if TYPE_CHECKING:
 @command("What the last night says")
 @name_argument
 @db_option
+@holes_options
 @price_options
 @output.comment_options
 @click.pass_context
-def status(context: click.Context, /, name: str, db: str | None, places: int, form: str, **options: Any) -> None:
+def status(
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    holes: bool,
+    more: tuple[int, ...],
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
+
+    With --holes: what its run is worth if the items that nobody has judged are irrelevant, as a grade model expects,
+    and at best. Nothing new is judged for that.
 
     \b
     activeeval watch status quality
+    activeeval watch status quality --holes
     """
+    check_holes(holes, {"--more": more})
+    if holes and form == output.COMMENT:
+        raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
     price = price_of(options)
     with opened(name, db) as store:
-        show_night(context, store, name, db, form, places, price)
+        if not holes:
+            show_night(context, store, name, db, form, places, price)
+            return
+        night = _last_night(context, store, name)
+        _show_holes(store, name, more, form, places)
+        _say_waiting(night, name, db, price)
 
 
 @command("What the nights say, one after the other")
@@ -115,16 +140,27 @@ def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, places: int, price: Price | None = None
 ) -> None:
     """Print what the last night of a watch says, and leave its exit code."""
-    from activeeval.tasks.watching.series import last_says
-
-    night = last_says(store, name)
-    context.find_root().obj = night.exit_code
+    night = _last_night(context, store, name)
     if form == output.COMMENT:
         _show_comment(name, night, places)
     elif form != "text" or output.is_asked("wide"):
         output.emit(rows_of(night), form, places)
     else:
         _show(night, places)
+    _say_waiting(night, name, db, price)
+
+
+def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
+    """Return what the last night of a watch says, and leave its exit code."""
+    from activeeval.tasks.watching.series import last_says
+
+    night = last_says(store, name)
+    context.find_root().obj = night.exit_code
+    return night
+
+
+def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | None) -> None:
+    """Say what a night waits for, and what that costs."""
     if night.waiting:
         where = named_again(db)
         output.say(
@@ -132,6 +168,20 @@ def show_night(
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
     _say_costs(price, night)
+
+
+def _show_holes(store: Store, name: str, budgets: Sequence[int], form: str, places: int) -> None:
+    """Print what the unjudged items of the last night may be worth."""
+    from activeeval.tasks.watching.unjudged import holes_of_last_night
+
+    with worded():
+        night = holes_of_last_night(store, name, budgets, tell)
+    if not night.holes:
+        output.say(f"{night.date}: no item of its lists is judged yet, so that nothing is known of the others")
+        return
+    if night.n_unjudged:
+        output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
+    show_holes(night.holes, form, places)
 
 
 def _say_costs(price: Price | None, night: NightSays) -> None:
