@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ from activeeval.cli.waiting import tell
 if TYPE_CHECKING:
     from activeeval.io.loading import TablePool
     from activeeval.measures import Measure
+    from activeeval.results import Caution, Note
     from activeeval.tasks.holes import Holes
 
 
@@ -50,15 +51,16 @@ def score_holes(
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
             held += holes_of(tables, run, path, name, measures, **how)
-    show_holes(held, form, places)
+    show_holes(held, tables.notes, form, places)
 
 
-def show_holes(held: Sequence[Holes], form: str, places: int) -> None:
-    """Print what holes may be worth: as rows, or in sentences and a table."""
+def show_holes(held: Sequence[Holes], notes: Iterable[Note | Caution], form: str, places: int) -> None:
+    """Print what holes may be worth: as rows, or in sentences and a table; ``notes`` are of the known grades."""
+    from activeeval.report.cautions import marked
     from activeeval.report.holes import holes_meaning, holes_sentence, holes_table
 
     if form != "text":
-        output.emit([each.row() for each in held], form, places)
+        output.emit(marked([each.row() for each in held], notes), form, places)
     else:
         for each in held:
             output.show_text(holes_sentence(each))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from watch_cases import (
     DATES,
+    GRADES,
     NAME,
     PAIRS,
     TOP,
@@ -234,6 +236,34 @@ def test_options_that_do_not_go_with_holes(watch, options, problem):
     said = watch("status", *options)
     assert (said.code, said.out) == (2, "")
     assert problem in said.err
+
+
+def machine_says(folder, name, pairs):
+    """Write a table of grades by a machine."""
+    rows = [f"{query},{doc},{GRADES[query, doc]},llm,machine" for query, doc in pairs]
+    (folder / name).write_text("\n".join(["query_id,doc_id,grade,judge,kind", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("as_oracle", [False, True])
+def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watch, folder, as_oracle):
+    machine_says(folder, "llm.csv", PAIRS if as_oracle else PAIRS[:40])
+    first = night_of(watch, 1, "--oracle" if as_oracle else "--judged", "llm.csv", "--machine-is-truth")
+    assert first.err.count("grades of a machine are taken for people's") == 1
+    later = night_of(watch, 2, "--oracle", "all.qrels")
+    for said in (later, watch("status"), watch("estimate"), watch("status", "--holes")):
+        assert re.search(r"llm\.csv: \d+ grades of a machine are taken for people's", " ".join(said.err.split()))
+    for options in ((), ("--holes",)):
+        lines = watch("status", "-o", "jsonl", *options).out.splitlines()
+        assert lines
+        assert all(json.loads(line)["machine_is_truth"] for line in lines)
+    assert "grades of a machine are taken for" in watch("status", "-o", "markdown").out
+    assert watch("report", "--out", "month.md").code == 0
+    assert "grades of a machine are taken for" in (folder / "month.md").read_text()
+
+
+def test_of_people_no_machine_is_told_of(watch):
+    night_of(watch, 1, "--oracle", "all.qrels")
+    assert "machine" not in watch("status", "-o", "jsonl").out + watch("status").err
 
 
 def test_a_watch_twice_keeps_the_first(call, watch):

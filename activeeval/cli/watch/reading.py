@@ -15,10 +15,12 @@ from activeeval.cli.holes import check_holes, holes_options, show_holes
 from activeeval.cli.inputs import worded
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
+from activeeval.cli.wording import option_here
 
 if TYPE_CHECKING:
     from activeeval.planning.prices import Price
     from activeeval.report.rendering import Cell
+    from activeeval.results import Caution
     from activeeval.store import Store
     from activeeval.tasks.watching.series import Change, NightSays
 
@@ -59,7 +61,7 @@ def status(
             show_night(context, store, name, db, form, places, price)
             return
         night = _last_night(context, store, name)
-        _show_holes(store, name, more, form, places)
+        _show_holes(store, name, more, night.cautions, form, places)
         _say_waiting(night, name, db, price)
 
 
@@ -86,6 +88,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
     with opened(name, db) as store:
         nights = nights_say(store, name, begin, end)
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
+    output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
     rows = [row for night in nights for row in rows_of(night)] + [_row(change) for change in spans]
     if form == "text" and not output.is_asked("wide"):
         _show_table(nights, spans, places)
@@ -119,13 +122,16 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     page_of(name, nights, picture, out)
     output.say(f"wrote {out} and {picture}")
     for last in nights[-1:]:
+        output.say_notes(last.cautions)
         _say_costs(price, last)
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
     """Return the rows of a night: its values, then its changes."""
+    from activeeval.report.cautions import marked
+
     values = [{"kind": "night", **asdict(value)} for value in night.values]
-    return [*values, *(_row(change) for change in night.changes)]
+    return marked([*values, *(_row(change) for change in night.changes)], night.cautions)
 
 
 def _row(change: Change) -> dict[str, Cell]:
@@ -151,11 +157,12 @@ def show_night(
 
 
 def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
-    """Return what the last night of a watch says, and leave its exit code."""
+    """Return what the last night of a watch says, say what to be wary of, and leave its exit code."""
     from activeeval.tasks.watching.series import last_says
 
     night = last_says(store, name)
     context.find_root().obj = night.exit_code
+    output.say_notes(night.cautions)
     return night
 
 
@@ -170,7 +177,9 @@ def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | Non
     _say_costs(price, night)
 
 
-def _show_holes(store: Store, name: str, budgets: Sequence[int], form: str, places: int) -> None:
+def _show_holes(
+    store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str, places: int
+) -> None:
     """Print what the unjudged items of the last night may be worth."""
     from activeeval.tasks.watching.unjudged import holes_of_last_night
 
@@ -181,7 +190,7 @@ def _show_holes(store: Store, name: str, budgets: Sequence[int], form: str, plac
         return
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
-    show_holes(night.holes, form, places)
+    show_holes(night.holes, cautions, form, places)
 
 
 def _say_costs(price: Price | None, night: NightSays) -> None:
@@ -209,6 +218,7 @@ def _show(night: NightSays, places: int) -> None:
 
 def _show_comment(name: str, night: NightSays, places: int) -> None:
     """Print a night as a comment."""
+    from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import headline, table_of
     from activeeval.report.nights import verdict_sentences
@@ -220,7 +230,8 @@ def _show_comment(name: str, night: NightSays, places: int) -> None:
         click.echo(comment(title, [_waits(night)], []))
         return
     rows = table_of(night.findings, places if output.are_places_typed() else None, WIDTH)
-    sentences = [*verdict_sentences(night.changes), *headline(night.findings)]
+    careful = caution_lines([("", night.cautions)], option_here)
+    sentences = [*verdict_sentences(night.changes), *headline(night.findings), *careful]
     click.echo(comment(title, sentences, rows, [_meaning(night)]))
 
 
