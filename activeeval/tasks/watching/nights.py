@@ -228,8 +228,8 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
     held, n_changed = with_texts(held, digests, len(nights) + 1)
     labels = labels_so_far(store, nights, held, Settings.of(watch.config))
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
-    given, machines = _given(tonight)
-    for query, document, grade in given:
+    rows, machines = _given(tonight)
+    for query, document, grade in rows:
         known_grades[query, document] = (grade, digests.get((query, document), 0))
     return _Before(
         number=len(nights) + 1,
