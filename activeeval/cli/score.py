@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli.drawing import log_queries_option
 from activeeval.cli.help import command
+from activeeval.cli.holes import check_holes, holes_options, score_holes
 from activeeval.cli.inputs import SCALE, confidence_option, machine_is_truth_option, name_option, ties_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
 from activeeval.cli.run_table import show_run_table
@@ -44,9 +45,7 @@ _HALF = 0.5
 )
 @click.option("-q", "by_query", is_flag=True, help="Print every query.")
 @click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
-@click.option("--holes", is_flag=True, help="What unjudged items may be worth: nothing, as a model expects, at best.")
-@click.option("--more", multiple=True, type=click.IntRange(1), metavar="N",
-              help="With --holes: how precise N more labels would be. Repeatable.")  # fmt: skip
+@holes_options
 @click.option(
     "--max-grade", type=SCALE, help="With --holes: largest grade of the scale. Default: the largest judgment."
 )
@@ -100,7 +99,9 @@ def score(
     activeeval score qrels.txt new.run P@10 DCG@10 --holes --more 100
     """  # fmt: skip
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
-    _check_holes(holes, more, max_grade, versus or by_query)
+    check_holes(holes, {"--more": more, "--max-grade": max_grade})
+    if holes and (versus or by_query):
+        raise click.UsageError("--holes is of runs, each alone: leave out --versus and -q")
     if len(paths) == 1 and not holes:
         leave_small_to_python(qrels, run)
     from activeeval.cases.arguments import asked_measure
@@ -122,10 +123,8 @@ def score(
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     if holes:
-        from activeeval.cli.holes import show_holes
-
         _tell(tables, called, bound)
-        show_holes(tables, paths, called, parsed, max_grade, more, form, places)
+        score_holes(tables, paths, called, parsed, max_grade, more, form, places)
         return
     how = {"test": test or "t", "correction": correction or "holm"}
     scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
@@ -137,14 +136,6 @@ def score(
     if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
         sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
         say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
-
-
-def _check_holes(is_asked_for: bool, more: tuple[int, ...], max_grade: int | None, other: Any) -> None:
-    """Raise where options of holes stand alone, or with what asks for something else."""
-    if is_asked_for and other:
-        raise click.UsageError("--holes is of runs, each alone: leave out --versus and -q")
-    if not is_asked_for and (more or max_grade is not None):
-        raise click.UsageError(f"{'--more' if more else '--max-grade'} goes with --holes")
 
 
 def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:

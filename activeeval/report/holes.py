@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from activeeval.report.findings import places_of, short_name
+from activeeval.report.findings import definitions, places_of, short_name
 
 
 class SaidHoles(Protocol):
@@ -15,6 +15,10 @@ class SaidHoles(Protocol):
     def run(self) -> str: ...
     @property
     def measure(self) -> str: ...
+    @property
+    def definition(self) -> str: ...
+    @property
+    def n_queries(self) -> int: ...
     @property
     def n_holes(self) -> int: ...
     @property
@@ -50,3 +54,12 @@ def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]
         rows.append(row | {f"± with {n:,}": f"{half:.{places_of(half)}f}" for n, half in each.more})
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in names} for row in rows]
+
+
+def holes_meaning(holes: Sequence[SaidHoles]) -> str:
+    """Return what the measures and numbers of a table are."""
+    parts = [*definitions((each.measure, each.definition) for each in holes)]
+    parts.append(f"Means over {holes[0].n_queries:,} judged queries.")
+    if any(each.more for each in holes):
+        parts.append("± is of the 95 % interval to expect.")
+    return " ".join(parts)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from activeeval.report.cautions import caution_lines
 from activeeval.report.findings import about, places_of
 from activeeval.report.rendering import render
-from activeeval.results import Needed
+from activeeval.results import Caution, Needed
 
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _FEW = 6
@@ -67,6 +68,8 @@ class Said(Protocol):
     def values(self) -> Sequence[SaidValue]: ...
     @property
     def changes(self) -> Sequence[SaidChange]: ...
+    @property
+    def cautions(self) -> Sequence[Caution]: ...
 
 
 def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
@@ -128,7 +131,8 @@ def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
     if last is not None:
         lines += [f"Nights from {nights[0].date} to {last.date}.", ""]
         lines += [f"- {value.measure}: {_figures(value)}" for value in last.values]
-        lines += ["", *(f"- {line}" for line in verdict_sentences(last.changes)), ""]
+        careful = caution_lines([("", last.cautions)])
+        lines += ["", *(f"- {line}" for line in (*verdict_sentences(last.changes), *careful)), ""]
     lines += [f"![the series]({Path(picture).name})", ""]
     alarms = [change for night in nights for change in night.changes if change.alarm]
     lines += ["## Alarms", "", *([f"- {line}" for line in verdict_sentences(alarms)] or ["None."]), ""]

@@ -22,8 +22,9 @@ from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.io.loading import TablePool, load_run
 from activeeval.io.text.trec import Run
 from activeeval.measures import Measure, SampledMeasure, shown_name
-from activeeval.measures.families import Additive, Cascade
+from activeeval.measures.best import best_grades
 from activeeval.measures.target import check_sampled
+from activeeval.pool import QueryPool
 from activeeval.tasks.plan import plan_sample
 from activeeval.types import Floats, Ints
 
@@ -38,10 +39,13 @@ class Holes:
     Attributes
     ----------
     run, measure, definition : str
+    n_queries : int
+        Those that have judgments.
     n_holes, n_counted : int
         Ranked items that count and have no grade, and all of them.
     irrelevant, expected : float
-        The mean over the judged queries if no hole has a gain, and as the grade model expects.
+        The mean over the judged queries if no hole has a gain, and as the grade model expects; for the log, where the
+        queries were drawn from one.
     at_best : float or None
         The largest that it can be; None where no bound is known.
     more : tuple of (int, float)
@@ -51,6 +55,7 @@ class Holes:
     run: str
     measure: str
     definition: str
+    n_queries: int
     n_holes: int
     n_counted: int
     irrelevant: float
@@ -105,22 +110,15 @@ def holes_of(
     return [_holes(tables, run, name, measure, top, case, probs, budgets) for measure in asked]
 
 
-def best_value(tables: TablePool, run: int, measure: Measure, max_grade: int) -> float | None:
-    """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known.
+def best_value(tables: TablePool, run: int, measure: SampledMeasure, max_grade: int) -> float | None:
+    """Return the largest mean that a run can have, whatever grades its holes have; None where no bound is known."""
+    filled = best_grades(measure, tables.pool, tables.grades, tables.rankings[run], max_grade)
+    return None if filled is None else _mean(tables.pool, measure.score(tables.pool, filled, tables.rankings[run]))
 
-    Additive measures whose discounts are not negative are largest where each hole has the gain that is largest; so are
-    cascade measures whose discounts do not rise: a document that stops users where it stands is worth more than all
-    that they miss below it. What is divided by an ideal may fall as a grade rises.
-    """
-    if not isinstance(measure, Additive | Cascade):
-        return None
-    ranking = tables.rankings[run]
-    discounts = measure.discount_vector(max(int(ranking.lengths.max(initial=0)), 1))
-    if (discounts < 0).any() or (isinstance(measure, Cascade) and (np.diff(discounts) > 0).any()):
-        return None
-    values = measure.terms(max_grade + 1, discounts.size, discounts.size).values
-    filled = np.where(tables.grades < 0, int(np.argmax(values)), tables.grades)
-    return float(measure.score(tables.pool, filled, ranking).mean())
+
+def _mean(pool: QueryPool, values: Floats) -> float:
+    """Return the mean of the queries' values: for their log, where they were drawn from one."""
+    return float(values.mean() if pool.draw is None else values @ pool.query_probs)
 
 
 def _holes(
@@ -136,17 +134,19 @@ def _holes(
     pool, ranking = tables.pool, tables.rankings[run]
     counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
     n_holes = int(np.count_nonzero(tables.grades[counted] < 0))
-    irrelevant = float(measure.score(pool, np.maximum(tables.grades, 0), ranking).mean())
+    irrelevant = _mean(pool, measure.score(pool, np.maximum(tables.grades, 0), ranking))
     expected = irrelevant
     more: tuple[tuple[int, float], ...] = ()
     if case is not None and probs is not None and n_holes:
-        expected = float(measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean.mean())
+        expected = _mean(pool, measure.moments(pool, probs[0], ranking, node_weights=probs[1]).mean)
         share = case.inputs.pool.n_queries / pool.n_queries  # of a query without a list the value is known: 0
-        more = _planned(case, measure, budgets or sorted({max(round(s * n_holes), 1) for s in SHARES}), share)
+        asked = budgets or sorted({max(round(s * n_holes), 1) for s in SHARES})
+        more = _planned(case, measure, asked, share) if pool.draw is None else ()
     return Holes(
         run=name,
         measure=shown_name(measure),
         definition=str(measure),
+        n_queries=pool.n_queries,
         n_holes=n_holes,
         n_counted=counted.size,
         irrelevant=irrelevant,
@@ -186,14 +186,18 @@ def _of_queries(run: Run, queries: set[str]) -> Run:
 
 
 def _as_believed(tables: TablePool, case: Case) -> tuple[Floats, Floats]:
-    """Return node probabilities of every item of a table pool, and each query's weights of the nodes."""
+    """Return node probabilities of every item of a table pool, and each query's weights of the nodes.
+
+    What no list of the run has and nobody has judged is another run's: it counts as irrelevant, as in a score.
+    """
     n_grades = case.max_grade + 1
     method = default_method()
     taken = case.beliefs.for_method(method, n_grades)
     believed = GradeProbs.of(
         case.inputs.pool, taken["grade_probs"], factor=taken["factor"], known=case.known, extra_probs=()
     )
-    nodes = np.full((len(believed.nodes), tables.pool.n_items, n_grades), 1.0 / n_grades)
+    nodes = np.zeros((len(believed.nodes), tables.pool.n_items, n_grades))
+    nodes[:, :, 0] = 1.0
     weights = np.tile(believed.prior, (tables.pool.n_queries, 1))
     place_of_query = {query: q for q, query in enumerate(tables.pool.query_texts.tolist())}
     for q, query in enumerate(case.inputs.pool.query_texts.tolist()):

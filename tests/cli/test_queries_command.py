@@ -108,6 +108,16 @@ def test_everything_judged_leaves_the_draw_of_the_queries(call, month):
     assert scored["log"] == decided["log"] == "may.csv"
 
 
+def test_holes_are_told_for_the_log(call, month, folder):
+    lines = (folder / "t.qrels").read_text().splitlines()
+    write_lines(folder / "half.qrels", [line for k, line in enumerate(lines) if k % 2])
+    ask = ("score", "half.qrels", "new.run", "DCG@5", "--queries", "q.csv", "-o", "jsonl", "-p", "-1")
+    (scored,), (holes,) = call(*ask).rows, call(*ask, "--holes", "--max-grade", 3).rows
+    assert holes["irrelevant"] == pytest.approx(scored["value"], rel=1e-9)
+    assert holes["irrelevant"] < holes["expected"] < holes["at_best"]
+    assert not [name for name in holes if name.startswith("half_width")]  # of these queries, not of the log
+
+
 def mean_by_hand(values):
     """Return the mean for the log and its standard error, by the rows of the file alone."""
     with open("q.csv", newline="") as handle:

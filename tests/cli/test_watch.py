@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from watch_cases import (
     DATES,
+    GRADES,
     NAME,
     PAIRS,
     TOP,
@@ -182,6 +186,84 @@ def test_a_watch_that_is_not_there(call, watch):
     assert call("watch", "status", "nowhere").code == 1
     assert watch("status").code == 1
     assert "has no night yet" in watch("submit", "sheet.csv").err
+
+
+def test_holes_of_a_night_are_those_of_its_run_and_the_labels_so_far(call, watch, folder):
+    """Nothing new is judged: `score` says the same of the run and of what was exported; status ends as it ends."""
+    for night in (1, 2):
+        night_of(watch, night, "--oracle", "all.qrels")
+    lines = []
+    for night in (1, 2):
+        where = ("--db", f"sqlite:///{NAME}.activeeval", "--format", "qrels", "--out", f"{night}.qrels")
+        assert call("campaign", "export", f"{NAME}.{DATES[night - 1]}", *where).code == 0
+        lines += (folder / f"{night}.qrels").read_text().splitlines()
+    (folder / "so-far.qrels").write_text("\n".join(dict.fromkeys(lines)) + "\n")
+    shown = ("--holes", "--more", 20, "-o", "jsonl", "-p", -1)
+    scored = call("score", "so-far.qrels", "2.run", "DCG@5", "--max-grade", TOP, "--name", DATES[1], *shown)
+    (expected,) = scored.rows
+    before = watch("status")
+    said = watch("status", *shown)
+    assert json.loads(said.out) == {
+        name: value if isinstance(value, str) else pytest.approx(value, rel=1e-9) for name, value in expected.items()
+    }
+    assert said.code == before.code
+    assert "half_width_with_20" in expected
+    text = watch("status", "--holes")
+    assert f"{DATES[1]}: DCG@5 is " in text.out
+    assert "without a judgment are irrelevant" in " ".join(text.out.split())
+    assert watch("status").out == before.out
+
+
+def test_holes_of_a_night_without_a_judgment_are_a_line(watch):
+    none = watch("status", "--holes")
+    assert (none.code, none.out) == (1, "")
+    assert f"watch {NAME} has no night yet" in none.err
+    night_of(watch, 1)
+    said = watch("status", "--holes")
+    assert (said.code, said.out) == (11, "")
+    assert "no item of its lists is judged yet" in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--holes", "-o", "markdown"), "--holes is told as text or rows: leave out -o markdown"),
+        (("--more", 5), "--more goes with --holes"),
+    ],
+)
+def test_options_that_do_not_go_with_holes(watch, options, problem):
+    night_of(watch, 1, "--oracle", "all.qrels")
+    said = watch("status", *options)
+    assert (said.code, said.out) == (2, "")
+    assert problem in said.err
+
+
+def machine_says(folder, name, pairs):
+    """Write a table of grades by a machine."""
+    rows = [f"{query},{doc},{GRADES[query, doc]},llm,machine" for query, doc in pairs]
+    (folder / name).write_text("\n".join(["query_id,doc_id,grade,judge,kind", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("as_oracle", [False, True])
+def test_machines_that_are_taken_for_truth_are_told_of_on_every_later_night(watch, folder, as_oracle):
+    machine_says(folder, "llm.csv", PAIRS if as_oracle else PAIRS[:40])
+    first = night_of(watch, 1, "--oracle" if as_oracle else "--judged", "llm.csv", "--machine-is-truth")
+    assert first.err.count("grades of a machine are taken for people's") == 1
+    later = night_of(watch, 2, "--oracle", "all.qrels")
+    for said in (later, watch("status"), watch("estimate"), watch("status", "--holes")):
+        assert re.search(r"llm\.csv: \d+ grades of a machine are taken for people's", " ".join(said.err.split()))
+    for options in ((), ("--holes",)):
+        lines = watch("status", "-o", "jsonl", *options).out.splitlines()
+        assert lines
+        assert all(json.loads(line)["machine_is_truth"] for line in lines)
+    assert "grades of a machine are taken for" in watch("status", "-o", "markdown").out
+    assert watch("report", "--out", "month.md").code == 0
+    assert "grades of a machine are taken for" in (folder / "month.md").read_text()
+
+
+def test_of_people_no_machine_is_told_of(watch):
+    night_of(watch, 1, "--oracle", "all.qrels")
+    assert "machine" not in watch("status", "-o", "jsonl").out + watch("status").err
 
 
 def test_a_watch_twice_keeps_the_first(call, watch):

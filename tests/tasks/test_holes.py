@@ -38,7 +38,7 @@ def values_of(tables, measure):
     return [measure.score(tables.pool, grades, tables.rankings[0]).mean() for grades in filled(tables)]
 
 
-@pytest.mark.parametrize("text", [*ADDITIVE, *CASCADE])
+@pytest.mark.parametrize("text", [*ADDITIVE, *CASCADE, *DIVIDED])
 def test_at_best_is_the_best_of_all_ways_to_fill_the_holes(text):
     tables, (measure,) = tables_of(text)
     bound = measure.bound_to(TOP)
@@ -73,13 +73,32 @@ def _alone(tables, measure, grades):
 
 
 @pytest.mark.parametrize("text", DIVIDED)
-def test_of_what_is_divided_by_an_ideal_no_bound_is_told(text):
+def test_of_what_is_divided_by_an_ideal_no_precision_is_planned(text):
     """Filling the holes with the largest grade is not the best: the ideal rises too."""
     tables, (measure,) = tables_of(text)
     (holes,) = holes_of(tables, 0, RUN, "a run", [measure], max_grade=TOP)
-    assert (holes.at_best, holes.more) == (None, ())
+    assert holes.more == ()
+    largest = np.where(tables.grades < 0, TOP, tables.grades)
+    assert holes.at_best >= measure.score(tables.pool, largest, tables.rankings[0]).mean()
     if text != "AP":  # whose value would fall in longer lists
         assert min(values_of(tables, measure.bound_to(TOP))) < holes.irrelevant - 1e-9
+
+
+def test_of_an_ideal_with_gains_below_nought_no_bound_is_told():
+    tables, (measure,) = tables_of("nDCG(gains={0:-1,1:0,2:1})@3")
+    (holes,) = holes_of(tables, 0, RUN, "a run", [measure], max_grade=TOP)
+    assert holes.at_best is None
+
+
+@pytest.mark.parametrize("text", DIVIDED)
+def test_what_other_runs_rank_changes_nothing(text):
+    measure = parse_measure(text)
+    other = {query: {"a": 1.0} | {f"{doc}-too": score for doc, score in docs.items()} for query, docs in RUN.items()}
+    alone, beside = (read_tables(QRELS, runs, [measure]) for runs in ([RUN], [RUN, other]))
+    (expected,) = holes_of(alone, 0, RUN, "a run", [measure], max_grade=TOP)
+    (holes,) = holes_of(beside, 0, RUN, "a run", [measure], max_grade=TOP)
+    for name in ("irrelevant", "expected", "at_best"):
+        assert getattr(holes, name) == pytest.approx(getattr(expected, name), rel=1e-12)
 
 
 def test_counts_are_of_judged_queries_and_of_ranks_that_count():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date as day
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from activeeval.cli.waiting import tell
 from activeeval.cli.watch.reading import show_night
 
 if TYPE_CHECKING:
+    from activeeval.results import Caution, Note
     from activeeval.store import Store
     from activeeval.tasks.watching.nights import Drawn
 
@@ -128,7 +130,7 @@ def night(
             drawn = draw_night(store, name, tonight, progress=tell)
         _say_drawn(drawn)
         if script is not None:
-            output.say_notes(script.notes)
+            output.say_notes(_of_files(script.notes))
             _judge(store, drawn.campaign, script.grades, script.machine)
         if plan is not None and drawn.n_new + drawn.n_pending:
             _write(store, drawn.campaign, plan)
@@ -175,7 +177,7 @@ def submit(
         for file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
             output.say(f"{file.file}: {file.stored} judgments stored, {file.repeated} were there already{late}")
-            output.say_notes(file.notes)
+            output.say_notes(_of_files(file.notes))
         show_night(context, store, name, db, form, places, price)
 
 
@@ -187,6 +189,13 @@ def _say_drawn(drawn: Drawn) -> None:
         output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{beside}")
     if drawn.n_changed:
         output.say(f"{drawn.n_changed} items have another text than before: their grades are gone")
+
+
+def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
+    """Return what is to be said of files alone: of machines that are taken for truth the night itself speaks."""
+    from activeeval.report.cautions import MACHINE_IS_TRUTH
+
+    return [note for note in notes if note.code != MACHINE_IS_TRUTH]
 
 
 def _judge(store: Store, campaign: str, grades: dict[tuple[str, str], int], machine: str) -> None:

@@ -11,12 +11,16 @@ import click
 from activeeval.cli import output
 from activeeval.cli.campaign.options import db_option, name_argument, named_again, opened
 from activeeval.cli.help import command
+from activeeval.cli.holes import check_holes, holes_options, show_holes
+from activeeval.cli.inputs import worded
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
+from activeeval.cli.wording import option_here
 
 if TYPE_CHECKING:
     from activeeval.planning.prices import Price
     from activeeval.report.rendering import Cell
+    from activeeval.results import Caution
     from activeeval.store import Store
     from activeeval.tasks.watching.series import Change, NightSays
 
@@ -24,18 +28,41 @@ if TYPE_CHECKING:
 @command("What the last night says")
 @name_argument
 @db_option
+@holes_options
 @price_options
 @output.comment_options
 @click.pass_context
-def status(context: click.Context, /, name: str, db: str | None, places: int, form: str, **options: Any) -> None:
+def status(
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    holes: bool,
+    more: tuple[int, ...],
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
+
+    With --holes: what its run is worth if the items that nobody has judged are irrelevant, as a grade model expects,
+    and at best. Nothing new is judged for that.
 
     \b
     activeeval watch status quality
+    activeeval watch status quality --holes
     """
+    check_holes(holes, {"--more": more})
+    if holes and form == output.COMMENT:
+        raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
     price = price_of(options)
     with opened(name, db) as store:
-        show_night(context, store, name, db, form, places, price)
+        if not holes:
+            show_night(context, store, name, db, form, places, price)
+            return
+        night = _last_night(context, store, name)
+        _show_holes(store, name, more, night.cautions, form, places)
+        _say_waiting(night, name, db, price)
 
 
 @command("What the nights say, one after the other")
@@ -61,6 +88,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
     with opened(name, db) as store:
         nights = nights_say(store, name, begin, end)
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
+    output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
     rows = [row for night in nights for row in rows_of(night)] + [_row(change) for change in spans]
     if form == "text" and not output.is_asked("wide"):
         _show_table(nights, spans, places)
@@ -94,13 +122,16 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     page_of(name, nights, picture, out)
     output.say(f"wrote {out} and {picture}")
     for last in nights[-1:]:
+        output.say_notes(last.cautions)
         _say_costs(price, last)
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
     """Return the rows of a night: its values, then its changes."""
+    from activeeval.report.cautions import marked
+
     values = [{"kind": "night", **asdict(value)} for value in night.values]
-    return [*values, *(_row(change) for change in night.changes)]
+    return marked([*values, *(_row(change) for change in night.changes)], night.cautions)
 
 
 def _row(change: Change) -> dict[str, Cell]:
@@ -115,16 +146,28 @@ def show_night(
     context: click.Context, store: Store, name: str, db: str | None, form: str, places: int, price: Price | None = None
 ) -> None:
     """Print what the last night of a watch says, and leave its exit code."""
-    from activeeval.tasks.watching.series import last_says
-
-    night = last_says(store, name)
-    context.find_root().obj = night.exit_code
+    night = _last_night(context, store, name)
     if form == output.COMMENT:
         _show_comment(name, night, places)
     elif form != "text" or output.is_asked("wide"):
         output.emit(rows_of(night), form, places)
     else:
         _show(night, places)
+    _say_waiting(night, name, db, price)
+
+
+def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
+    """Return what the last night of a watch says, say what to be wary of, and leave its exit code."""
+    from activeeval.tasks.watching.series import last_says
+
+    night = last_says(store, name)
+    context.find_root().obj = night.exit_code
+    output.say_notes(night.cautions)
+    return night
+
+
+def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | None) -> None:
+    """Say what a night waits for, and what that costs."""
     if night.waiting:
         where = named_again(db)
         output.say(
@@ -132,6 +175,22 @@ def show_night(
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
     _say_costs(price, night)
+
+
+def _show_holes(
+    store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str, places: int
+) -> None:
+    """Print what the unjudged items of the last night may be worth."""
+    from activeeval.tasks.watching.unjudged import holes_of_last_night
+
+    with worded():
+        night = holes_of_last_night(store, name, budgets, tell)
+    if not night.holes:
+        output.say(f"{night.date}: no item of its lists is judged yet, so that nothing is known of the others")
+        return
+    if night.n_unjudged:
+        output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
+    show_holes(night.holes, cautions, form, places)
 
 
 def _say_costs(price: Price | None, night: NightSays) -> None:
@@ -159,6 +218,7 @@ def _show(night: NightSays, places: int) -> None:
 
 def _show_comment(name: str, night: NightSays, places: int) -> None:
     """Print a night as a comment."""
+    from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import headline, table_of
     from activeeval.report.nights import verdict_sentences
@@ -170,7 +230,8 @@ def _show_comment(name: str, night: NightSays, places: int) -> None:
         click.echo(comment(title, [_waits(night)], []))
         return
     rows = table_of(night.findings, places if output.are_places_typed() else None, WIDTH)
-    sentences = [*verdict_sentences(night.changes), *headline(night.findings)]
+    careful = caution_lines([("", night.cautions)], option_here)
+    sentences = [*verdict_sentences(night.changes), *headline(night.findings), *careful]
     click.echo(comment(title, sentences, rows, [_meaning(night)]))
 
 

@@ -27,6 +27,7 @@ from activeeval.judgments import read
 from activeeval.pool import key_of
 from activeeval.store import NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.making import create
+from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
 from activeeval.tasks.watching.cases import case_of
@@ -95,7 +96,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Before:
-    """What there is before a night: the last one, tonight's texts, what is held, labels, grades from elsewhere."""
+    """What there is before a night: the last one, tonight's texts, what is held, labels, grades from elsewhere.
+
+    Attributes
+    ----------
+    machines : dict of str to int
+        By file how many grades of machines are taken for people's, on earlier nights or tonight.
+    """
 
     number: int
     last: str
@@ -104,6 +111,7 @@ class _Before:
     held: dict[Pair, Held]
     labels: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
+    machines: dict[str, int]
     n_changed: int
 
 
@@ -136,7 +144,7 @@ def draw_night(
     base = case.design(settings.method, [each.target for each in asked])
     hand = in_hand(case.inputs.pool, before.held, before.labels)
     design, probs = going_on(base, hand, settings.budget)
-    sample = _sample(settings, case, asked, design)
+    sample = _sample(settings, case, asked, design).judged_by_machines(before.machines)
     _check_answers(sample, tonight.answers)
     campaign = f"{name}.{tonight.date}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
@@ -220,7 +228,8 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
     held, n_changed = with_texts(held, digests, len(nights) + 1)
     labels = labels_so_far(store, nights, held, Settings.of(watch.config))
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
-    for query, document, grade in _given(tonight):
+    rows, machines = _given(tonight)
+    for query, document, grade in rows:
         known_grades[query, document] = (grade, digests.get((query, document), 0))
     return _Before(
         number=len(nights) + 1,
@@ -230,6 +239,7 @@ def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Befor
         held=held,
         labels=labels,
         known_grades=known_grades,
+        machines=_machines_of(store, nights) | machines,
         n_changed=n_changed,
     )
 
@@ -274,16 +284,24 @@ def _digest(text: Mapping[str, str]) -> int:
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
 
 
-def _given(tonight: Tonight) -> list[tuple[str, str, int]]:
-    """Return query, document and grade of each judgment that is known tonight."""
+def _machines_of(store: Store, nights: Sequence[NightRow]) -> dict[str, int]:
+    """Return by file how many grades of machines the last night takes for people's: its own, and earlier nights'."""
+    cautions = state_of(store, nights[-1].campaign).machine_cautions if nights else []
+    return {str(caution.numbers["source"]): int(str(caution.numbers["n"])) for caution in cautions}
+
+
+def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
+    """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
     rows: list[tuple[str, str, int]] = []
+    machines: dict[str, int] = {}
     for path in tonight.judged:
         judgments = read(path, machine_is_truth=tonight.machine_is_truth)
         mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
         if not mine:
             raise InputError(f"{path}: holds no grade yet", field="judged")
         rows += mine
-    return rows
+        machines |= {path: judgments.n_of_machines} if judgments.n_of_machines else {}
+    return rows, machines
 
 
 def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: _Before) -> dict[str, Run]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
 from activeeval.report.findings import Finding
-from activeeval.results import Estimate, Needed
+from activeeval.results import Caution, Estimate, Needed
 from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import Answer
 from activeeval.tasks.campaigns.over_time import finite
@@ -89,13 +89,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightSays:
-    """All that a night says: its values, its changes, what waits, and the same for readers."""
+    """All that a night says: its values, its changes, what waits, what to be wary of, and the same for readers."""
 
     date: str
     campaign: str
     values: Sequence[Value]
     changes: Sequence[Change]
     waiting: int
+    cautions: Sequence[Caution] = ()
     findings: Sequence[Finding] = ()
     definitions: Sequence[tuple[str, str]] = ()
 
@@ -128,6 +129,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
             values=[_waiting(night, measure, state) for measure in settings.measures],
             changes=[],
             waiting=state.progress.waiting,
+            cautions=state.machine_cautions,
         )
     shown = list(dict.fromkeys(answer.target.name for answer in pool))
     values = [_value(night, answer, state, settings) for answer in pool if not answer.versus]
@@ -143,6 +145,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
         values=values,
         changes=changes,
         waiting=state.progress.waiting,
+        cautions=state.machine_cautions,
         findings=[_finding(answer) for answer in pool],
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
     )
