@@ -89,7 +89,13 @@ LIBRARIES = {
     "sqlalchemy": {"store"},
     "alembic": {"store"},
     "psycopg": {"store"},
+    "dask": {"scale"},
+    "distributed": {"scale"},
+    "ray": {"scale"},
+    "pyspark": {"scale"},
+    "py4j": {"scale"},
 }
+ENGINES = ("dask", "distributed", "ray", "pyspark", "py4j")
 MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
 
 
@@ -206,6 +212,11 @@ def test_libraries_stay_in_their_rooms(library):
     assert users <= LIBRARIES[library]
 
 
+def test_engines_are_imported_by_their_adapters_alone():
+    users = {path for path in MODULES if {name.split(".")[0] for name in imported(path)} & set(ENGINES)}
+    assert {path.parent.relative_to(HOUSE).as_posix() for path in users} == {"scale/engines"}
+
+
 def in_a_new_process(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
@@ -214,6 +225,11 @@ def in_a_new_process(code):
 def test_importing_the_package_is_light(module):
     loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
     assert not {"numba", "sklearn", "mord", "matplotlib", "jinja2", "polars", "python_calamine"} & set(loaded)
+
+
+def test_what_a_worker_imports_first_leaves_numba_and_numpy_to_the_environment_that_it_sets():
+    loaded = in_a_new_process("import sys, activeeval.scale.engines.shipping; print(*sys.modules)")
+    assert not {"numba", "numpy", "distributed", "ray", "pyspark"} & set(loaded)
 
 
 def test_every_public_name_is_there_and_unknown_ones_are_not():

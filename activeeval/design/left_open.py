@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from activeeval.design.beliefs import GradeProbs
 from activeeval.design.expectations import walked
 from activeeval.design.orders import Order
 from activeeval.design.planned import Planned
+from activeeval.design.threads import n_threads
 from activeeval.kernels import leftover, rates
 from activeeval.measures import SoftLabels, Target
 from activeeval.types import Bools, Floats, Ints, sealed
@@ -63,7 +63,7 @@ class LabelsSoFar:
 
 def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
     """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(n_threads()) as threads:
         blocks = _blocks(seen.order.offsets)
         work = [threads.submit(_walk, target, seen, _NO_PATHS, _Part.of(seen.order, block), 1) for block in blocks]
         parts = [part.result() for part in work]
@@ -97,7 +97,7 @@ def planned_of(
 ) -> tuple[Floats, tuple[Planned, ...]]:
     """Return S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance by level."""
     of_places, parts = np.zeros((3, order.items.size)), []
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(n_threads()) as threads:
         asked = (order, targets, omega, beliefs, known, looks)
         work = [threads.submit(_planned_of_block, *asked, block) for block in _blocks(order.offsets)]
         for part, (first, last) in zip(work, _blocks(order.offsets), strict=True):

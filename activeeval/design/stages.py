@@ -5,7 +5,6 @@ A stage turns targets and a grade model into places, what the targets' values va
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from activeeval.design.label_values import label_values
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import Ratios, Variances, pooled
 from activeeval.design.readings import PrefixReading, Reading, check_reaches
+from activeeval.design.threads import n_threads
 from activeeval.errors import InputError
 from activeeval.kernels import rates, reveal
 from activeeval.measures import Measure, Target
@@ -193,7 +193,7 @@ class Depth:
         powers = np.floor(np.log2(_SAMPLED_PLACES / lengths)).astype(np.int64)
         n_samples = np.clip(2 ** np.maximum(powers, 0), _FEWEST_SAMPLES, _MOST_SAMPLES)
         hashes = pool_hashes(places.pool)[1][places.items]
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
+        with ThreadPoolExecutor(n_threads()) as threads:
             work = [threads.submit(_expect, arrays, *b, hashes, n_samples, squares) for b in _blocks(places.offsets)]
             for done in work:
                 done.result()

@@ -170,7 +170,9 @@ def draw_of_files(
     """
     seed = np.random.SeedSequence(choices.seed).spawn(4)[-1]
     with ExitStack() as open_now:
-        engine = open_now.enter_context(opened_engine(choices.engine))
+        engine = choices.engine
+        if isinstance(engine, str):
+            engine = open_now.enter_context(opened_engine(engine))
         scratch = open_now.enter_context(scratch_of(choices.scratch))
         design = asked.design(choices, engine, scratch, progress)
         _check_open(design, asked)

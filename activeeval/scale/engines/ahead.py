@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +20,7 @@ class Future(Protocol):
         """Give it up."""
 
 
-def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Iterator[bytes]:
+def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Generator[Any, None, None]:
     """Yield the result of each key in turn, while those of the next keys run; what waits is cancelled at the end."""
     rest = iter(keys)
     waiting = deque(submit(key) for key in islice(rest, n_ahead))
