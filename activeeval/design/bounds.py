@@ -76,9 +76,7 @@ class LeastCost:
     n_steps: int
 
 
-def least_cost(
-    design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None
-) -> LeastCost:
+def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None) -> LeastCost:
     """Return the probabilities with which every target's variance stays below its bound, at the least cost.
 
     Parameters

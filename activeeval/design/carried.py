@@ -11,9 +11,9 @@ its label counts with 1 / M, and new labels are needed only where M ≤ u < T r:
 the budget on average, Σ c (T r − M)⁺. (Permanent random numbers: Ohlsson 1995. That nothing is thrown away, as it would
 be were a label to count only below tonight's own threshold, is because M is known of every place, taken or not.)
 
-Where less is enough than the budget pays for, T is what is enough (`activeeval.planning.least_labels` finds it), 0 where
-what is in hand is. A place that never could come then comes with a small probability all the same, for what it says
-would be left out for good and estimates biased.
+Where less is enough than the budget pays for, T is what is enough (`activeeval.planning.least_labels` finds it), 0
+where what is in hand is. A place that never could come then comes with a small probability all the same: were it left
+out for good, estimates would be biased.
 
 A list that is judged to a depth is read as far as all before is in hand: a_k = min over the places j ≤ k of M_j, one
 number u of its query for all of them, so that {u < a_k} is the event that the first k are.
@@ -217,7 +217,7 @@ class PlacesInHand:
         return np.maximum(self.floors, _at(threshold, self.order.place_rates))
 
     def readable(self, threshold: float) -> Floats:
-        """Return the probability with which each place can be read then: where places follow each other, with all before."""
+        """Return the probability with which each place can be read then: of lists judged to depths with all before."""
         return _in_turn(self.order, self.at(threshold))
 
     def cost(self, threshold: float) -> float:
@@ -235,9 +235,7 @@ class PlacesInHand:
         return math.exp(low)
 
 
-def going_on(
-    design: Design, in_hand: InHand, budget: float, enough: float | None = None
-) -> tuple[Design, Floats]:
+def going_on(design: Design, in_hand: InHand, budget: float, enough: float | None = None) -> tuple[Design, Floats]:
     """Return the design of a sample that goes on from earlier ones, and M of every item after it, shape (n_items,).
 
     Parameters

@@ -73,7 +73,7 @@ def _best_above(variance, costs, floors):
 
 @_jit
 def chain_above(offsets, variances, costs, floors, probs):
-    """Fill ``probs`` (n_items,) with the a that are best above ``floors``, non-increasing within a query, not clipped."""
+    """Fill ``probs`` (n_items,) with the best a above ``floors``, non-increasing within a query, not clipped."""
     longest = 0
     for q in range(offsets.size - 1):
         longest = max(longest, offsets[q + 1] - offsets[q])

@@ -4,18 +4,20 @@ As in `activeeval.planning.bounded` half-widths become bounds on variances, v_g 
 `activeeval.design.least_cost` finds the weights of the targets, now above what is in hand. The design that these make
 has least rates of its own, so that all it may be read for can come; the threshold is then the one at which this design
 reaches every half-width. What is in hand counts with its probability M, and samples are taken to differ as χ² of the
-judged queries has it: rehearsals are of samples that begin with nothing.
+judged queries has it: rehearsals are of samples that begin with nothing. Before any label one tells all the same how
+much less than the uniform model expects values vary where high grades are rare.
 
-Questions that have no half-width, as what a night is more than another, keep a share of what rates are made of: beside
-the pooled variance of the goals, Σ w_g V_g, theirs count as 1 / Λ_t² each, Λ the cost at which its own design would leave
-a variance of 1.
+Questions that have no half-width, as what a night is more than another, keep a share of what rates are made of. The
+pooled variance of the goals, Σ w_g V_g, and that of each of these questions are scaled so that a design of its own
+would leave 1 of it at the same cost, and added up by their shares.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -34,10 +36,9 @@ from activeeval.types import Floats
 
 SHARE = 0.25
 """Of what rates are made of, for all questions together that have no half-width."""
-_STEPS, _HALVINGS = 8, 60
-_NEAR = 0.002
-_RANGE = 40.0
-"""How far, in logarithms, a threshold may lie below the one at which all is judged."""
+_STEPS, _NEAR = 8, 0.002
+_RANGE, _CLOSE = 40.0, 1e-4
+"""How far, in logarithms, a threshold may lie below the one at which all is judged, and how well it is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +83,7 @@ def least_labels(
     """
     search = _Search(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget)
     weights = shared(planner.design_input(method), search.weights(), beside)
-    forecasts = planner.weighing(weights.tolist()).forecasts(method)
+    forecasts = search.forecasts(weights)
     places = search.places(forecasts)
     enough = search.enough(forecasts, places)
     drawn = min(enough, places.threshold(budget))
@@ -111,7 +112,7 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], sh
     return out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Search:
     """What is planned for, by which method, with what in hand."""
 
@@ -125,9 +126,19 @@ class _Search:
         """Return the places of the order of a design, with what is in hand of them."""
         return PlacesInHand.of(plan_of(forecasts[0]).order, self.in_hand, self.budget)
 
+    @cached_property
+    def known(self) -> tuple[Forecast, ...]:
+        """What is known of how much the values of all targets vary, whatever the weights."""
+        return self.planner.rehearsed(self.method) if self.planner.is_uniform else self.planner.forecasts(self.method)
+
+    def forecasts(self, weights: Floats) -> tuple[Forecast, ...]:
+        """Return the forecasts of the design that weights make."""
+        of_design = self.planner.weighing(weights.tolist()).forecasts(self.method)
+        return tuple(replace(made, scale=known.scale) for made, known in zip(of_design, self.known, strict=True))
+
     def weights(self) -> Floats:
         """Return the multipliers of the targets for which the least is new; all 0 where what is in hand is enough."""
-        forecasts = self.planner.forecasts(self.method)
+        forecasts = [replace(forecast, rehearsal=None) for forecast in self.known]
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]
         bounds = np.full(len(forecasts), math.inf)
         for which, goal in self.goals.items():
@@ -153,7 +164,7 @@ class _Search:
         rates = places.order.place_rates
         high = -math.log(float(rates[rates > 0].min()))
         low = high - _RANGE
-        for _ in range(_HALVINGS):
+        while high - low > _CLOSE:
             middle = (low + high) / 2
             reached = self.reaches(forecasts, places.readable(math.exp(middle)))
             low, high = (low, middle) if reached else (middle, high)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from activeeval.report.findings import about, places_of
+from activeeval.report.findings import Finding, about, places_of, table_of
 from activeeval.report.rendering import render
 from activeeval.results import Needed
 
@@ -67,6 +67,8 @@ class Said(Protocol):
     def values(self) -> Sequence[SaidValue]: ...
     @property
     def changes(self) -> Sequence[SaidChange]: ...
+    @property
+    def segment_findings(self) -> Sequence[Finding]: ...
 
 
 def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
@@ -122,7 +124,7 @@ def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
 
 
 def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
-    """Write a page in markdown: the last night, a picture, alarms, a table."""
+    """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
     if last is not None:
@@ -132,6 +134,8 @@ def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
     lines += [f"![the series]({Path(picture).name})", ""]
     alarms = [change for night in nights for change in night.changes if change.alarm]
     lines += ["## Alarms", "", *([f"- {line}" for line in verdict_sentences(alarms)] or ["None."]), ""]
+    if last is not None and last.segment_findings:
+        lines += [f"## Segments on {last.date}", "", render(table_of(last.segment_findings), "md"), ""]
     rows = series_table(nights)
     if rows:
         lines += ["## Nights", "", render(rows, "md")]

@@ -169,6 +169,7 @@ def by_segment(
 ) -> tuple[list[Answer], list[Note]]:
     """Return the answer to each question in each segment that is large enough, and what to know; as `answers`."""
     members, notes = segments.of(sample.campaign.design.pool)
+    answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
     small: dict[tuple[str, ...], list[str]] = {}
     for question in asked:
@@ -176,8 +177,7 @@ def by_segment(
         missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
         for name, (part, estimate) in read.items():
-            about = question._replace(target=part)
-            answered.append(_answer(sample.campaign, about, estimate, len(read), name, kind=kind, confidence=confidence))
+            answered.append(answer(question._replace(target=part), estimate, len(read), name))
     for missing, of in small.items():
         if missing:
             whose = () if len(small) == 1 else tuple(of)
