@@ -3,9 +3,9 @@
 As in `activeeval.planning.bounded` half-widths become bounds on variances, v_g = h_g² / f_g, for which
 `activeeval.design.least_cost` finds the weights of the targets, now above what is in hand. The design that these make
 has least rates of its own, so that all it may be read for can come; the threshold is then the one at which this design
-reaches every half-width. What is in hand counts with its probability M, and samples are taken to differ as χ² of the
-judged queries has it: rehearsals are of samples that begin with nothing. Before any label one tells all the same how
-much less than the uniform model expects values vary where high grades are rare.
+reaches every half-width, and bounds of those that it more than reaches are widened. What is in hand counts with its
+probability M. By how much the model errs and how samples differ is what rehearsals show of samples that begin with
+nothing and cost what is in hand in the end.
 
 Questions that have no half-width, as what a night is more than another, keep a share of what rates are made of. The
 pooled variance of the goals, Σ w_g V_g, and that of each of these questions are scaled so that a design of its own
@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.design import DesignInput, equal_loss_weights, least_cost
+from activeeval.design import DesignInput, LeastCost, equal_loss_weights, least_cost
 from activeeval.design.carried import InHand, PlacesInHand
 from activeeval.design.inputs import joint_variances
 from activeeval.design.methods import Method
@@ -34,11 +34,13 @@ from activeeval.planning.prospects import Prospect
 from activeeval.results import t_quantile
 from activeeval.types import Floats
 
-SHARE = 0.25
+SHARE = 0.1
 """Of what rates are made of, for all questions together that have no half-width."""
-_STEPS, _NEAR = 8, 0.002
-_RANGE, _CLOSE = 40.0, 1e-4
-"""How far, in logarithms, a threshold may lie below the one at which all is judged, and how well it is told."""
+_STEPS, _NEAR, _ROUNDS, _ALIKE = 8, 0.002, 4, 0.05
+"""Of moving bounds, first until `least_cost` reaches the half-widths, then until the design reaches all alike."""
+_BELOW, _STRIDE, _CLOSE = 7.0, 0.25, 1e-4
+"""In logarithms of a threshold: how far below the first place that is sure it is looked for, by which steps, and how
+well it is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,18 +83,17 @@ def least_labels(
     beside : sequence of int
         The numbers of targets that keep a share.
     """
-    search = _Search(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget)
-    weights = shared(planner.design_input(method), search.weights(), beside)
-    forecasts = search.forecasts(weights)
-    places = search.places(forecasts)
-    enough = search.enough(forecasts, places)
-    drawn = min(enough, places.threshold(budget))
-    return LeastLabels(
-        weights=tuple(weights.tolist()),
-        enough=enough,
-        cost=places.cost(enough),
-        prospects=tuple(search.prospect(forecast, places.readable(drawn)) for forecast in forecasts),
-    )
+    search = _Search(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
+    bounds, best = search.first_bounds(), None
+    for _ in range(_ROUNDS):
+        least = search.least(bounds)
+        labels, moves = search.labels(least.weights)
+        best = labels if best is None or labels.cost < best.cost else best
+        if not least.weights.any() or _are_settled(moves, least, _ALIKE):
+            break
+        bounds = _moved(bounds, moves, least)
+    assert best is not None
+    return best
 
 
 def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], share: float = SHARE) -> Floats:
@@ -121,6 +122,7 @@ class _Search:
     goals: Mapping[int, Goal]
     in_hand: InHand
     budget: float
+    beside: Sequence[int]
 
     def places(self, forecasts: Sequence[Forecast]) -> PlacesInHand:
         """Return the places of the order of a design, with what is in hand of them."""
@@ -129,41 +131,63 @@ class _Search:
     @cached_property
     def known(self) -> tuple[Forecast, ...]:
         """What is known of how much the values of all targets vary, whatever the weights."""
-        return self.planner.rehearsed(self.method) if self.planner.is_uniform else self.planner.forecasts(self.method)
+        plain = self.planner.forecasts(self.method)
+        return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
     def forecasts(self, weights: Floats) -> tuple[Forecast, ...]:
         """Return the forecasts of the design that weights make."""
-        of_design = self.planner.weighing(weights.tolist()).forecasts(self.method)
-        return tuple(replace(made, scale=known.scale) for made, known in zip(of_design, self.known, strict=True))
+        made = zip(self.planner.weighing(weights.tolist()).forecasts(self.method), self.known, strict=True)
+        return tuple(replace(each, scale=known.scale, rehearsal=known.rehearsal) for each, known in made)
 
-    def weights(self) -> Floats:
-        """Return the multipliers of the targets for which the least is new; all 0 where what is in hand is enough."""
-        forecasts = [replace(forecast, rehearsal=None) for forecast in self.known]
+    def least(self, bounds: Floats) -> LeastCost:
+        """Return the least new labels for bounds on variances, were there no least rates and nothing beside."""
+        forecasts = self.known
         floors = self.places(forecasts).floors[plan_of(forecasts[0]).places]
-        bounds = np.full(len(forecasts), math.inf)
+        return least_cost(self.planner.design_input(self.method), bounds, floors)
+
+    def first_bounds(self) -> Floats:
+        """Return bounds on variances that make the probabilities of `least` reach the half-widths."""
+        bounds = np.full(len(self.known), math.inf)
         for which, goal in self.goals.items():
             normal = float(t_quantile(goal.confidence, math.inf))
-            bounds[which] = ((goal.half_width or 0.0) / normal) ** 2 / forecasts[which].taught_scale.value
+            bounds[which] = ((goal.half_width or 0.0) / normal) ** 2 / self.known[which].taught_scale.value
         for _ in range(_STEPS):
-            least = least_cost(self.planner.design_input(self.method), bounds, floors)
+            least = self.least(bounds)
             moves = {
-                which: move(goal, self.prospect_of(forecasts[which], least.judged, least.turned_to))
+                which: move(goal, self.prospect_of(self.known[which], least.judged, least.turned_to))
                 for which, goal in self.goals.items()
             }
-            if all(_is_settled(moved, least.weights[which]) for which, moved in moves.items()):
+            if _are_settled(moves, least, _NEAR):
                 break
-            for which, moved in moves.items():
-                reached = least.variances[which]
-                bounds[which] = (reached if reached > 0 else bounds[which]) * moved
-        return least.weights
+            bounds = _moved(bounds, moves, least)
+        return bounds
+
+    def labels(self, weights: Floats) -> tuple[LeastLabels, dict[int, float]]:
+        """Return what the design of weights takes, and how far its variances are from what reaches each half-width."""
+        weights = shared(self.planner.design_input(self.method), weights, self.beside)
+        forecasts = self.forecasts(weights)
+        places = self.places(forecasts)
+        enough = self.enough(forecasts, places)
+        reached, drawn = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))
+        labels = LeastLabels(
+            weights=tuple(weights.tolist()),
+            enough=enough,
+            cost=places.cost(enough),
+            prospects=tuple(self.prospect(forecast, drawn) for forecast in forecasts),
+        )
+        moves = {which: move(goal, self.prospect(forecasts[which], reached)) for which, goal in self.goals.items()}
+        return labels, moves
 
     def enough(self, forecasts: Sequence[Forecast], places: PlacesInHand) -> float:
         """Return the least threshold at which all half-widths are reached; 0 where they are already."""
         if self.reaches(forecasts, places.readable(0.0)):
             return 0.0
-        rates = places.order.place_rates
-        high = -math.log(float(rates[rates > 0].min()))
-        low = high - _RANGE
+        rates = places.order.place_rates[places.order.place_rates > 0]
+        low, most = -math.log(float(rates.max())) - _BELOW, -math.log(float(rates.min()))
+        high = low
+        # with few queries left to chance intervals widen again before all is judged
+        while high < most and not self.reaches(forecasts, places.readable(math.exp(high))):
+            low, high = high, high + _STRIDE
         while high - low > _CLOSE:
             middle = (low + high) / 2
             reached = self.reaches(forecasts, places.readable(math.exp(middle)))
@@ -186,9 +210,20 @@ class _Search:
     def prospect_of(self, forecast: Forecast, judged: Floats, chances: Floats) -> Prospect:
         """Return what to expect of probabilities of wanted places and of queries."""
         assert isinstance(forecast.way, ByLevels)
-        return forecast.prospect(self.budget, forecast.way.of_chances(chances, judged))
+        plan = forecast.way.plan
+        in_the_end = float(plan.order.costs[plan.places] @ judged)
+        return forecast.prospect(in_the_end, forecast.way.of_chances(chances, judged))
 
 
-def _is_settled(moved: float, weight: float) -> bool:
-    """Return whether a bound would hardly move; one that others imply may be as wide as it likes."""
-    return moved > 1 - _NEAR and (weight == 0 or moved < 1 + _NEAR)
+def _are_settled(moves: Mapping[int, float], least: LeastCost, near: float) -> bool:
+    """Return whether bounds would hardly move; one that others imply may be as wide as it likes."""
+    return all(moved > 1 - near and (least.weights[which] == 0 or moved < 1 + near) for which, moved in moves.items())
+
+
+def _moved(bounds: Floats, moves: Mapping[int, float], least: LeastCost) -> Floats:
+    """Return bounds that are so many times the variances that were reached."""
+    moved = bounds.copy()
+    for which, factor in moves.items():
+        reached = least.variances[which]
+        moved[which] = (reached if reached > 0 else bounds[which]) * factor
+    return moved

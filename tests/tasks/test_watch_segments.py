@@ -68,7 +68,9 @@ def test_nights_come_to_their_half_widths_for_fewer_labels_each(table, measure, 
 
 
 def test_less_is_drawn_than_for_the_whole_budget(table):
-    assert watched(table).draw(1).n_new < 0.7 * Watch(budget=400.0).draw(1).n_new
+    assert (
+        watched(table, segment_half_widths=(("mobile", 3.0),)).draw(1).n_new < 0.7 * Watch(budget=400.0).draw(1).n_new
+    )
 
 
 def test_the_same_run_again_draws_nothing_new(table):
