@@ -74,7 +74,9 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
         settings.check()
         with opened(name, db, create=True) as store:
             set_up(store, name, settings)
-    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {settings.budget:g} new labels a night")
+    most = "at most " if settings.goals else ""
+    price = f"{most}{settings.budget:g} new labels a night"
+    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
     output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
