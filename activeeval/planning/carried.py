@@ -35,7 +35,9 @@ from activeeval.results import t_quantile
 from activeeval.types import Floats
 
 SHARE = 0.1
-"""Of what rates are made of, for all questions together that have no half-width."""
+"""Of what rates are made of, for all questions together that have no half-width. Of 0, .1, .25 and .5 (docs/nights.py,
+± 2 and ± 2.5 in two segments, three seeds, new items with .01 at least) three nights took 17, 19, 21 and 23 new labels,
+and what each was more than the one before came to ± .44, .36, .35 and .34."""
 _STEPS, _NEAR, _ROUNDS, _ALIKE = 8, 0.002, 4, 0.05
 """Of moving bounds, first until `least_cost` reaches the half-widths, then until the design reaches all alike."""
 _BELOW, _STRIDE, _CLOSE = 7.0, 0.25, 1e-4

@@ -1,8 +1,9 @@
 """Segments of a watch: which queries are of which, what half-widths in them take of a night, what a night says of them.
 
 Intervals of segments hold at once, as everywhere (`activeeval.tasks.answers.by_segment`). A night draws the least new
-labels that should bring tonight's values to the half-widths, with all that earlier nights have drawn in hand; what a
-night is more than another keeps `activeeval.planning.carried.SHARE` of what rates are made of.
+labels that should bring tonight's values to the half-widths, with all that earlier nights have drawn in hand. So that
+alarms still work, what a night is more than another keeps `activeeval.planning.carried.SHARE` of what rates are made
+of, and an item that no night could draw comes with `activeeval.design.carried.LEAST` at least.
 """
 
 from __future__ import annotations
