@@ -3,7 +3,7 @@
 ``python nights.py week`` writes the texts, judgments of everything, and the runs of a week, 2026-11-02.run to
 2026-11-08.run. Each night three per cent of the results give way to others; on 2026-11-06 something has gone wrong:
 three results of four stand where chance has put them. In new-documents.jsonl forty documents have another text.
-``python nights.py judge FROM TO`` fills in a sheet.
+In segments.csv one query of three is asked at a desk. ``python nights.py judge FROM TO`` fills in a sheet.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ DATES = [f"2026-11-{day:02}" for day in range(2, 2 + N_NIGHTS)]
 
 
 def write_week() -> None:
-    """Write qrels.txt, documents.jsonl, new-documents.jsonl, and a run a night."""
+    """Write qrels.txt, segments.csv, documents.jsonl, new-documents.jsonl, and a run a night."""
     queries, documents, grades, known = collection()
     with open("qrels.txt", "w") as out:
         for row in zip(queries, documents, grades.tolist(), strict=True):
             out.write("{} 0 {} {}\n".format(*row))
+    with open("segments.csv", "w", newline="") as out:
+        rows = ((query, "mobile" if int(query[1:]) % 3 else "desktop") for query in dict.fromkeys(queries))
+        csv.writer(out).writerows([("query_id", "segment"), *rows])
     rng = np.random.default_rng(SEED)
     scores = known + NOISE * rng.standard_normal(known.size)
     for number, date in enumerate(DATES, 1):  # the order of what is drawn makes the files

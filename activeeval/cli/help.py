@@ -35,7 +35,7 @@ GROUPS = {
         """,
     "How much": """
         --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
-        --money --pairs --more --then-claim --ask-price --n --partitions
+        --money --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address

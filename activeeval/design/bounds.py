@@ -16,6 +16,11 @@ a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from fa
 D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
 tests/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
 
+Where earlier samples have taken place i with probability M_i already (`activeeval.design.carried`) its label costs only
+what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of items the best is
+a = max(M, min(1, p sqrt(V / λ))), of lists judged to depths that of a chain above floors (`activeeval.kernels.rates`).
+A block that stays at the M of one of its places does not move with w, and has no second derivatives.
+
 As in `limits`, a query none of whose items came is paid for here and costs nothing in a sample.
 """
 
@@ -23,12 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from activeeval.design.inputs import DesignInput
 from activeeval.design.rates import Variances, variance_terms
 from activeeval.errors import InputError
+from activeeval.kernels import rates as kernel
 from activeeval.types import Bools, Floats, Ints
 
 _MOST_STEPS, _MOST_HALVINGS = 100, 60
@@ -53,7 +60,7 @@ class LeastCost:
     turned_to, judged : ndarray, shape (n_queries,) and (n_wanted_places,)
         ρ and a.
     cost : float
-        In the unit of the item costs.
+        In the unit of the item costs; of what is not in hand.
     residual : float
         By how much, relatively, the conditions of Karush, Kuhn and Tucker are missed: the largest (V_g − v_g) / v_g
         above 0, or Σ w_g |V_g − v_g| over the cost, if that is more.
@@ -69,7 +76,7 @@ class LeastCost:
     n_steps: int
 
 
-def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats) -> LeastCost:
+def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None) -> LeastCost:
     """Return the probabilities with which every target's variance stays below its bound, at the least cost.
 
     Parameters
@@ -78,17 +85,21 @@ def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats) -> L
         Of the targets, by a grade model.
     bounds : sequence of float, shape (n_targets,)
         v_g, above 0; infinite where a target has none.
+    floors : ndarray, shape (n_wanted_places,), optional
+        M: with which probability each wanted place is in hand, where nothing costs to turn to a query.
 
     Raises
     ------
     InputError
-        Where a bound is no positive number.
+        Where a bound is no positive number, or there are floors and overheads.
     """
     held = np.asarray(bounds, dtype=np.float64)
     n = len(design_input.targets)
     if held.shape != (n,) or not (held > 0).all():
         raise InputError(f"bounds must be {n} positive numbers, one for each target, got {bounds!r}")
-    dual = _Dual.of(design_input, held)
+    if floors is not None and design_input.places.overheads.any():
+        raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+    dual = _Dual.of(design_input, held, floors)
     point, n_steps = dual.at(dual.start), 0
     while point.residual > _CLOSE and n_steps < _MOST_STEPS:
         higher = dual.climbed(point)
@@ -139,7 +150,7 @@ class _Point:
         return max(above, slack / self.cost if self.cost > 0 else slack)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Dual:
     """D of a pool: what each target's value varies by, as the pooling takes it and as the variance counts it.
 
@@ -149,6 +160,8 @@ class _Dual:
         Var[L | x] and V_i.
     query_terms, open_terms : ndarray of the same shapes
         p² V_0 and p² V_i.
+    floors : ndarray, shape (n_wanted_places,), or None
+        M, where some of it is in hand.
     """
 
     design_input: DesignInput
@@ -157,9 +170,10 @@ class _Dual:
     of_open: Floats
     query_terms: Floats
     open_terms: Floats
+    floors: Floats | None
 
     @classmethod
-    def of(cls, design_input: DesignInput, bounds: Floats) -> _Dual:
+    def of(cls, design_input: DesignInput, bounds: Floats, floors: Floats | None) -> _Dual:
         places, variances = design_input.places, design_input.target_variances
         p, is_nested = places.pool.query_probs, design_input.stage.is_nested
         terms = [variance_terms(places, each, p, is_nested=is_nested) for each in variances]
@@ -171,10 +185,27 @@ class _Dual:
             of_open=np.array([each.of_open for each in variances]),
             query_terms=np.array([np.where(is_open, of_query, 0.0) for of_query, _ in terms]),
             open_terms=np.array([of_open for _, of_open in terms]),
+            floors=floors,
         )
 
     def rates(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return p sqrt(V / λ), pooled, of queries and wanted places, where targets have these weights."""
+        """Return ρ and a of queries and wanted places, not clipped, where targets have these weights."""
+        return self._fresh(weights) if self.floors is None else self._above(weights, self.floors)
+
+    def _above(self, weights: Floats, floors: Floats) -> tuple[Floats, Floats]:
+        """Return the rates of what is in hand already; of queries that of their first place."""
+        places, terms = self.design_input.places, weights @ self.open_terms
+        if not self.design_input.stage.is_nested:
+            rates = np.maximum(floors, np.sqrt(np.maximum(terms, 0.0) / places.open_costs))
+            return np.ones(places.pool.n_queries), rates
+        rates, of_queries = np.empty_like(floors), np.zeros(places.pool.n_queries)
+        kernel.chain_above(places.open_offsets, terms, places.open_costs, floors, rates)
+        has_any = np.diff(places.open_offsets) > 0
+        of_queries[has_any] = rates[places.open_offsets[:-1][has_any]]
+        return of_queries, rates
+
+    def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return p sqrt(V / λ), pooled, of queries and wanted places."""
         places = self.design_input.places
         of_query, of_open = weights @ self.of_query, weights @ self.of_open
         joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))
@@ -190,18 +221,19 @@ class _Dual:
         with np.errstate(invalid="ignore"):  # a target of which nothing is judged, V_0 below 0
             left = _left(self.query_terms, turned_to) + _left(self.open_terms, judged)
         variances = np.where(np.isnan(left), np.inf, left)
-        cost = float(places.overheads @ turned_to + places.open_costs @ judged)
+        paid = judged if self.floors is None else np.maximum(judged - self.floors, 0.0)
+        cost = float(places.overheads @ turned_to + places.open_costs @ paid)
         return _Point(
             weights=weights, turned_to=turned_to, judged=judged, variances=variances, bounds=self.bounds, cost=cost
         )
 
-    @property
+    @cached_property
     def start(self) -> Floats:
-        """The multipliers of every bound alone, were no probability clipped: w = (cost / (v + Σ V))²."""
+        """The multipliers of every bound alone, were no probability clipped or in hand: w = (cost / (v + Σ V))²."""
         places, alone = self.design_input.places, []
         whole = self.query_terms.sum(axis=1) + self.open_terms.sum(axis=1)
         for only in np.eye(self.bounds.size):
-            of_query, of_open = self.rates(only)
+            of_query, of_open = self._fresh(only)
             alone.append(places.overheads @ of_query + places.open_costs @ of_open)
         return np.asarray((np.array(alone) / (self.bounds + whole)) ** 2)
 
@@ -233,9 +265,12 @@ class _Dual:
         a[of_queries], a[of_places] = rates[0], rates[1]
         pooled = point.weights @ weighed
         is_free = (a < 1) & (pooled > 0)
+        if self.floors is not None:
+            is_free &= np.bincount(of_places, rates[1] == self.floors, n_blocks) == 0
         free = weighed[:, is_free]
         curvature = 0.5 * (free / (a * pooled)[is_free]) @ free.T
-        scale = np.divide(self.bounds, point.weights, out=np.zeros_like(self.bounds), where=point.weights > 0)
+        of_weights = np.where(point.weights > 0, point.weights, self.start)  # at 0 none may tell how far to go either
+        scale = np.divide(self.bounds, of_weights, out=np.zeros_like(self.bounds), where=of_weights > 0)
         scale = np.where(np.isfinite(scale), scale, 0.0)
         return np.asarray(curvature + np.diag(_DAMPED * scale))
 

@@ -11,6 +11,10 @@ its label counts with 1 / M, and new labels are needed only where M ≤ u < T r:
 the budget on average, Σ c (T r − M)⁺. (Permanent random numbers: Ohlsson 1995. That nothing is thrown away, as it would
 be were a label to count only below tonight's own threshold, is because M is known of every place, taken or not.)
 
+Where less is enough than the budget pays for, T is what is enough (`activeeval.planning.least_labels` finds it), 0
+where what is in hand is. A place that never could come then comes with a small probability all the same: were it left
+out for good, estimates would be biased.
+
 A list that is judged to a depth is read as far as all before is in hand: a_k = min over the places j ≤ k of M_j, one
 number u of its query for all of them, so that {u < a_k} is the event that the first k are.
 
@@ -39,6 +43,9 @@ from activeeval.pool import hashed_uniforms
 from activeeval.types import Bools, Floats, Ints, Words
 
 GRADES, IN_HAND, VERSIONS = "carried.grades", "carried.in_hand", "carried.versions"
+LEAST = 0.1
+"""With which a place comes at least that never could. Of .01 and .1 (docs/nights.py, ± 2 and ± 2.5 in two segments, two
+seeds) three nights took 8 and 12 new labels, and what each was more than the one before came to ± .43 and ± .28."""
 _UNJUDGED = -1
 _STEPS = 100
 """Of halving the logarithm of a threshold: from the widest doubles to their last bit."""
@@ -166,7 +173,71 @@ def numbers_of(order: Order, key: np.uint64, versions: Words) -> Floats:
     return np.asarray(of_queries[order.place_queries])
 
 
-def going_on(design: Design, in_hand: InHand, budget: float) -> tuple[Design, Floats]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlacesInHand:
+    """The places of tonight's order, with what earlier samples leave of them.
+
+    Attributes
+    ----------
+    order : Order
+        As if nothing had been drawn before.
+    before, floors : ndarray, shape (n_places,)
+        M, 0 where nobody wants a place; and with which probability a place comes at least tonight.
+    """
+
+    order: Order
+    before: Floats
+    floors: Floats
+
+    @classmethod
+    def of(cls, order: Order, in_hand: InHand, most: float | None = None) -> Self:
+        """Return the places of an order.
+
+        Parameters
+        ----------
+        most : float, optional
+            In mean items, what those may cost that come although nothing asks for them: places that never could, with
+            the probability `LEAST` or less. None: they come by their rates alone.
+
+        Raises
+        ------
+        InputError
+            Where turning to a query costs something, as items then share the price of it.
+        """
+        if order.overheads.any():
+            raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+        before = _before(order, in_hand)
+        if most is None:
+            return cls(order=order, before=before, floors=before)
+        never = (order.place_rates > 0) & (before == 0)
+        cost = float(order.costs[never].sum())
+        least = min(LEAST, most / cost) if cost > 0 else 0.0
+        return cls(order=order, before=before, floors=np.where(never, least, before))
+
+    def at(self, threshold: float) -> Floats:
+        """Return the probability with which each place has come after tonight, shape (n_places,)."""
+        return np.maximum(self.floors, _at(threshold, self.order.place_rates))
+
+    def readable(self, threshold: float) -> Floats:
+        """Return the probability with which each place can be read then: of lists judged to depths with all before."""
+        return _in_turn(self.order, self.at(threshold))
+
+    def cost(self, threshold: float) -> float:
+        """Return what new labels cost on average, in mean items."""
+        return float((self.order.costs * (self.at(threshold) - self.before)).sum())
+
+    def threshold(self, budget: float) -> float:
+        """Return T at which new labels cost the budget on average; infinite where it pays for everything."""
+        if self.cost(math.inf) <= budget:
+            return math.inf
+        low, high = -700.0, 700.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.cost(math.exp(middle)) >= budget else (middle, high)
+        return math.exp(low)
+
+
+def going_on(design: Design, in_hand: InHand, budget: float, enough: float | None = None) -> tuple[Design, Floats]:
     """Return the design of a sample that goes on from earlier ones, and M of every item after it, shape (n_items,).
 
     Parameters
@@ -176,7 +247,9 @@ def going_on(design: Design, in_hand: InHand, budget: float) -> tuple[Design, Fl
     in_hand : InHand
         Of what earlier samples of the same key leave.
     budget : float
-        What new labels cost on average, in mean items.
+        What new labels cost on average, in mean items: at most, where less is enough.
+    enough : float, optional
+        The threshold at which nothing more is wanted; see `PlacesInHand.of` for what comes nevertheless.
 
     Raises
     ------
@@ -184,10 +257,8 @@ def going_on(design: Design, in_hand: InHand, budget: float) -> tuple[Design, Fl
         Where turning to a query costs something, as items then share the price of it.
     """
     order = design.order
-    if order.overheads.any():
-        raise InputError("what goes on from earlier samples has no overheads", field="overhead")
-    before = _before(order, in_hand)
-    held = np.maximum(before, _at(_threshold(order, before, budget), order.place_rates))
+    places = PlacesInHand.of(order, in_hand, None if enough is None else budget)
+    held = places.at(min(places.threshold(budget), math.inf if enough is None else enough))
     probs = in_hand.probs.copy()
     probs[order.items] = np.maximum(probs[order.items], held)
     return _carried(design, in_hand, held).with_budget(budget, expected=True), probs
@@ -232,19 +303,6 @@ def _carried(design: Design, in_hand: InHand, held: Floats) -> Design:
     stage, beliefs = design.stage, design.beliefs
     readings = tuple(stage.reading(target, carried, beliefs, known) for target in design.targets)
     return replace(design, order=carried, scheme=scheme, readings=readings)
-
-
-def _threshold(order: Order, before: Floats, budget: float) -> float:
-    """Return T at which new labels cost the budget on average; infinite where it pays for everything."""
-    rates, costs = order.place_rates, order.costs
-    if float((costs * (rates > 0) * (1.0 - before)).sum()) <= budget:
-        return math.inf
-    low, high = -700.0, 700.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        enough = float((costs * np.maximum(_at(math.exp(middle), rates) - before, 0.0)).sum()) >= budget
-        low, high = (low, middle) if enough else (middle, high)
-    return math.exp(low)
 
 
 def _at(threshold: float, rates: Floats) -> Floats:

@@ -10,6 +10,11 @@ adjacent violators; the first item carries the overhead of the query.
 *Star* (any items are judged): a_i ≤ π, the rate of the query, which costs the overhead λ_0. Items in
 the order of V_i / λ_i join the query's stage as long as their ratio exceeds the stage's.
 
+*Chain above floors* (some of it is in hand): place i has come with probability M_i, and only what lies above costs
+anything. Σ λ_i (a − M_i)⁺ + V_i / a is convex in the a of a block, its best where a² Σ_{M_i < a} λ_i passes Σ V: with
+floors that rise, min_j max(M_j, sqrt(Σ V / Σ_{i ≤ j} λ_i)). Blocks are pooled as in a chain, now of probabilities: that
+κ is in V.
+
 *Level*: Σ cost · min(1, κ rate) rises with κ, rate = sqrt(pooled ratio), so halving finds the κ of a cost.
 """
 
@@ -54,6 +59,41 @@ def pool_chain(offsets, variances, costs, overheads, ratios):
             while i < ends[block]:
                 ratios[i] = top[block] / bottom[block]
                 i += 1
+
+
+@_jit
+def _best_above(variance, costs, floors):
+    """Return the a of a block of which λ (n,) is paid above M (n,) alone."""
+    best, bottom = np.inf, 0.0
+    for j in np.argsort(floors):
+        bottom += costs[j]
+        best = min(best, max(floors[j], np.sqrt(variance / bottom)))
+    return best
+
+
+@_jit
+def chain_above(offsets, variances, costs, floors, probs):
+    """Fill ``probs`` (n_items,) with the best a above ``floors``, non-increasing within a query, not clipped."""
+    longest = 0
+    for q in range(offsets.size - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    top, best = np.empty(longest), np.empty(longest)
+    starts = np.empty(longest + 1, np.int64)
+    for q in range(offsets.size - 1):
+        n_blocks = 0
+        for i in range(offsets[q], offsets[q + 1]):
+            starts[n_blocks], top[n_blocks] = i, max(variances[i], 0.0)
+            best[n_blocks] = _best_above(top[n_blocks], costs[i : i + 1], floors[i : i + 1])
+            n_blocks += 1
+            while n_blocks > 1 and best[n_blocks - 1] > best[n_blocks - 2]:
+                n_blocks -= 1
+                first = starts[n_blocks - 1]
+                top[n_blocks - 1] += top[n_blocks]
+                best[n_blocks - 1] = _best_above(top[n_blocks - 1], costs[first : i + 1], floors[first : i + 1])
+        starts[n_blocks] = offsets[q + 1]
+        for block in range(n_blocks):
+            for i in range(starts[block], starts[block + 1]):
+                probs[i] = best[block]
 
 
 @_jit

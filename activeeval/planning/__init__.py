@@ -1,6 +1,7 @@
 """Planning: how precise an estimate should be before anything is judged, and which budget reaches a goal."""
 
 from activeeval.planning.bounded import BoundedPlan, least_budget
+from activeeval.planning.carried import LeastLabels, least_labels
 from activeeval.planning.forecasts import ByDraws, ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.held_out import HeldOut
@@ -21,6 +22,7 @@ __all__ = [
     "Forecast",
     "Goal",
     "HeldOut",
+    "LeastLabels",
     "Lesson",
     "Noise",
     "Pilot",
@@ -37,6 +39,7 @@ __all__ = [
     "best_method",
     "learned_scale",
     "least_budget",
+    "least_labels",
     "needed_for",
     "planned_rows",
     "rehearse",

@@ -153,7 +153,7 @@ class _Search:
         bounds = np.full(len(forecasts), math.inf)
         for which, goal in self.goals.items():
             left = plan_of(forecasts[which]).at_budget(budget)
-            bounds[which] = max(left, _LEAST_BOUND) * _move(goal, forecasts[which].at(budget))
+            bounds[which] = max(left, _LEAST_BOUND) * move(goal, forecasts[which].at(budget))
         return bounds
 
     def moves(self, forecasts: Sequence[Forecast]) -> Floats:
@@ -162,7 +162,7 @@ class _Search:
         at = max(order.expected_cost(1.0 / math.sqrt(order.pool.item_costs.mean())), forecasts[0].least)
         moves = np.ones(len(forecasts))
         for which, goal in self.goals.items():
-            moves[which] = _move(goal, forecasts[which].at(at))
+            moves[which] = move(goal, forecasts[which].at(at))
         return moves
 
 
@@ -172,7 +172,7 @@ def plan_of(forecast: Forecast) -> Plan:
     return forecast.way.plan
 
 
-def _move(goal: Goal, prospect: Prospect) -> float:
+def move(goal: Goal, prospect: Prospect) -> float:
     """Return how many times its variance for the pool would just reach a goal, but for what that changes beside."""
     half, of_scope = prospect.half_width(goal.scope, goal.confidence), prospect.variance(goal.scope) - prospect.of_pool
     if half == 0 or prospect.of_pool == 0:

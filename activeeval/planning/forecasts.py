@@ -72,9 +72,23 @@ class ByLevels:
     def expect(self, budget: float) -> tuple[float, float, float, float]:
         """Return the variance, how many draws or judged queries chance chose, how many queries and items are judged."""
         chances, judged = self.plan.chances(budget)
-        variance, turned_to = self.plan.variance(chances, judged), self.plan.turned_to(chances, judged)
-        if self.curve is not None:
-            variance = float(self.curve.at(np.array([self.plan.order.level_for(budget)]))[0])
+        if self.curve is None:
+            return self.of_chances(chances, judged)
+        variance = float(self.curve.at(np.array([self.plan.order.level_for(budget)]))[0])
+        return self.of_chances(chances, judged, variance)
+
+    def of_chances(
+        self, chances: Floats, judged: Floats, planned: float | None = None
+    ) -> tuple[float, float, float, float]:
+        """Return the same of probabilities of queries, ρ (n_queries,), and of wanted places, a (n_wanted,).
+
+        Parameters
+        ----------
+        planned : float, optional
+            Their variance, where it is known better than by the plan.
+        """
+        variance = self.plan.variance(chances, judged) if planned is None else planned
+        turned_to = self.plan.turned_to(chances, judged)
         if abs(variance) < _NOTHING * self._all:
             variance = 0.0
         if self.within is not None:
@@ -217,9 +231,11 @@ class Forecast:
         """
         if not budget > 0:
             raise InputError(f"the budget must be a positive number, got {budget!r}")
-        variance, n_open, queries, items = math.inf, 0.0, 0.0, 0.0
-        if self.works(budget):
-            variance, n_open, queries, items = self.way.expect(budget)
+        return self.prospect(budget, self.way.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
+
+    def prospect(self, budget: float, expected: tuple[float, float, float, float]) -> Prospect:
+        """Return what to expect where its way says this of a budget."""
+        variance, n_open, queries, items = expected
         return Prospect(
             method=self.method,
             budget=budget,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from activeeval.report.cautions import caution_lines
-from activeeval.report.findings import about, places_of
+from activeeval.report.findings import Finding, about, places_of, table_of
 from activeeval.report.rendering import render
 from activeeval.results import Caution, Needed
 
@@ -70,6 +70,8 @@ class Said(Protocol):
     def changes(self) -> Sequence[SaidChange]: ...
     @property
     def cautions(self) -> Sequence[Caution]: ...
+    @property
+    def segment_findings(self) -> Sequence[Finding]: ...
 
 
 def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
@@ -125,7 +127,7 @@ def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
 
 
 def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
-    """Write a page in markdown: the last night, a picture, alarms, a table."""
+    """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
     if last is not None:
@@ -136,6 +138,8 @@ def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
     lines += [f"![the series]({Path(picture).name})", ""]
     alarms = [change for night in nights for change in night.changes if change.alarm]
     lines += ["## Alarms", "", *([f"- {line}" for line in verdict_sentences(alarms)] or ["None."]), ""]
+    if last is not None and last.segment_findings:
+        lines += [f"## Segments on {last.date}", "", render(table_of(last.segment_findings), "md"), ""]
     rows = series_table(nights)
     if rows:
         lines += ["## Nights", "", render(rows, "md")]

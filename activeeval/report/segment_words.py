@@ -24,6 +24,10 @@ WORDS: dict[str, Words] = {
     "segments budget": _budget,
     "planned segment": "segment {segment}, {name}: ± {half_width:.3g} ({low:.3g} to {high:.3g}) to expect, of "
     "{n_queries:,} of {of:,} queries, {n_items:,} judgments",
+    "night enough": "{goals}: about {needed:,} new labels tonight, of the {budget:g} that a night may cost",
+    "night in hand": "{goals}: what is in hand should do, nothing new is drawn",
+    "night too dear": "{goals} would take about {needed:,} new labels tonight: drawn for {budget:g}, the intervals "
+    "will be wider",
     "hardly read": "fewer than {fewest} queries of segment {segments} are to be judged: below that a segment is not "
     "read; ask for a smaller half-width",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from activeeval.cases.systems import Asked, contrasts_of, direction
 from activeeval.errors import InputError, StateError
 from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
-from activeeval.io.tables.segments import read_segments
+from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
 from activeeval.report.findings import Finding
 from activeeval.results import Caution, Estimate, Interval, Needed, Note, Told
@@ -144,44 +145,69 @@ def answers(
     InputError
         Where the sample does not reach a question, or no segment is large enough.
     """
-    campaign = sample.campaign
-
-    def answer(question: Asked, estimate: Estimate, n_rows: int, segment: str | None = None) -> Answer:
-        own_confidence = 1 - (1 - confidence) / n_rows
-        return Answer(
-            question=question.question,
-            target=question.target,
-            estimate=estimate,
-            interval=campaign.interval(kind, own_confidence, question.target, scope=scope),
-            p_value=min(1.0, n_rows * estimate.p_value),
-            half_width_at_end=campaign.half_width_at_end(own_confidence, question.target, scope=scope),
-            segment=segment,
-            system=question.system,
-            versus=question.versus,
-        )
-
     guard = _of_grader(sample)
     results = [(question, _guarded(sample.estimate(question.target, scope), guard)) for question in asked]
     ends = cut_notes(sample, asked)
+    read = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     if segments is None:
-        answered = [_with_needed(campaign, answer(*result, 1)) for result in results]
+        answered = [_with_needed(sample.campaign, read(*result, 1)) for result in results]
         return together(sample, answered, kind), ends
-    members, notes = read_segments(segments).of(campaign.design.pool)
+    answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
+    if not answered:
+        raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
+    return answered, ends + notes
+
+
+def by_segment(
+    sample: Sample,
+    asked: Sequence[Asked],
+    segments: Segments,
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+) -> tuple[list[Answer], list[Note]]:
+    """Return the answer to each question in each segment that is large enough, and what to know; as `answers`."""
+    members, notes = segments.of(sample.campaign.design.pool)
+    answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     answered = []
     small: dict[tuple[str, ...], list[str]] = {}
-    for question, _ in results:
+    for question in asked:
         read = _by_segment(sample, question.target, members, scope)
         missing = tuple(name for name in members if name not in read)
         small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
         for name, (part, estimate) in read.items():
             answered.append(answer(question._replace(target=part), estimate, len(read), name))
-    if not answered:
-        raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
     for missing, of in small.items():
         if missing:
             whose = () if len(small) == 1 else tuple(of)
             notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
-    return together(sample, answered, kind), ends + notes
+    return together(sample, answered, kind), notes
+
+
+def _answer(
+    campaign: Campaign,
+    question: Asked,
+    estimate: Estimate,
+    n_rows: int,
+    segment: str | None = None,
+    *,
+    kind: str,
+    confidence: float,
+) -> Answer:
+    """Return an answer whose interval holds at once with those of its ``n_rows`` segments."""
+    each, scope = 1 - (1 - confidence) / n_rows, estimate.scope
+    return Answer(
+        question=question.question,
+        target=question.target,
+        estimate=estimate,
+        interval=campaign.interval(kind, each, question.target, scope=scope),
+        p_value=min(1.0, n_rows * estimate.p_value),
+        half_width_at_end=campaign.half_width_at_end(each, question.target, scope=scope),
+        segment=segment,
+        system=question.system,
+        versus=question.versus,
+    )
 
 
 def _of_grader(sample: Sample) -> tuple[Caution, ...]:

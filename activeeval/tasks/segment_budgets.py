@@ -21,9 +21,10 @@ from activeeval.cases.systems import Asked, check_differ
 from activeeval.design import equal_loss_weights
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import ChoiceError, InputError, did_you_mean
-from activeeval.io.tables.segments import read_segments
+from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
 from activeeval.planning import BoundedPlan, Forecast, Goal, Planner, SegmentRow, least_budget
+from activeeval.pool import QueryPool
 from activeeval.results import Caution, Note, Told, rounded_up
 from activeeval.tasks.answers import FEWEST
 from activeeval.tasks.plan import name_of, planner_of
@@ -88,6 +89,32 @@ class SegmentGoals:
                 raise InputError(problem, field="segment_half_widths")
             held[name] = float(half_width)
         return cls(source=segments, half_widths=held, whole=whole, **how)
+
+    def of_part(self, name: str | None, n_segments: int) -> Goal | None:
+        """Return the goal of a segment, one of so many that the pool holds, or of the whole, None; None without one."""
+        half_width = self.whole if name is None else self.half_widths[name]
+        if half_width is None:
+            return None
+        confidence = self.confidence if name is None else 1 - (1 - self.confidence) / n_segments
+        return Goal(half_width=half_width, scope=self.scope, confidence=confidence)
+
+    def check_known(self, segments: Segments) -> None:
+        """Raise InputError where a segment is none of the file's."""
+        known = list(dict.fromkeys(segments.names.tolist()))
+        for name in self.half_widths:
+            if name not in known:
+                named = f"{did_you_mean(name, known)}known: {', '.join(known)}"
+                raise InputError(f"{self.source}: no segment {name!r}; {named}", field="segment_half_widths")
+
+    def members(self, segments: Segments, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
+        """Return which queries each segment holds, and what to know of it, once all named ones hold some."""
+        self.check_known(segments)
+        members, notes = segments.of(pool)
+        for name in self.half_widths:
+            if name not in members:
+                problem = f"{self.source}: the pool holds no query of segment {name}"
+                raise InputError(problem, field="segment_half_widths")
+        return members, notes
 
     def __str__(self) -> str:
         whose = " of the population" if self.scope == "population" else ""
@@ -168,7 +195,7 @@ def segment_budget(
     check_differ(asked)
     check_open(*targets)
     chosen = _checked_method(method, targets)
-    members, notes = _members(case, goals)
+    members, notes = goals.members(read_segments(goals.source), case.inputs.pool)
     parts = [(name, each) for name in (None, *goals.half_widths) for each in asked]
     every = [each.target if name is None else replace(each.target, within=members[name]) for name, each in parts]
     planner = planner_of(case, every, defensive_share=defensive_share)
@@ -200,14 +227,8 @@ class _About:
     @property
     def wanted(self) -> dict[int, Goal]:
         """The goals, by the number of the part."""
-        goals, each = self.goals, 1 - (1 - self.goals.confidence) / len(self.members)
-        wanted: dict[int, Goal] = {}
-        for which, (name, _) in enumerate(self.parts):
-            half_width = goals.whole if name is None else goals.half_widths[name]
-            if half_width is not None:
-                confidence = goals.confidence if name is None else each
-                wanted[which] = Goal(half_width=half_width, scope=goals.scope, confidence=confidence)
-        return wanted
+        goals = ((which, self.goals.of_part(name, len(self.members))) for which, (name, _) in enumerate(self.parts))
+        return {which: goal for which, goal in goals if goal is not None}
 
     def whole_weights(self, method: Method, n: int) -> list[float]:
         """Return the weights of a sample for the questions, the first ones, that knows of no segments."""
@@ -275,17 +296,3 @@ def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
         problem = f"method {method.name!r} {why}: half-widths by segment are for whole, depth and items"
         raise InputError(problem, field="method")
     return method
-
-
-def _members(case: Case, goals: SegmentGoals) -> tuple[dict[str, Bools], list[Note]]:
-    """Return which queries each segment of the file holds, and what to know of it, once all named ones hold some."""
-    read = read_segments(goals.source)
-    members, notes = read.of(case.inputs.pool)
-    known = list(dict.fromkeys(read.names.tolist()))
-    for name in goals.half_widths:
-        if name not in known:
-            named = f"{did_you_mean(name, known)}known: {', '.join(known)}"
-            raise InputError(f"{goals.source}: no segment {name!r}; {named}", field="segment_half_widths")
-        if name not in members:
-            raise InputError(f"{goals.source}: the pool holds no query of segment {name}", field="segment_half_widths")
-    return members, notes

@@ -11,6 +11,7 @@ from watch_cases import (
     GRADES,
     NAME,
     PAIRS,
+    QUERIES,
     TOP,
     fill_in,
     run_of,
@@ -283,3 +284,73 @@ def test_commands_that_are_printed_name_a_store_without_its_password():
     assert named_again(None) == ""
     assert named_again("nights.db") == " --db nights.db"
     assert "secret" not in named_again("postgresql://bob:secret@db.example/nights")
+
+
+# By segment
+
+
+@pytest.fixture
+def by_segment(call, watch, folder):
+    """Write which query is of which segment, and return how to set up a watch with more options."""
+    rows = (f"{query},{('mobile', 'desktop')[k % 2]}\n" for k, query in enumerate(QUERIES))
+    (folder / "segments.csv").write_text("query_id,segment\n" + "".join(rows))
+
+    def init(*options):
+        return call("watch", "init", "parts", "--db", "sqlite:///parts.db", *INIT, *options)
+
+    return init
+
+
+HALVES = ("--segments", "segments.csv", "--segment-half-width", "mobile=3", "--segment-half-width", "desktop=3")
+PARTS = ("parts", "--db", "sqlite:///parts.db")
+
+
+def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder):
+    made = by_segment(*HALVES, "--half-width", 2, "--budget-per-night", 200, "-o", "jsonl")
+    assert made.code == 0, made.err
+    assert made.rows[0]["segment_half_widths"] == [["mobile", 3], ["desktop", 3]]
+    (folder / "segments.csv").unlink()  # it is stored with the watch
+    for night in (1, 2):
+        run = ("--run", f"{night}.run", "--date", DATES[night - 1], "--oracle", "all.qrels")
+        said = call("watch", "night", *PARTS, *run)
+        assert said.code == 0, said.err
+        assert "± 3 for mobile, ± 3 for desktop, ± 2 for all: about" in " ".join(said.err.split())
+        assert "new labels tonight, of the 200 that a night may cost" in " ".join(said.err.split())
+    assert "of all segments they hold at once" in " ".join(said.out.split())
+    rows = call("watch", "estimate", *PARTS, "-o", "jsonl", "-p", -1).rows
+    kinds = [row["kind"] for row in rows if row["kind"] != "segment"]
+    assert kinds == ["night", "night", "change"]
+    parts = [row for row in rows if row["kind"] == "segment"]
+    assert [(row["date"], row["segment"]) for row in parts[-2:]] == [(DATES[1], "mobile"), (DATES[1], "desktop")]
+    assert all(row["low"] < row["value"] < row["high"] and row["goal"] == 3 for row in parts)
+    assert call("watch", "status", *PARTS, "-o", "jsonl", "-p", -1).rows[-2:] == parts[-2:]
+    assert "desktop" in call("watch", "status", *PARTS).out
+    assert call("watch", "report", *PARTS, "--out", "parts.md").code == 0
+    assert f"## Segments on {DATES[1]}" in (folder / "parts.md").read_text()
+
+
+def test_a_budget_too_small_for_half_widths_says_so_in_one_line(call, by_segment):
+    by_segment("--segments", "segments.csv", "--segment-half-width", "mobile=0.3")
+    said = call("watch", "night", *PARTS, "--run", "1.run", "--date", DATES[0])
+    assert "± 0.3 for mobile would take about" in said.err
+    assert "drawn for 25" in " ".join(said.err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--segments", "segments.csv", "--segment-half-width", "mobil=3"), "no segment 'mobil'; did you mean mobile?"),
+        ((*HALVES, "--segment-half-width", "mobile=2"), "mobile is given twice"),
+        (("--segments", "segments.csv", "--segment-half-width", "mobile=0"), "must be a positive number, got 0.0"),
+        (("--segments", "segments.csv", "--segment-half-width", "mobile=nan"), "must be a positive number, got nan"),
+        (("--segment-half-width", "mobile=3"), "--segment-half-width needs --segments"),
+        (("--segments", "none.csv"), "none.csv"),
+    ],
+)
+def test_half_widths_that_cannot_be_are_one_line_and_nothing_is_stored(call, by_segment, options, says):
+    refused = by_segment(*options)
+    assert refused.code in (1, 2)
+    assert says in " ".join(refused.err.split())
+    assert "Traceback" not in refused.err
+    assert call("watch", "night", *PARTS, "--run", "1.run").code == 1
+    assert by_segment(*HALVES).code == 0

@@ -165,6 +165,97 @@ def test_turning_to_a_query_for_nothing_is_sure():
     assert (least_cost(held, bounds_of(held, 0.3)).turned_to == 1).all()
 
 
+# Above floors: what earlier samples leave in hand
+
+
+def floors_of(held, share, seed=1):
+    """Return with which probability each wanted place is in hand: a share of them never came."""
+    random, n = np.random.default_rng(seed), held.places.open_queries.size
+    return np.where(random.random(n) < share, random.uniform(0.05, 0.9, n), 1e-3)
+
+
+def optimised_above(held, bounds, floors):
+    """Return the least cost of new labels that a general optimiser finds, over a and what of it lies above M."""
+    places, p = held.places, held.places.pool.query_probs
+    owners, costs, n = places.open_queries, places.open_costs, places.open_queries.size
+    terms = [variance_terms(places, v, p, is_nested=held.stage.is_nested)[1] for v in held.target_variances]
+    rows, scale = np.array(terms), costs.sum()
+    chain = np.flatnonzero(np.diff(owners) == 0) if held.stage.is_nested else np.zeros(0, dtype=int)
+    rise = np.zeros((chain.size, 2 * n))
+    rise[np.arange(chain.size), chain], rise[np.arange(chain.size), chain + 1] = 1, -1
+    above = np.hstack((-np.eye(n), np.eye(n)))  # what is paid is at least a − M
+    linear = np.vstack((rise, above))
+    shift = np.concatenate((np.zeros(chain.size), floors))
+
+    def left(x):
+        return 1 - rows @ (1 / x[:n] - 1) / bounds
+
+    def left_slope(x):
+        return np.hstack((rows / x[:n] ** 2 / bounds[:, None], np.zeros((len(rows), n))))
+
+    paid, best = np.concatenate((np.zeros(n), costs)) / scale, np.inf
+    for seed in range(4):
+        a = np.full(n, np.random.default_rng(seed).uniform(0.5, 0.99))
+        start = np.concatenate((a, np.maximum(a - floors, 0.0)))
+        found = minimize(
+            lambda x: (paid @ x, paid),
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=[(1e-4, 1.0)] * n + [(0.0, 1.0)] * n,
+            constraints=(
+                {"type": "ineq", "fun": left, "jac": left_slope},
+                {"type": "ineq", "fun": lambda x: linear @ x + shift, "jac": lambda x: linear},
+            ),
+            options={"maxiter": 3000, "ftol": 1e-15},
+        )
+        if (left(found.x) >= -1e-8).all() and (linear @ found.x + shift >= -1e-9).all():
+            best = min(best, found.fun * scale)
+    return best
+
+
+@pytest.mark.parametrize(("method", "measure"), CASES[:3])
+@pytest.mark.parametrize("segments", SEGMENTS)
+@pytest.mark.parametrize("share", [0.3, 1.5])
+@pytest.mark.parametrize("in_hand", [0.4, 0.9])
+@pytest.mark.parametrize("versus", [False, True])
+def test_the_cost_above_floors_is_that_of_a_general_optimiser(method, measure, segments, share, in_hand, versus):
+    held = input_of(method, measure, SEGMENTS[segments], 0.0, versus=versus)
+    bounds, floors = bounds_of(held, share), floors_of(held, in_hand)
+    least = least_cost(held, bounds, floors)
+    assert least.residual < 1e-9
+    assert least.n_steps <= 25
+    assert least.cost == pytest.approx(optimised_above(held, bounds, floors), rel=1e-6, abs=1e-6)
+    assert (least.variances <= bounds * (1 + 1e-9)).all()
+    if method == "items":
+        assert (least.judged >= floors).all()
+
+
+@pytest.mark.parametrize(("method", "measure"), CASES[:3])
+@pytest.mark.parametrize("share", [0.3, 1.5])
+def test_above_nothing_the_cost_is_what_it_is_without_floors(method, measure, share):
+    held = input_of(method, measure, SEGMENTS["overlapping"], 0.0)
+    bounds = bounds_of(held, share)
+    plain, above = least_cost(held, bounds), least_cost(held, bounds, np.zeros(held.places.open_queries.size))
+    assert above.cost == pytest.approx(plain.cost, rel=1e-9)
+    assert above.judged == pytest.approx(plain.judged, rel=1e-6)
+    assert above.weights == pytest.approx(plain.weights, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["items", "depth"])
+def test_what_is_in_hand_and_enough_costs_nothing(method):
+    held = input_of(method, "DCG@3", SEGMENTS["apart"], 0.0)
+    least = least_cost(held, bounds_of(held, 1.5), np.full(held.places.open_queries.size, 0.8))
+    assert (least.cost, least.weights.tolist()) == (0.0, [0.0, 0.0])
+    assert least.judged == pytest.approx(0.8)
+
+
+def test_floors_with_overheads_are_refused():
+    held = input_of("items", "DCG@3", SEGMENTS["apart"], 0.4)
+    with pytest.raises(InputError, match="no overheads"):
+        least_cost(held, [1.0, 1.0], np.zeros(held.places.open_queries.size))
+
+
 @pytest.mark.parametrize("bounds", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
 def test_bounds_that_are_none_are_refused(bounds):
     with pytest.raises(InputError, match="bounds must be 2 positive numbers, one for each target"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -56,6 +57,13 @@ class Nights:
             value = MEASURES[measure][1](own, self.lists[night][q])
             total += p * (value - (0.0 if versus is None else MEASURES[measure][1](own, self.lists[versus][q])))
         return total
+
+    def within(self, members):
+        """Return nights of which only some queries are ever asked."""
+        probs = np.where(members, self.pool.query_probs, 0.0)
+        return replace(
+            self, pool=SimpleNamespace(query_offsets=self.pool.query_offsets, query_probs=probs / probs.sum())
+        )
 
     def residuals(self, night):
         """Return p c (g − μ) of every item for DCG, as the model of the night expects gains."""
@@ -110,9 +118,11 @@ def judge_all(design, grades, key=KEY):
     return campaign, asked
 
 
-def said_by(campaign):
-    """Return R̂ and V̂ of a campaign; of an empty sample what the model expects."""
+def said_by(campaign, within=None):
+    """Return R̂ and V̂ of a campaign, of some queries or all; of an empty sample what the model expects."""
     design, reading = campaign.design, campaign.design.readings[0]
+    if within is not None:
+        reading = design.reading(replace(reading.target, within=within))
     judge = reading.judge(np.asarray(campaign.labels.grades))
     evidence = evidence_of(design, reading, judge, campaign.whole_selection)
     if not (evidence.values.size or evidence.is_census):
@@ -145,12 +155,12 @@ class Enumerated:
         return self.mean((a - self.mean(a)) * (b - self.mean(b)))
 
 
-def enumerated(nights, designs, budgets, monkeypatch):
-    """Return the law of two nights that go on from each other."""
+def enumerated(nights, designs, budgets, monkeypatch, enough=None, within=None):
+    """Return the law of two nights that go on from each other, the second one up to what is enough."""
     is_nested, n = designs[0].order.is_nested, nights.pool.n_items
     nothing = InHand.nothing(n)
     first, probs1 = going_on(designs[0], nothing, budgets[0])
-    second, probs2 = going_on(designs[1], replace(nothing, probs=probs1), budgets[1])
+    second, probs2 = going_on(designs[1], replace(nothing, probs=probs1), budgets[1], enough)
     ends = [np.zeros(0)] * (nights.pool.n_queries if is_nested else n)
     for design in (first, second):
         for place, probability in enumerate(design.order.place_rates.tolist()):
@@ -165,8 +175,8 @@ def enumerated(nights, designs, budgets, monkeypatch):
         at_numbers(monkeypatch, np.array([middle for middle, _ in outcome]), is_nested)
         one, asked1 = judge_all(first, nights.grades)
         hand = after(nothing, probs1, asked1, nights.grades)
-        two, asked2 = judge_all(going_on(designs[1], hand, budgets[1])[0], nights.grades)
-        said = [said_by(campaign) for campaign in (one, two)]
+        two, asked2 = judge_all(going_on(designs[1], hand, budgets[1], enough)[0], nights.grades)
+        said = [said_by(campaign, within) for campaign in (one, two)]
         rows.append((math.prod(width for _, width in outcome), said, (asked1, asked2)))
     assert len(rows) == math.prod(map(len, cells))
     return Enumerated(
@@ -201,6 +211,27 @@ def test_two_nights_are_unbiased_and_so_are_their_variances(seed, method, measur
         assert law.mean(value) == pytest.approx(truth, abs=1e-10)
         assert law.cov(value, value) > 1e-4
         assert law.mean(variance) == pytest.approx(law.cov(value, value), rel=1e-8)
+
+
+@pytest.mark.parametrize(("method", "measure"), [("items_plain", "dcg"), ("depth_plain", "err")])
+@pytest.mark.parametrize("enough", [0.0, 0.8])
+@pytest.mark.parametrize("within", [None, [True, False]])
+def test_a_night_up_to_what_is_enough_is_unbiased_also_in_a_segment(method, measure, enough, within, monkeypatch):
+    """The second night lists an item that never could come: E[estimate] = truth, E[V̂] = V all the same."""
+    nights = nights_of(1)
+    designs = [nights.design(method, measure, 1), nights.design(method, measure, 0)]
+    members = None if within is None else np.array(within)
+    law = enumerated(nights, designs, (1.3, 0.9), monkeypatch, enough, members)
+    truth = nights.truth(measure, 0)
+    if within is not None:
+        truth = nights.within(members).truth(measure, 0)
+    assert law.mean(law.values[1]) == pytest.approx(truth, abs=1e-10)
+    assert law.mean(law.variances[1]) == pytest.approx(law.cov(law.values[1], law.values[1]), rel=1e-8)
+    never = (law.probs[0] == 0) & designs[1].targets[0].matters
+    assert never.any()
+    assert (law.probs[1][never] >= 0.1).all()
+    if enough == 0:
+        assert law.probs[1][~never] == pytest.approx(law.probs[0][~never])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -463,6 +494,15 @@ def test_a_prefix_is_read_as_far_as_all_before_is_in_hand():
     again = reread(design, hand)
     assert again.order.place_rates.tolist() == [0.8, 0.3, 0.3, 0.2]
     assert again.order.query_rates.tolist() == [0.8]
+
+
+def test_what_costs_more_than_the_budget_comes_all_the_same_but_more_rarely():
+    """Of places that never could come and that nothing asks for: no more than the budget is spent on them."""
+    nights = nights_of(18)
+    design = nights.design("items_plain", "dcg", 0)
+    for budget, least in ((4.0, 0.1), (0.02, 0.02 / design.order.costs.sum())):
+        held = going_on(design, InHand.nothing(5), budget, 0.0)[1]
+        assert held == pytest.approx(np.full(5, least))
 
 
 def test_overheads_are_refused():

@@ -108,7 +108,9 @@ def test_costs_traffic_and_known_grades_are_taken(folder):
     assert isinstance(chunk.pool, QueryPool)
     known = {doc: grade for (_, doc), grade in zip(chunk.pool.pairs_of(np.arange(12)), chunk.judged, strict=True)}
     assert (known["d0-0"], known["d0-1"], known["d0-2"]) == (2, -1, -1)
-    costs = {doc: cost for (_, doc), cost in zip(chunk.pool.pairs_of(np.arange(12)), chunk.pool.item_costs, strict=True)}
+    costs = {
+        doc: cost for (_, doc), cost in zip(chunk.pool.pairs_of(np.arange(12)), chunk.pool.item_costs, strict=True)
+    }
     assert costs["d3-2"] == 12
 
 
@@ -166,7 +168,7 @@ def test_files_that_are_none_of_a_pool_are_refused(folder):
     (folder / "part-1.parquet").unlink()
     with pytest.raises(InputError, match=r"part-1\.parquet: .*[Nn]o such file"):
         pool.read(pool.keys()[1])
-    with pytest.raises(InputError, match="holds no run 'c'; .*there are b, a|there are a, b"):
+    with pytest.raises(InputError, match=r"holds no run 'c'; .*there are b, a"):
         PartitionedPool.of(pattern(folder), ["c"])
     put(folder / "part-0.parquet", {"query_id": ["q"]})
     with pytest.raises(FormatError, match="lacks the column doc_id"):

@@ -11,7 +11,7 @@ import click
 
 from activeeval.cli import output, people
 from activeeval.cli.campaign.options import db_option, judge_of, name_argument, named_again, opened, place_of
-from activeeval.cli.drawing import texts_options
+from activeeval.cli.drawing import SegmentHalfWidth, texts_options
 from activeeval.cli.help import command
 from activeeval.cli.inputs import MEASURES_HELP, POSITIVE, SCALE, FiniteRange, machine_is_truth_option, worded
 from activeeval.cli.prices import price_of, price_options
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 @db_option
 @click.option("--measure", "measures", multiple=True, required=True, help=MEASURES_HELP)
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
-              help="New labels a night, on average.")  # fmt: skip
+              help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
+@click.option("--segments", metavar="FILE",
+              help="Read nights by segment too: a table of query_id and segment, stored with the watch.")  # fmt: skip
+@click.option("--segment-half-width", "segment_half_widths", multiple=True, type=SegmentHalfWidth(),
+              help="Draw the least that brings a night's interval in a segment of --segments to ± E, all of them at "
+                   "once; repeatable.")  # fmt: skip
+@click.option("--half-width", type=POSITIVE, metavar="E",
+              help="Draw the least that brings a night's interval to ± E; beside segments or alone.")  # fmt: skip
 @click.option(
     "--max-grade", type=SCALE, help="Largest grade of the scale. Default: that of the first night's judgments."
 )
@@ -49,9 +56,16 @@ if TYPE_CHECKING:
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
+    With --segment-half-width or --half-width a night draws the fewest new labels that should bring its values to these
+    half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
+    is drawn for that, and says what they would have taken. What a night is more than another is read from the same
+    sample.
+
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
+    activeeval watch init quality --measure DCG@10 --budget-per-night 200 \\
+        --segments segments.csv --segment-half-width mobile=0.5 --segment-half-width desktop=0.5
     """
     from activeeval.tasks.drawing import fresh_seed
     from activeeval.tasks.watching.settings import Settings, checked_policy, set_up
@@ -62,7 +76,9 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
         settings.check()
         with opened(name, db, create=True) as store:
             set_up(store, name, settings)
-    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {settings.budget:g} new labels a night")
+    most = "at most " if settings.goals else ""
+    price = f"{most}{settings.budget:g} new labels a night"
+    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
     output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
@@ -189,6 +205,7 @@ def _say_drawn(drawn: Drawn) -> None:
         output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{beside}")
     if drawn.n_changed:
         output.say(f"{drawn.n_changed} items have another text than before: their grades are gone")
+    output.say_notes(drawn.notes)
 
 
 def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:

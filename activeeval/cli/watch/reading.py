@@ -77,6 +77,9 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
     Intervals in `low_all_nights` and `high_all_nights` hold for all nights together that the watch was set up for. Of
     --from and --to the change from the one night to the other is printed too, read from all labels so far.
 
+    A watch that has --segments gives rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
+    night at once.
+
     \b
     activeeval watch estimate quality
     activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
@@ -127,11 +130,12 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
-    """Return the rows of a night: its values, then its changes."""
+    """Return the rows of a night: its values, its changes, its values by segment."""
     from activeeval.report.cautions import marked
 
     values = [{"kind": "night", **asdict(value)} for value in night.values]
-    return marked([*values, *(_row(change) for change in night.changes)], night.cautions)
+    segments = [{"kind": "segment", **asdict(value)} for value in night.segments]
+    return marked([*values, *(_row(change) for change in night.changes), *segments], night.cautions)
 
 
 def _row(change: Change) -> dict[str, Cell]:
@@ -213,6 +217,9 @@ def _show(night: NightSays, places: int) -> None:
     exact = places if output.are_places_typed() else None
     output.emit(table_of(night.findings, exact), "text", places)
     click.echo()
+    if night.segment_findings:
+        output.emit(table_of(night.segment_findings, exact), "text", places)
+        click.echo()
     output.show_text(_meaning(night))
 
 
@@ -246,6 +253,7 @@ def _meaning(night: NightSays) -> str:
     from activeeval.report.findings import definitions
 
     together = "; of several differences they hold together" if len(night.changes) > len(night.values) else ""
+    together += "; of all segments they hold at once" if night.segments else ""
     return f"{' '.join(definitions(night.definitions))} 95 % t intervals of this night, about these queries{together}."
 
 

@@ -17,7 +17,7 @@ from activeeval.cases.case import Case
 from activeeval.cases.known import graded_rows
 from activeeval.cases.systems import Asked
 from activeeval.design import Design
-from activeeval.design.carried import Carried, going_on, numbers_of
+from activeeval.design.carried import Carried, InHand, going_on, numbers_of
 from activeeval.errors import InputError, did_you_mean, shown
 from activeeval.io.arrays import unpacked
 from activeeval.io.loading import load_run
@@ -25,6 +25,7 @@ from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
 from activeeval.judgments import read
 from activeeval.pool import key_of
+from activeeval.results import Caution, Note
 from activeeval.store import NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.state import state_of
@@ -33,7 +34,8 @@ from activeeval.tasks.samples import Sample
 from activeeval.tasks.watching.cases import case_of
 from activeeval.tasks.watching.labels import labels_so_far
 from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, pairs_in, run_of, with_texts
-from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings
+from activeeval.tasks.watching.segments import NightPlan, plan_night
+from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.types import Floats
 
 
@@ -84,6 +86,8 @@ class Drawn:
         Items of tonight's lists whose grades come from elsewhere.
     n_changed : int
         Items that have lost their grade, as their text is another.
+    notes : tuple of Note or Caution
+        How many labels half-widths take, where such are asked for.
     """
 
     campaign: str
@@ -92,6 +96,7 @@ class Drawn:
     n_in_hand: int
     n_known: int
     n_changed: int
+    notes: tuple[Note | Caution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,9 +146,9 @@ def draw_night(
     case = case_of(runs, settings, before.known_grades, before.labels, max_grade, progress)
     asked = _asked(case, settings, tonight.date)
     progress("drawing what is new")
-    base = case.design(settings.method, [each.target for each in asked])
     hand = in_hand(case.inputs.pool, before.held, before.labels)
-    design, probs = going_on(base, hand, settings.budget)
+    plan = plan_night(case, settings, asked, segments_of(watch, settings), hand)
+    design, probs = _designed(case, settings, asked, plan, hand)
     sample = _sample(settings, case, asked, design).judged_by_machines(before.machines)
     _check_answers(sample, tonight.answers)
     campaign = f"{name}.{tonight.date}"
@@ -155,7 +160,7 @@ def draw_night(
     beside = {"watch": name, "date": tonight.date, "seed": settings.seed}
     beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
     create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
-    return _drawn(campaign, sample, hand.probs, before.n_changed)
+    return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
 
 
 def last_night(store: Store, name: str) -> NightRow:
@@ -164,6 +169,15 @@ def last_night(store: Store, name: str) -> NightRow:
     if not nights:
         raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
     return nights[-1]
+
+
+def _designed(
+    case: Case, settings: Settings, asked: Sequence[Asked], plan: NightPlan, hand: InHand
+) -> tuple[Design, Floats]:
+    """Return the design of a night, and M of every item of the pool after it."""
+    targets = [each.target for each in asked]
+    base = case.design(settings.method, targets, weights=plan.weights, beside=plan.beside)
+    return going_on(base, hand, settings.budget, plan.enough)
 
 
 def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> Sample:
@@ -187,7 +201,9 @@ def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
         raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
 
 
-def _drawn(campaign: str, sample: Sample, probs_before: Floats, n_changed: int) -> Drawn:
+def _drawn(
+    campaign: str, sample: Sample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
+) -> Drawn:
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
     whole = design.order.items[sample.campaign.whole_selection.places]
@@ -200,6 +216,7 @@ def _drawn(campaign: str, sample: Sample, probs_before: Floats, n_changed: int) 
         n_in_hand=int(settled.sum()),
         n_known=int((design.known >= 0).sum()),
         n_changed=n_changed,
+        notes=notes,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from activeeval.errors import InputError, StateError
+from activeeval.io.tables.segments import Segments
 from activeeval.report.findings import Finding
 from activeeval.results import Caution, Estimate, Needed
 from activeeval.store import NightRow, Store
@@ -15,7 +16,8 @@ from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
 from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 from activeeval.tasks.watching.nights import last_night
-from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings
+from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
+from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 
 FALSE_ALARMS = 0.05
 """The probability, at most, of any false alarm over the nights of a watch."""
@@ -89,7 +91,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightSays:
-    """All that a night says: its values, its changes, what waits, what to be wary of, and the same for readers."""
+    """All that a night says: values, changes, what waits, what to be wary of, by segment, and the same for readers."""
 
     date: str
     campaign: str
@@ -97,7 +99,9 @@ class NightSays:
     changes: Sequence[Change]
     waiting: int
     cautions: Sequence[Caution] = ()
+    segments: Sequence[SegmentValue] = ()
     findings: Sequence[Finding] = ()
+    segment_findings: Sequence[Finding] = ()
     definitions: Sequence[tuple[str, str]] = ()
 
     @property
@@ -109,11 +113,15 @@ class NightSays:
         return FINE if is_read and all(change.verdict != "open" for change in self.changes) else OPEN
 
 
-def night_says(store: Store, settings: Settings, night: NightRow, last: str, first: str) -> NightSays:
+def night_says(
+    store: Store, settings: Settings, segments: Segments | None, night: NightRow, last: str, first: str
+) -> NightSays:
     """Return what a night says as far as it is judged.
 
     Parameters
     ----------
+    segments : Segments or None
+        Of the watch, where it has some.
     last, first : str
         The dates of the night before, empty for the first one, and of the first.
     """
@@ -131,6 +139,7 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
             waiting=state.progress.waiting,
             cautions=state.machine_cautions,
         )
+    by_segment = answers_by_segment(state.read[0], segments)
     shown = list(dict.fromkeys(answer.target.name for answer in pool))
     values = [_value(night, answer, state, settings) for answer in pool if not answer.versus]
     changes = [
@@ -146,6 +155,8 @@ def night_says(store: Store, settings: Settings, night: NightRow, last: str, fir
         changes=changes,
         waiting=state.progress.waiting,
         cautions=state.machine_cautions,
+        segments=[segment_value(night.date, answer, settings) for answer in by_segment],
+        segment_findings=[answer.finding for answer in by_segment],
         findings=[_finding(answer) for answer in pool],
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
     )
@@ -170,7 +181,9 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
     InputError
         Where the watch has no such night.
     """
-    settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
+    watch, nights = store.watches.get(name), store.watches.nights(name)
+    settings = Settings.of(watch.config)
+    segments = segments_of(watch, settings)
     dates = [night.date for night in nights]
     for date in (begin, end):
         if date and date not in dates:
@@ -179,7 +192,7 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
     if begin and end and begin > end:
         raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
     return [
-        night_says(store, settings, night, dates[k - 1] if k else "", dates[0])
+        night_says(store, settings, segments, night, dates[k - 1] if k else "", dates[0])
         for k, night in enumerate(nights)
         if (not begin or night.date >= begin) and (not end or night.date <= end)
     ]

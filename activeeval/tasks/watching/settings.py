@@ -8,21 +8,27 @@ from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from activeeval.campaign import Rules
 from activeeval.cases.choices import POOL_DEPTH
 from activeeval.cases.inputs import sampled_measure
 from activeeval.design.methods import default_method
 from activeeval.errors import InputError
-from activeeval.io.arrays import pack
+from activeeval.io.arrays import pack, unpacked
 from activeeval.io.loading import load_run
+from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.judgments.judging import judging_of
+from activeeval.pool.texts import Texts
 from activeeval.store import Store, WatchRow, checked_name
 from activeeval.tasks.campaigns.making import policy_for
+from activeeval.tasks.segment_budgets import SegmentGoals
 from activeeval.tasks.watching.leaving import run_arrays
 
 OF_NIGHTS = ("first", "previous")
 REFERENCE = "reference"
 """What a run that is no night's is called among a night's."""
+_SEGMENTS = ("segments.queries", "segments.names")
 LONGEST = 10_000
 
 
@@ -34,7 +40,7 @@ class Settings:
     ----------
     measures : tuple of str
     budget : float
-        New labels a night, on average.
+        New labels a night, on average; at most, where half-widths are asked for.
     max_grade : int or None
         None takes the largest grade that the first night comes with.
     seed : int
@@ -51,6 +57,12 @@ class Settings:
         The rank at which lists end.
     models : tuple of str
         Grade models by name; none takes what earlier nights teach.
+    segments : str or None
+        The file that says which queries are of which segment, as it was called: it is stored with the watch.
+    segment_half_widths : tuple of (str, float)
+        What the intervals of segments should come to on every night; none: the budget is spent.
+    half_width : float or None
+        What that of all queries should come to.
     """
 
     measures: tuple[str, ...]
@@ -64,12 +76,16 @@ class Settings:
     policy: str = "majority"
     pool_depth: int = POOL_DEPTH
     models: tuple[str, ...] = ()
+    segments: str | None = None
+    segment_half_widths: tuple[tuple[str, float], ...] = ()
+    half_width: float | None = None
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
         """Return the settings of a stored watch."""
         stored: dict[str, Any] = {field.name: config[field.name] for field in fields(cls)}
         stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
+        stored["segment_half_widths"] = tuple((name, half) for name, half in stored["segment_half_widths"])
         return cls(**stored)
 
     @property
@@ -81,6 +97,15 @@ class Settings:
     def method(self) -> str:
         """How items are drawn."""
         return default_method(*map(sampled_measure, self.measures)).name
+
+    @property
+    def goals(self) -> SegmentGoals | None:
+        """The half-widths that every night is to reach; None where there are none."""
+        if self.half_width is None and not self.segment_half_widths:
+            return None
+        if not self.segment_half_widths:
+            return SegmentGoals(source=self.segments or "", half_widths={}, whole=self.half_width)
+        return SegmentGoals.of(self.segments, self.segment_half_widths, self.half_width)
 
     def n_compared(self, n_runs: int) -> int:
         """Return how often a watch may raise an alarm: each measure against each of so many runs on every night."""
@@ -101,6 +126,8 @@ class Settings:
             raise InputError(f"`nights` must be from 1 to {LONGEST}, got {self.nights}", field="nights")
         if self.margin is not None and not (math.isfinite(self.margin) and self.margin >= 0):
             raise InputError(f"`margin` must be a number from 0 on, got {self.margin:g}", field="margin")
+        if self.goals is not None:
+            self.goals.of_part(None, 1)
 
 
 def set_up(store: Store, name: str, settings: Settings) -> None:
@@ -109,14 +136,31 @@ def set_up(store: Store, name: str, settings: Settings) -> None:
     Raises
     ------
     InputError
-        Where the name is taken, or the reference cannot be read.
+        Where the name is taken, the reference or the segments cannot be read, or a half-width is of none of these.
     """
     settings.check()
     content = BytesIO()
+    arrays: dict[str, NDArray[Any]] = {}
     if settings.reference not in OF_NIGHTS:
-        run = load_run(settings.reference)
-        pack(run_arrays(run, settings.pool_depth), content)
+        arrays |= run_arrays(load_run(settings.reference), settings.pool_depth)
+    if settings.segments is not None:
+        segments = read_segments(settings.segments)
+        if settings.goals is not None:
+            settings.goals.check_known(segments)
+        columns = (segments.query_ids, segments.names)
+        arrays |= {field: column.array() for field, column in zip(_SEGMENTS, columns, strict=True)}
+    if arrays:
+        pack(arrays, content)
     store.watches.create(WatchRow(name=checked_name(name), config=asdict(settings), payload=content.getvalue()))
+
+
+def segments_of(watch: WatchRow, settings: Settings) -> Segments | None:
+    """Return the segments that a watch was set up with; None without."""
+    if settings.segments is None:
+        return None
+    arrays = unpacked(watch.payload, f"watch {watch.name}", _SEGMENTS, "segments")
+    queries, names = (Texts.from_list(arrays[field].tolist()) for field in _SEGMENTS)
+    return Segments(queries, names, settings.segments)
 
 
 def checked_policy(policy: str | None, judges_per_item: int, measures: Sequence[str]) -> str:
