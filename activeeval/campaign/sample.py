@@ -38,6 +38,8 @@ FIELDS = ("format", "digest", "words", "shown", "key", "budget", "blocks", "scal
 TEXTS = "texts"
 JUDGES = "judges"
 """What judges read may be somewhere else tomorrow: the sample is the same."""
+FILES = "files"
+"""What was asked of a pool in files, in JSON."""
 MACHINES = "truth_of_machines"
 """Files, with how many grades of machines in them were taken for people's when the sample was drawn."""
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

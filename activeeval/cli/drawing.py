@@ -150,6 +150,20 @@ def segment_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return inputs.with_options(command, _SEGMENTS)
 
 
+def files_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where a pool in files is, and who goes over it."""
+    return inputs.with_options(command, _OF_FILES)
+
+
+def pool_in_files(options: dict[str, Any]) -> Choices | None:
+    """Take what the values of `files_options` choose out of a command's options; None where they choose nothing."""
+    from activeeval.cases.choices import Choices
+
+    chosen = Choices(**{name: options.pop(name) for name in ("pool_parquet", "engine", "scratch", "trust_ids")})
+    chosen.check_files()
+    return None if chosen.pool_parquet is None else chosen
+
+
 def drawing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say of which pool, for which questions and for how much a sample is drawn."""
     return inputs.drawn_pool_options(inputs.with_options(command, (*_OPTIONS, *_OF_FILES)))

@@ -87,6 +87,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 @people.people_options
 @drawing.texts_options
 @price_options
+@drawing.files_options
 @output.force_option
 def top_up(
     path: str,
@@ -108,16 +109,24 @@ def top_up(
     activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
     activeeval estimate week2.sample week1.csv week2.csv
     """
+    from activeeval.tasks.drawing_files import top_up_of_files
     from activeeval.tasks.samples import read_sample
 
     price, plan = price_of(options), _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     tell(f"topping up {path}")
-    before, sample_id = read_sample(path)
+    with inputs.worded():
+        files = drawing.pool_in_files(options)
+        before, sample_id = read_sample(path)
+        is_in_hand = files is None and before.campaign.design.order.larger_pool is None
+        grown = (
+            before.topped_up(budget, sample_id)
+            if is_in_hand
+            else top_up_of_files(before, sample_id, budget, files, tell)
+        )
     if before.judges and len(plan.judges) < 2:
         theirs, share = ", ".join(before.judges), "--judge, repeated, shares it out, with --overlap"
         output.say(f"{path} was shared out to {theirs}; {plan.path} is one sheet for all: {share}")
-    grown = before.topped_up(budget, sample_id)
     _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
     _say_price(grown, plan, price)
     reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"

@@ -87,7 +87,8 @@ class PartitionedPool:
             raise FormatError(files[0], None, f"has no run: expected a column {RANK}NAME or {SCORE}NAME")
         for name in runs:
             if name not in there:
-                meant = did_you_mean(name, there)
+                stem = name.rpartition(".")[0]
+                meant = f"did you mean {stem}? " if stem in there else did_you_mean(name, there)
                 text = f"{pattern}: holds no run {shown(name)}; {meant}there are {', '.join(there)}"
                 raise InputError(text, field="runs")
         return cls(files=tuple(files), runs=tuple(runs) or tuple(there), said=said, columns=columns)

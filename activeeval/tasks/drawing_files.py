@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
@@ -58,6 +59,8 @@ class FilesAsked:
     looks : str
     max_grade : int
     weights : tuple of float or None
+    again : dict
+        How it was asked, for JSON: what `of_sample` asks anew.
     """
 
     pool: PartitionedPool
@@ -66,6 +69,7 @@ class FilesAsked:
     looks: str
     max_grade: int
     weights: tuple[float, ...] | None
+    again: dict[str, Any]
 
     @classmethod
     def of(
@@ -106,7 +110,39 @@ class FilesAsked:
             looks=looks_of(how, asked.measures, looks, usual, blind=blind),
             max_grade=max_grade,
             weights=(1.0,) * n_targets if weights == "sum" and n_targets > 1 else None,
+            again={
+                "measures": list(measures),
+                "questions": list(chosen),
+                "method": how.name,
+                "weights": weights,
+                "runs": list(pool.runs),
+                "contrasts": choices.contrasts,
+                "max_grade": choices.max_grade,
+                "defensive_share": choices.defensive_share,
+            },
         )
+
+    @classmethod
+    def of_sample(cls, sample: Sample, choices: Choices) -> tuple[FilesAsked, Choices]:
+        """Return what a sample of a pool in files was asked, with the choices that it was drawn by.
+
+        Parameters
+        ----------
+        choices : Choices
+            Where the pool is, and who goes over it.
+
+        Raises
+        ------
+        ChoiceError
+            Where it is of no such pool.
+        """
+        if sample.files is None or sample.seed is None:
+            problem = "the sample was not drawn of a pool in files: leave `pool_parquet` out"
+            raise ChoiceError(problem, field="pool_parquet")
+        files = dict(sample.files)
+        asked = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
+        whole = replace(choices, **files, seed=sample.seed)
+        return cls.of(whole, asked.pop("measures"), asked.pop("questions"), looks="none", **asked), whole
 
     @property
     def factor(self) -> QueryFactor | None:
@@ -168,21 +204,10 @@ def draw_of_files(
     EngineError
         Where workers cannot be reached, or are lost.
     """
-    seed = np.random.SeedSequence(choices.seed).spawn(4)[-1]
-    with ExitStack() as open_now:
-        engine = choices.engine
-        if isinstance(engine, str):
-            engine = open_now.enter_context(opened_engine(engine))
-        scratch = open_now.enter_context(scratch_of(choices.scratch))
-        design = asked.design(choices, engine, scratch, progress)
+    how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
+    with _designed(choices, asked, progress) as design:
         _check_open(design, asked)
-        amount = budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
-        how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
-        try:
-            campaign = design.campaign(amount, asked.pool, rng=seed, **how)
-        except BudgetError as problem:
-            text = f"{problem}; the smallest that works is {problem.needed:.4g}"
-            raise BudgetError(text, budget=problem.budget, needed=problem.needed) from None
+        campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
     mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
     return Sample(
         campaign=campaign,
@@ -192,7 +217,73 @@ def draw_of_files(
         seed=choices.seed,
         model=asked.pool.said.get("model", ""),
         truth_of_machines=tuple((str(source), int(n)) for source, n in asked.pool.said.get("machines", [])),
+        files=asked.again,
     )
+
+
+def top_up_of_files(
+    sample: Sample,
+    sample_id: str,
+    budget: Budget,
+    choices: Choices | None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Sample:
+    """Return a sample of a pool in files with a budget added to its own: the same sample, and more of the pool.
+
+    Parameters
+    ----------
+    sample_id : str
+        That of the sample.
+    choices : Choices or None
+        Where the pool is, and who goes over it.
+
+    Raises
+    ------
+    ChoiceError
+        Where it is not said where the pool is.
+    InputError
+        Where the pool is not the one that it was drawn of, or its depths follow labels.
+    """
+    if choices is None:
+        problem = "the sample holds what it needs of a pool in files, not the rest: say where that is, `pool_parquet`"
+        raise ChoiceError(problem, field="pool_parquet")
+    asked, choices = FilesAsked.of_sample(sample, choices)
+    before = sample.campaign.drawn_design
+    if before.looks != "none" or before.budget is None:
+        raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
+    with _designed(choices, asked, progress) as design:
+        more = _amount(budget, design)
+        how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
+        campaign = _campaign(design, asked, choices.seed, before.budget, how)
+    planned = ([(u.query_id, u.item_ids) for u in each.planned] for each in (campaign, sample.campaign))
+    if next(planned) != next(planned):
+        raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
+    return replace(sample, campaign=campaign).topped_up(Budget(more), sample_id)
+
+
+@contextmanager
+def _designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+    """Give the design of a pool in files while its workers and tables are there."""
+    with ExitStack() as open_now:
+        engine = choices.engine
+        if isinstance(engine, str):
+            engine = open_now.enter_context(opened_engine(engine))
+        yield asked.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
+
+
+def _amount(budget: Budget, design: ChunkedDesign) -> float:
+    """Return a budget in mean items; where all is known a share is of one item."""
+    return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
+
+
+def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
+    """Return the campaign of a seed, as `activeeval.cases.case.prepare` spawns it."""
+    rng = np.random.SeedSequence(seed).spawn(4)[-1]
+    try:
+        return design.campaign(budget, asked.pool, rng=rng, **how)
+    except BudgetError as problem:
+        text = f"{problem}; the smallest that works is {problem.needed:.4g}"
+        raise BudgetError(text, budget=problem.budget, needed=problem.needed) from None
 
 
 def _check_open(design: ChunkedDesign, asked: FilesAsked) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import (
+    FILES,
     JUDGES,
     MACHINES,
     TEXTS,
@@ -73,6 +75,8 @@ class Sample:
         Files, with how many grades of machines in them were taken for people's; every estimate says so.
     judges : tuple of str
         Whose sheets were written with it, where there were several.
+    files : dict or None
+        Of a sample of a pool in files what was asked of these: `activeeval.tasks.drawing_files.FilesAsked.again`.
     """
 
     campaign: Campaign
@@ -86,6 +90,7 @@ class Sample:
     text_files: TextFiles = field(default_factory=dict)
     truth_of_machines: tuple[tuple[str, int], ...] = ()
     judges: tuple[str, ...] = ()
+    files: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.systems:
@@ -160,6 +165,8 @@ class Sample:
         numbers = {"depth": self.depth, "seed": self.seed}
         if self.text_files:
             beside[TEXTS] = np.array([(what, file.path, file.digest) for what, file in self.text_files.items()])
+        if self.files is not None:
+            beside[FILES] = np.array([json.dumps(self.files)])
         if self.judges:
             beside[JUDGES] = np.array(self.judges)
         beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
@@ -470,6 +477,7 @@ def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[Sample, str]:
         model=str(arrays["model"][0]) if "model" in arrays else "",
         truth_of_machines=tuple((source, int(n)) for source, n in arrays.get(MACHINES, ())),
         judges=tuple(arrays[JUDGES].tolist()) if JUDGES in arrays else (),
+        files=json.loads(str(arrays[FILES][0])) if FILES in arrays else None,
         **numbers,
     )
     return sample, id_of(arrays)
