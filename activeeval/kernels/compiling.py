@@ -7,6 +7,7 @@ do is done before that where Python runs the same functions.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import wraps
 
 import numpy as np
@@ -28,8 +29,8 @@ def jit(function):
     compiled = numba.njit(**_OPTIONS)(function)
     kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
     if kept is not None:
-        kept.load_overload = _watched(_or_nothing(kept.load_overload, kept.cache_path))
-        kept.save_overload = _or_nothing(kept.save_overload, kept.cache_path)
+        kept.load_overload = _watched(_or_nothing(kept.load_overload, kept))
+        kept.save_overload = _or_nothing(kept.save_overload, kept)
     return compiled
 
 
@@ -51,15 +52,21 @@ def _watched(load):
     return watched
 
 
-def _or_nothing(step, folder):
-    """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once."""
+def _or_nothing(step, kept):
+    """Return a step that answers with nothing where a damaged file or a full disk ends it, and says so once.
+
+    What is kept of the function is forgotten, so that whoever compiles it next can keep it again.
+    """
 
     @wraps(step)
     def forgiving(*arguments):
         try:
             return step(*arguments)
         except Exception as problem:  # a damaged file can break the unpickler in any way
+            with suppress(Exception):
+                kept.flush()
             if not _SAID:
+                folder = kept.cache_path
                 _SAID.append(folder)
                 reason = " ".join(str(problem).split()) or type(problem).__name__
                 message = f"compiled code in {folder} cannot be used ({reason}), it is compiled anew: is the disk full?"

@@ -52,6 +52,9 @@ class GivenChunks:
     chunks: Chunks
     is_streamed = True
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GivenChunks, ((),)  # a worker gets its chunk as the key: the others do not travel with the task
+
     @property
     def comes_once(self) -> bool:
         """Whether the chunks can be gone through but once."""

@@ -63,6 +63,7 @@ def test_a_damaged_cache_is_said_once_and_compiled_anew(compiled, tmp_path, cont
     assert told.startswith(f"activeeval: compiled code in {tmp_path}")
     assert told.endswith("it is compiled anew: is the disk full?\nfirst use\n")
     assert told.count("\n") == 2
+    assert start(tmp_path) == (1, "")
 
 
 def test_a_full_disk_keeps_nothing_and_is_said_once(tmp_path):

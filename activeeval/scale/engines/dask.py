@@ -12,6 +12,7 @@ from typing import Any
 
 from activeeval.errors import EngineError
 from activeeval.scale.engines import Task
+from activeeval.scale.engines.interrupts import deaf_children
 from activeeval.scale.engines.losses import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, results
 
@@ -92,15 +93,12 @@ def on_this_machine(n_workers: int) -> Iterator[OnDask]:
     """Give a cluster of processes of this machine, one thread each."""
     from distributed import Client, LocalCluster
 
-    with (
-        _silent(),
-        as_engine_error("dask", OSError, RuntimeError),
-        LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield OnDask(client)
+    choices = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with _silent():
+        with as_engine_error("dask", OSError, RuntimeError), deaf_children():
+            cluster = LocalCluster(n_workers=n_workers, **choices)
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield OnDask(client)
 
 
 @contextmanager

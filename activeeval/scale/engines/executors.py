@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
 import threading
 from collections import deque
@@ -12,11 +11,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import connection, get_context, parent_process, resource_tracker
+from multiprocessing import connection, get_context, parent_process
 from typing import Any
 
 from activeeval.errors import EngineError, InputError
 from activeeval.scale.engines import Task
+from activeeval.scale.engines.interrupts import deaf_children
 from activeeval.scale.engines.losses import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, opened, pickled, results, set_up
 
@@ -135,17 +135,13 @@ class Processes:
         """Start a key; that of a pool which is broken already fails like what runs there."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self.n_workers, get_context("spawn"), initializer=_begin)
-        # Ctrl-C goes to this process alone: it ends the others, which would say a lot
-        resource_tracker.ensure_running()
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            return self._pool.submit(shipped, key)
+            with deaf_children():
+                return self._pool.submit(shipped, key)
         except (BrokenExecutor, OSError) as problem:  # a pool that breaks just now may have closed its pipes already
             future: Future[bytes] = Future()
             future.set_exception(BrokenExecutor(str(problem)))
             return future
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _begin() -> None:

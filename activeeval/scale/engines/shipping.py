@@ -23,7 +23,7 @@ from activeeval import __version__
 from activeeval.errors import ActiveEvalError, EngineError, InputError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.ahead import Future, in_order
-from activeeval.scale.engines.caches import mended, private_place
+from activeeval.scale.engines.caches import private_place
 from activeeval.scale.engines.losses import told
 
 _RESULT, _ERROR = b"\0", b"\1"
@@ -85,7 +85,7 @@ class Shipped:
             self._check_worker()
             if self.sender != (_PROCESS, os.getpid()):
                 set_up()
-            return _RESULT + _run(lambda: self._task()(pickle.loads(key)))
+            return _RESULT + self._task()(pickle.loads(key))
         except ActiveEvalError as problem:
             return _ERROR + pickle.dumps(problem)
         except Exception as problem:
@@ -150,16 +150,6 @@ def set_up() -> None:
     os.environ["NUMBA_NUM_THREADS"] = "1"
     if "NUMBA_CACHE_DIR" not in os.environ and (folder := private_place()) is not None:
         os.environ["NUMBA_CACHE_DIR"] = folder
-
-
-def _run(call: Callable[[], bytes]) -> bytes:
-    """Return what a call returns, made again where the cache of compiled code was what failed."""
-    while True:
-        try:
-            return call()
-        except Exception as problem:
-            if not mended(problem):
-                raise
 
 
 def _place() -> str:

@@ -1,0 +1,77 @@
+"""What workers run in tests of engines: other processes import it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from activeeval.errors import InputError
+
+
+def echo(key):
+    return str(key).encode()
+
+
+def slow(key):
+    time.sleep(0.5)
+    return str(key).encode()
+
+
+def refusing(key):
+    if key == 3:
+        raise InputError("chunks[3]: item_costs must be positive, got -1.0", field="item_costs")
+    return echo(key)
+
+
+def dividing(key):
+    return echo(1 // (key - 2))
+
+
+def opening(key):
+    return Path(f"/nowhere/{key}").read_bytes()
+
+
+def killing(key):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def environment(key):
+    return os.environ[key].encode()
+
+
+def skipping(key):
+    """Run compiled code."""
+    import numpy as np
+
+    from activeeval.kernels.text import numbers
+
+    return echo(int(numbers.skip_blanks(np.frombuffer(b"  a b", dtype=np.uint8), 0)))
+
+
+@dataclass(frozen=True)
+class KillingOnce:
+    """Kills its worker at one key, the first time."""
+
+    place: str
+
+    def __call__(self, key):
+        if key == 3 and not Path(self.place).exists():
+            Path(self.place).touch()
+            killing(key)
+        return echo(key)
+
+
+def chunk(k):
+    """Return the k-th chunk of a pool."""
+    import numpy as np
+
+    from activeeval import Chunk, QueryPool, Rankings
+
+    random = np.random.default_rng(k)
+    offsets = np.concatenate(([0], np.cumsum(random.integers(1, 7, 10))))
+    pool = QueryPool([f"q{k}-{i}" for i in range(10)], offsets, query_costs=random.uniform(0, 2, 10))
+    lists = [Rankings.from_scores(pool, random.normal(size=pool.n_items)) for _ in range(2)]
+    return Chunk(lists[0], random.dirichlet(np.full(4, 0.7), size=pool.n_items), lists[1])
