@@ -165,6 +165,7 @@ class Choices:
         use_labels : bool
             Whether the labels of the pool will be looked at.
         """
+        self.check_files()
         self._check_pool()
         if sum((bool(self.versus_scores), self.versus_run is not None, self.index_update is not None)) > 1:
             problem = "give one ranking to compare with: `versus_scores`, `versus_run` or `index_update`"

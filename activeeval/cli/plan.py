@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli import drawing, inputs, output
 from activeeval.cli.help import command
+from activeeval.cli.plan_files import plan_in_files
 from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.segments import SegmentsAsked, plan_segments
 from activeeval.cli.waiting import tell
@@ -79,6 +80,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
     help="How a machine's values should correlate with people's grades; `audit` measures that.",
 )
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
+@drawing.files_options
 @output.explain_option
 @output.figures_options
 def plan(
@@ -140,6 +142,12 @@ def plan(
         plan_segments(asked_for, options, form, places)
         return
     budgets = budgets if money is None else (*budgets, _bought(money, price))
+    if options["pool_parquet"] is not None:
+        goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
+        alone = {"pilots": pilots, "sheets": sheets, "ask_price": ask_price, "plot": plot}
+        about: dict[str, Any] = {"methods": methods, "confidence": confidence, "price": price}
+        plan_in_files(options, measures, budgets, goals, alone, **about, form=form, places=places)
+        return
     scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights", "looks")}
     goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
     if budgets and any(goal.half_width is not None for goal in goals):

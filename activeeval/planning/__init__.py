@@ -10,16 +10,20 @@ from activeeval.planning.planner import Planner
 from activeeval.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best_method, needed_for, planned_rows
 from activeeval.planning.prospects import Prospect
 from activeeval.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
-from activeeval.planning.scales import Scale, learned_scale
+from activeeval.planning.scales import UNREHEARSED, UNTRAINED, Scale, learned_scale
 from activeeval.planning.segments import SegmentRow
+from activeeval.planning.sums import ForecastBySums
 from activeeval.planning.values import Values
 
 __all__ = [
     "MOST_ITEMS",
+    "UNREHEARSED",
+    "UNTRAINED",
     "BoundedPlan",
     "ByDraws",
     "ByLevels",
     "Forecast",
+    "ForecastBySums",
     "Goal",
     "HeldOut",
     "LeastLabels",

@@ -11,6 +11,7 @@ from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.planning.forecasts import Forecast
 from activeeval.planning.prospects import RANGE, Prospect
+from activeeval.planning.sums import ForecastBySums
 
 _CLOSE = 1.0001
 _MOST_QUERIES = 2.0**40
@@ -86,7 +87,7 @@ class Goal:
         asked = (self.difference or 0.0, self.scope, self.confidence)
         return prospect.power_at(chance or SURE, *asked) >= self.power
 
-    def budget(self, forecast: Forecast, chance: float | None = None) -> float | None:
+    def budget(self, forecast: Forecast | ForecastBySums, chance: float | None = None) -> float | None:
         """Return the smallest budget in mean items that should reach the goal; None where no budget in the pool does.
 
         ``chance`` is that of `is_met`.

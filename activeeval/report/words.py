@@ -327,6 +327,7 @@ _NOTES: dict[str, Words] = {
     # of a sample
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
+    "planned without looks": "planned as if depths followed no labels: what they save comes on top",
     "ids trusted": "nobody has looked whether a query stands in two partitions ({option[trust_ids]})",
     "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
     "instalment": _instalment,

@@ -205,8 +205,8 @@ def draw_of_files(
         Where workers cannot be reached, or are lost.
     """
     how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
-    with _designed(choices, asked, progress) as design:
-        _check_open(design, asked)
+    with designed(choices, asked, progress) as design:
+        check_open(design, asked)
         campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
     mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
     return Sample(
@@ -251,7 +251,7 @@ def top_up_of_files(
     before = sample.campaign.drawn_design
     if before.looks != "none" or before.budget is None:
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
-    with _designed(choices, asked, progress) as design:
+    with designed(choices, asked, progress) as design:
         more = _amount(budget, design)
         how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
         campaign = _campaign(design, asked, choices.seed, before.budget, how)
@@ -262,7 +262,7 @@ def top_up_of_files(
 
 
 @contextmanager
-def _designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+def designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
     """Give the design of a pool in files while its workers and tables are there."""
     with ExitStack() as open_now:
         engine = choices.engine
@@ -286,7 +286,7 @@ def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float
         raise BudgetError(text, budget=problem.budget, needed=problem.needed) from None
 
 
-def _check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
+def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
     """Raise where no label can change the value of a target."""
     n_pairs = len(asked.questions.pairs)
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():

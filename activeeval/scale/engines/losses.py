@@ -27,15 +27,15 @@ def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
     except ActiveEvalError:
         raise
     except kinds as problem:
-        raise EngineError(f"{name}: {told(problem)}") from None
+        raise EngineError(f"{name}: {reason_of(problem)}") from None
 
 
-def told(problem: BaseException) -> str:
+def reason_of(problem: BaseException) -> str:
     """Return an error as one line, with its kind: what engines say goes on for pages, the cause behind them.
 
     Examples
     --------
-    >>> told(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x.py\\nOSError: no disk\\n"))
+    >>> reason_of(RuntimeError("a worker said:\\nTraceback (most recent call last):\\nOSError: no disk\\n"))
     'RuntimeError: OSError: no disk'
     """
     lines = [line for line in str(problem).splitlines() if line.strip()]

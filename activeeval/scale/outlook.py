@@ -1,0 +1,130 @@
+"""What a design of a pool in partitions should come to by its budget: sums over all partitions at some levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.design import Order, Plan, RateSums
+from activeeval.design.rates import variance_terms
+from activeeval.scale.designs import ChunkedDesign
+from activeeval.scale.engines import Engine
+from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.recipe import Recipe
+from activeeval.scale.scratch import Scratch
+from activeeval.scale.tables import UnitTable
+from activeeval.types import Floats
+
+_WIDE = np.exp2(np.arange(-60.0, 121.0))
+"""Levels at which the cost alone is looked at first: rates are p sqrt(V / λ), and p as small as pools are large."""
+_N_LEVELS = 64
+"""Between the least that works and everything: costs of 1 to 10⁶ are then told to a thousandth by interpolation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outlook:
+    """What is to be expected at some levels, ascending.
+
+    Attributes
+    ----------
+    costs : ndarray, shape (n_levels,)
+        In mean items.
+    queries, items, by_chance : ndarray, shape (n_levels,)
+        How many queries and items are judged on average, and how many of these queries are not certain.
+    variances : ndarray, shape (n_targets, n_levels)
+        Of the estimate of each target for the pool.
+    least, cost : float
+        The smallest budget that works, and what judging everything costs.
+    """
+
+    costs: Floats
+    queries: Floats
+    items: Floats
+    by_chance: Floats
+    variances: Floats
+    least: float
+    cost: float
+
+    @classmethod
+    def of(cls, design: ChunkedDesign) -> Outlook:
+        """Return what to expect of a design that goes by levels, going over its tables twice."""
+        wide, least = _sums(design, _WIDE, only_costs=True)
+        near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
+        levels = np.geomspace(_WIDE[near[0] - 1], _WIDE[near[1]], _N_LEVELS)
+        (costs, queries, items, by_chance, *variances), _ = _sums(design, levels, only_costs=False)
+        return cls(
+            costs=costs,
+            queries=queries,
+            items=items,
+            by_chance=by_chance,
+            variances=np.array(variances),
+            least=min(least, design.cost),
+            cost=design.cost,
+        )
+
+
+def _sums(design: ChunkedDesign, levels: Floats, *, only_costs: bool) -> tuple[Floats, float]:
+    """Return sums over all partitions, shape (n, n_levels), and the dearest unit that can occur."""
+    engine: Engine = design.engine
+    task = OutlookTask(
+        recipe=design.recipe, scratch=design.scratch, sums=design.survey.sums, levels=levels, only_costs=only_costs
+    )
+    total, least = np.zeros((1, levels.size)), 0.0
+    for k, content in enumerate(engine.map(task, range(len(design.survey.names)))):
+        arrays = unpacked(content)
+        total = total + arrays["sums"]
+        least = max(least, float(arrays["least"][0]))
+        design.progress(f"planned {k + 1} of {len(design.survey.names)} partitions")
+    return total, least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutlookTask:
+    """Sums up what a partition should come to at some levels, by its table."""
+
+    recipe: Recipe
+    scratch: Scratch
+    sums: RateSums
+    levels: Floats
+    only_costs: bool
+
+    def __call__(self, number: int) -> bytes:
+        """Return the sums of a partition."""
+        table = UnitTable.unpacked(self.scratch.read(f"units-{number}"))
+        if not table.numbers.size:
+            n = 1 if self.only_costs else 4 + len(table.variances)
+            return packed({"sums": np.zeros((n, self.levels.size)), "least": np.zeros(1)})
+        order = table.order(self.recipe, self.sums)
+        if self.only_costs:
+            sums = np.array([[order.expected_cost(level) for level in self.levels.tolist()]])
+        else:
+            plans = _plans(table, order)
+            sums = np.array([_at(order, plans, level) for level in self.levels.tolist()]).T
+        return packed({"sums": sums, "least": np.array([order.dearest_units.max()])})
+
+
+def _plans(table: UnitTable, order: Order) -> list[Plan]:
+    places, p = table.places, order.query_probs
+    terms = [variance_terms(places, each, p, is_nested=order.is_nested) for each in table.variances]
+    return [
+        Plan(
+            order=order,
+            places=np.arange(order.items.size),
+            offsets=order.offsets,
+            of_query=of_query,
+            of_open=of_open,
+            query_rates=order.query_rates,
+            place_rates=order.place_rates,
+        )
+        for of_query, of_open in terms
+    ]
+
+
+def _at(order: Order, plans: list[Plan], level: float) -> list[float]:
+    """Return cost, queries, items, queries by chance, and the variance of each target, at a level."""
+    pi, judged = order.inclusion_probs(level)
+    turned_to = plans[0].turned_to(pi, judged)
+    by_chance = turned_to[~plans[0].is_certain(judged)].sum()
+    variances = [plan.variance(pi, judged) for plan in plans]
+    return [order.expected_cost(level), float(turned_to.sum()), float(judged.sum()), float(by_chance), *variances]
