@@ -5,6 +5,7 @@
 | query_id, doc_id | text; a query's rows stand in one partition, in any order |
 | rank:NAME or score:NAME | of each run; empty where it does not list the document |
 | p0, p1, … | grade probabilities; of further models m1:p0, … |
+| f0, f1, … | in their place features, of which a grade model that travels with the task predicts them |
 | grade | known already; empty or below 0 where it is not |
 | cost, query_cost, traffic | of judging the document, of turning to the query, how often the query is asked; 1, 0, 1 |
 """
@@ -50,6 +51,8 @@ class PartitionedPool:
         What `activeeval pool write` has written beside: the scale, the model and its query factor, where lists end.
     n_grades : int or None
         Of the scale; None as the probabilities have it.
+    model : object or None
+        A fitted grade model of `activeeval.grade_models`, which predicts from the features.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class PartitionedPool:
     said: dict[str, Any]
     columns: tuple[str, ...]
     n_grades: int | None = None
+    model: Any = None
     is_streamed = False
 
     @classmethod
@@ -96,6 +100,12 @@ class PartitionedPool:
     def for_scale(self, n_grades: int) -> PartitionedPool:
         """Return the pool with probabilities of so many grades: those that a model has not seen get none."""
         return replace(self, n_grades=n_grades)
+
+    def predicted_by(self, model: Any) -> PartitionedPool:
+        """Return the pool whose grades a fitted model predicts from its features, wherever a partition is read."""
+        if not self._features:
+            raise InputError(f"{self.files[0]}: has no features: expected columns f0, f1, …")
+        return replace(self, model=model)
 
     def keys(self) -> list[PartKey]:
         """Return its partitions: files, or parts of those whose row groups are told to hold whole queries."""
@@ -148,11 +158,16 @@ class PartitionedPool:
         """The columns that are read."""
         wanted = {"query_id", "doc_id", "grade", "cost", "query_cost", "traffic"}
         wanted |= {f"{kind}{name}" for kind in (RANK, SCORE) for name in self.runs}
-        return [name for name in self.columns if name in wanted or name in self._of_models]
+        wanted |= {*(self._of_models if self.model is None else self._features)}
+        return [name for name in self.columns if name in wanted]
 
     @property
     def _of_models(self) -> list[str]:
-        return [name for name in self.columns if _is_probability(name.rpartition(":")[2])]
+        return [name for name in self.columns if _is_numbered(name.rpartition(":")[2], "p")]
+
+    @property
+    def _features(self) -> list[str]:
+        return sorted((name for name in self.columns if _is_numbered(name, "f")), key=lambda name: int(name[1:]))
 
     def _check(self, path: str, file: Any) -> None:
         """Raise where a file is not of the kind that the first is."""
@@ -212,16 +227,23 @@ class PartitionedPool:
 
     def _probs(self, columns: _Columns) -> list[NDArray[np.float32]]:
         """Return the probabilities of each model, in as many columns as the scale has grades."""
+        if self.model is not None:
+            features = np.column_stack([columns.numbers(name, 0.0) for name in self._features])
+            return [self._widened(np.asarray(self.model.predict_proba(features)))]
         prefixes = list(dict.fromkeys(name.rpartition(":")[0] for name in self._of_models))
         return [self._of_model(columns, f"{prefix}:" if prefix else "") for prefix in sorted(prefixes)]
 
     def _of_model(self, columns: _Columns, prefix: str) -> NDArray[np.float32]:
         names = [name for name in self._of_models if name.rpartition(":")[0] == prefix.rstrip(":")]
         probs = np.column_stack([columns.numbers(f"{prefix}p{k}", 0.0) for k in range(len(names))])
-        missing = (self.n_grades or 0) - probs.shape[1]
-        if missing > 0 and self.said.get("is_uniform"):
-            return np.full((len(probs), probs.shape[1] + missing), 1.0 / (probs.shape[1] + missing), dtype=np.float32)
-        return np.pad(probs, ((0, 0), (0, max(missing, 0)))).astype(np.float32)
+        return self._widened(probs)
+
+    def _widened(self, probs: Floats) -> NDArray[np.float32]:
+        """Return probabilities in as many columns as the scale has grades."""
+        n_grades = max(self.n_grades or 0, probs.shape[1])
+        if n_grades > probs.shape[1] and self.said.get("is_uniform"):
+            return np.full((len(probs), n_grades), 1.0 / n_grades, dtype=np.float32)
+        return np.pad(probs, ((0, 0), (0, n_grades - probs.shape[1]))).astype(np.float32)
 
 
 class _Columns:
@@ -276,8 +298,8 @@ class _Columns:
         return values.astype(np.int64)
 
 
-def _is_probability(name: str) -> bool:
-    return name[:1] == "p" and name[1:].isdigit()
+def _is_numbered(name: str, letter: str) -> bool:
+    return name[:1] == letter and name[1:].isdigit()
 
 
 def _parts(path: str) -> list[PartKey]:

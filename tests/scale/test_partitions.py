@@ -7,6 +7,7 @@ import pytest
 
 from activeeval import DCG, InputError, QueryPool, chunked_design
 from activeeval.errors import FormatError
+from activeeval.grade_models import OrderedLogitModel
 from activeeval.pool import pool_hashes
 from activeeval.scale.files import within
 from activeeval.scale.partitions import PartitionedPool
@@ -141,6 +142,26 @@ def test_what_is_wrong_with_a_partition_is_one_line(folder, changes, text):
     with pytest.raises(InputError, match=f"^{text}$") as caught:
         drawn(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_predicts_from_features_wherever_a_partition_is_read(folder):
+    random = np.random.default_rng(3)
+    features, grades = random.normal(size=(60, 2)), random.integers(0, 3, 60)
+    model = OrderedLogitModel(max_grade=2).fit(features, grades)
+    for k in range(3):
+        own = np.random.default_rng(k).normal(size=(12, 2))
+        probs = {f"p{j}": column for j, column in enumerate(model.predict_proba(own).T)}
+        put(folder / f"part-{k}.parquet", columns(4 * k, f0=own[:, 0], f1=own[:, 1], **probs))
+    pool = PartitionedPool.of(pattern(folder))
+    by_model = pool.predicted_by(model)
+    keys = pool.keys()
+    for key in keys:
+        np.testing.assert_allclose(by_model.read(key).grade_probs, pool.read(key).grade_probs, rtol=1e-6)
+    samples = [chunked_design(each, DCG(cutoff=3), max_grade=2).campaign(12, each, rng=1) for each in (pool, by_model)]
+    assert [u.item_ids for u in samples[0].planned] == [u.item_ids for u in samples[1].planned]
+    put(folder / "part-0.parquet", columns(0))
+    with pytest.raises(InputError, match="has no features"):
+        PartitionedPool.of(pattern(folder)).predicted_by(model)
 
 
 def test_trusted_ids_are_not_looked_at(folder):
