@@ -287,7 +287,11 @@ def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float
 
 
 def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
-    """Raise where no label can change the value of a target."""
+    """Raise where no label can change the value of a target, or partitions are missing."""
+    written = asked.pool.said.get("n_queries", design.n_queries)
+    if written != design.n_queries:
+        problem = f"the pool was written with {written:,} queries, {design.n_queries:,} came: a partition is missing"
+        raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
     n_pairs = len(asked.questions.pairs)
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():
         name = shown_name(asked.questions.measures[t // n_pairs])

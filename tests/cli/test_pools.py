@@ -152,6 +152,14 @@ def test_runs_are_named_as_the_pool_has_them(call, folder):
     assert call("sample", "--pool-parquet", "pool/*.parquet", "--run", "b", *files, "--force").code == 0
 
 
+def test_a_partition_that_is_missing_is_noticed(call, folder):
+    written(call, "--max-grade", 3)
+    Path("pool/part-00001.parquet").unlink()
+    answer = call("sample", *NAMED, "--budget", 9, "--out", "x.sample", "--sheet", "x.csv")
+    assert (answer.code, "came: a partition is missing" in answer.err) == (1, True)
+    assert not Path("x.sample").exists()
+
+
 def test_engines_are_for_pools_in_files(call):
     answer = call(
         "sample", *RUNS, "--max-grade", 3, "--budget", 9, "--engine", "processes:2", "--out", "x", "--sheet", "y.csv"
