@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,7 +82,10 @@ def _connected(**choices: Any) -> Iterator[OnRay]:
         yield OnRay()
         return
     try:
-        with as_engine_error("ray", ray.exceptions.RayError, ConnectionError, RuntimeError):
+        with (
+            as_engine_error("ray", ray.exceptions.RayError, ConnectionError, RuntimeError),
+            warnings.catch_warnings(action="ignore"),  # what it warns of it raises as well
+        ):
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **choices)
         _silence()
         yield OnRay()
