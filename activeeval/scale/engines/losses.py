@@ -35,7 +35,7 @@ def one_line(problem: BaseException) -> str:
 
     Examples
     --------
-    >>> one_line(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x.py\\nOSError: no disk\\n"))
+    >>> one_line(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x\\nOSError: no disk\\n"))
     'RuntimeError: OSError: no disk'
     """
     lines = [line for line in str(problem).splitlines() if line.strip()]
