@@ -123,7 +123,7 @@ class Processes:
         """Run what did not end on new workers: of a pool that has lost one nothing more comes."""
         self.close()
         for run in waiting:
-            if run.future.done() and run.future.exception() is None:
+            if _has_result(run.future):
                 continue
             run.n_losses += 1
             if run.n_losses == _MOST_LOSSES:
@@ -142,6 +142,10 @@ class Processes:
             future: Future[bytes] = Future()
             future.set_exception(BrokenExecutor(str(problem)))
             return future
+
+
+def _has_result(future: Future[bytes]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _begin() -> None:

@@ -27,15 +27,15 @@ def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
     except ActiveEvalError:
         raise
     except kinds as problem:
-        raise EngineError(f"{name}: {reason_of(problem)}") from None
+        raise EngineError(f"{name}: {one_line(problem)}") from None
 
 
-def reason_of(problem: BaseException) -> str:
+def one_line(problem: BaseException) -> str:
     """Return an error as one line, with its kind: what engines say goes on for pages, the cause behind them.
 
     Examples
     --------
-    >>> reason_of(RuntimeError("a worker said:\\nTraceback (most recent call last):\\nOSError: no disk\\n"))
+    >>> one_line(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x\\nOSError: no disk\\n"))
     'RuntimeError: OSError: no disk'
     """
     lines = [line for line in str(problem).splitlines() if line.strip()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,8 +61,10 @@ def _run(shipped: Shipped, key: bytes) -> bytes:
 
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[OnRay]:
-    """Give a cluster of this machine, or the one that Ray is connected to already, which stays."""
-    with _connected(num_cpus=n_workers, include_dashboard=False) as engine:
+    """Give a new cluster of this machine, or the one that Ray is in already, as in a job of Ray, which stays."""
+    is_job = "RAY_ADDRESS" in os.environ
+    choices: dict[str, Any] = {} if is_job else {"address": "local", "num_cpus": n_workers, "include_dashboard": False}
+    with _connected(**choices) as engine:
         yield engine
 
 
@@ -81,7 +84,10 @@ def _connected(**choices: Any) -> Iterator[OnRay]:
         yield OnRay()
         return
     try:
-        with as_engine_error("ray", ray.exceptions.RayError, ConnectionError, RuntimeError):
+        with (
+            as_engine_error("ray", ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError),
+            warnings.catch_warnings(action="ignore"),  # what it warns of it raises as well
+        ):
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **choices)
         _silence()
         yield OnRay()

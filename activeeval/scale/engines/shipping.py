@@ -24,7 +24,7 @@ from activeeval.errors import ActiveEvalError, EngineError, InputError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.ahead import Future, in_order
 from activeeval.scale.engines.caches import private_place
-from activeeval.scale.engines.losses import reason_of
+from activeeval.scale.engines.losses import one_line
 
 _RESULT, _ERROR = b"\0", b"\1"
 _PYTHON = "{}.{}".format(*sys.version_info)
@@ -119,7 +119,7 @@ def pickled(value: Any) -> bytes:
         return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as problem:  # pickle raises what it likes: PicklingError, AttributeError, TypeError
         advice = "what workers run must be pickled: define its functions at the top of a module"
-        raise InputError(f"{reason_of(problem)}; {advice}") from None
+        raise InputError(f"{one_line(problem)}; {advice}") from None
 
 
 def opened(content: bytes) -> bytes:
@@ -162,4 +162,4 @@ def _reason(problem: Exception) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     at = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
-    return f"{_place()}: {reason_of(problem)}{'' if isinstance(problem, (OSError, MemoryError)) else at}"
+    return f"{_place()}: {one_line(problem)}{'' if isinstance(problem, (OSError, MemoryError)) else at}"
