@@ -125,7 +125,7 @@ def output(address: str, name: str) -> Any:
 def input_of(address: str, name: str) -> Any:
     """Open a file of a folder behind an address."""
     system, path, _ = _opened(within(address, name))
-    return system.open_input_stream(path)
+    return system.open_input_file(path)
 
 
 def remove(address: str) -> None:

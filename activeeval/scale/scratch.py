@@ -23,8 +23,8 @@ class Scratch(Protocol):
     def write(self, name: str, content: bytes) -> None:
         """Put a file there, whole or not at all."""
 
-    def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
+    def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
+        """Return a file's bytes, or those from one place to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,12 @@ class Folder:
             reason = problem.strerror or type(problem).__name__
             raise InputError(f"{self.path}: a worker cannot write there: {reason}", field="scratch") from None
 
-    def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
+    def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
+        """Return a file's bytes, or those from one place to another."""
         try:
-            return Path(self.path, name).read_bytes()
+            with open(Path(self.path, name), "rb") as file:
+                file.seek(begin)
+                return file.read() if end is None else file.read(end - begin)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
             text = f"{self.path}: what another worker has left there cannot be read: {reason}"
@@ -79,10 +81,11 @@ class Address:
         with _told_of(self.address), files.output(self.address, name) as file:
             file.write(content)
 
-    def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
+    def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
+        """Return a file's bytes, or those from one place to another."""
         with _told_of(self.address), files.input_of(self.address, name) as file:
-            return bytes(file.read())
+            file.seek(begin)
+            return bytes(file.read() if end is None else file.read(end - begin))
 
 
 @contextmanager
