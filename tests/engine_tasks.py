@@ -7,6 +7,7 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from activeeval.errors import InputError
 
@@ -75,3 +76,55 @@ def chunk(k):
     pool = QueryPool([f"q{k}-{i}" for i in range(10)], offsets, query_costs=random.uniform(0, 2, 10))
     lists = [Rankings.from_scores(pool, random.normal(size=pool.n_items)) for _ in range(2)]
     return Chunk(lists[0], random.dirichlet(np.full(4, 0.7), size=pool.n_items), lists[1])
+
+
+def killed_once(flag):
+    """Kill this process unless one of its like was killed before."""
+    try:
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class KillingSource:
+    """A pool whose second partition kills its worker in the first pass, and where rows are read, once each."""
+
+    pool: Any
+    flags: str
+    is_streamed = False
+
+    def keys(self):
+        return self.pool.keys()
+
+    def name(self, number, key):
+        return self.pool.name(number, key)
+
+    def query_name(self, partition, query):
+        return self.pool.query_name(partition, query)
+
+    def read(self, key):
+        if key.path.endswith("1.parquet"):
+            killed_once(f"{self.flags}/survey")
+        return self.pool.read(key)
+
+    def read_some(self, key, queries):
+        killed_once(f"{self.flags}/rows")
+        return self.pool.read_some(key, queries)
+
+
+@dataclass(frozen=True)
+class KillingScratch:
+    """A place for tables that kills who reads the second of them, once."""
+
+    folder: Any
+    flags: str
+
+    def write(self, name, content):
+        self.folder.write(name, content)
+
+    def read(self, name, *places):
+        if name == "units-1":
+            killed_once(f"{self.flags}/levels")
+        return self.folder.read(name, *places)

@@ -18,7 +18,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import engine_tasks as tasks
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import activeeval
 from activeeval import DCG, ERR, InputError, chunked_design
@@ -28,11 +31,14 @@ from activeeval.scale.engines.choosing import opened_engine
 from activeeval.scale.engines.executors import OnExecutor, Processes
 from activeeval.scale.engines.here import Here
 from activeeval.scale.engines.shipping import Shipped, opened, pickled
+from activeeval.scale.partitions import PartitionedPool
+from activeeval.scale.scratch import TemporaryFolder
 from tests.databases import free_port, missing
 
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
 CHUNKS = [tasks.chunk(k) for k in range(4)]
+SLOWLY = [pytest.param(text, marks=pytest.mark.slow) for text in ("dask:2", "spark:2", "ray:2")]
 ON_CLUSTERS = ["dask:2", "spark:2", pytest.param("ray:2", marks=pytest.mark.slow)]
 
 # Dask and Spark leave sockets to the garbage collector
@@ -133,6 +139,29 @@ def test_an_engine_keeps_the_laws(text, tmp_path, capfd):
         check_laws(engine, tmp_path)
         check_threads(engine)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
+def test_a_worker_that_is_killed_in_each_pass_changes_no_sample(text, tmp_path):
+    needed(text.partition(":")[0])
+    numbers = np.random.default_rng(2)
+    for k in range(4):
+        rows = {"query_id": [f"q{k}{q}" for q in range(6) for _ in range(4)], "doc_id": [f"d{d}" for d in range(24)]}
+        rows |= {"score:a": numbers.normal(size=24), "score:b": numbers.normal(size=24)}
+        rows |= {f"p{j}": column for j, column in enumerate(numbers.dirichlet((1, 1, 1), 24).T)}
+        parquet.write_table(pa.table(rows), tmp_path / f"part-{k}.parquet")
+    pool = PartitionedPool.of(f"{tmp_path}/part-*.parquet", ["a", "b"])
+    wanted = chunked_design(pool, DCG(), max_grade=2).campaign(40, pool, rng=5)
+    (flags := tmp_path / "flags").mkdir()
+    source, keeper = tasks.KillingSource(pool, str(flags)), TemporaryFolder()
+    with opened_engine(text) as engine:
+        scratch = tasks.KillingScratch(keeper.folder, str(flags))
+        design = chunked_design(source, DCG(), max_grade=2, engine=engine, scratch=scratch)
+        found = design.campaign(40, source, rng=5)
+    assert sorted(path.name for path in flags.iterdir()) == ["levels", "rows", "survey"]
+    levels = [[(u.query_id, u.item_ids, u.level, u.cost) for u in each.planned] for each in (found, wanted)]
+    assert levels[0] == levels[1]
+    assert found.design.blocks == wanted.design.blocks
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
@@ -255,9 +284,7 @@ def assert_gone(group):
     pytest.fail("processes are left")
 
 
-@pytest.mark.parametrize(
-    "text", ["processes:2", *(pytest.param(text, marks=pytest.mark.slow) for text in ("dask:2", "spark:2", "ray:2"))]
-)
+@pytest.mark.parametrize("text", ["processes:2", *SLOWLY])
 def test_ctrl_c_leaves_no_process(text, tmp_path):
     needed(text.partition(":")[0])
     with running(tmp_path, text) as process:
