@@ -225,9 +225,13 @@ def test_calibration_in_every_format(call, form):
 
 
 @pytest.mark.usefixtures("grown_anew")
-def test_one_seed_one_report(call):
-    answers = [call("--quiet", "calibration", *TRAINED, "-o", "jsonl", "--seed", seed) for seed in (1, 1, 2)]
-    assert answers[0] == answers[1] != answers[2]
+def test_one_seed_one_report_and_a_model_of_its_data_alone(call):
+    reports = [
+        [call("--quiet", "calibration", *options, "-o", "jsonl", "--seed", seed) for seed in (1, 1, 2)]
+        for options in (TRAINED, (*LETOR, "--train-fraction", 0.5))
+    ]
+    assert reports[0][0] == reports[0][1] == reports[0][2]
+    assert reports[1][0] == reports[1][1] != reports[1][2]
 
 
 def test_training_labels_do_not_leak(report):
