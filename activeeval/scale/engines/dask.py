@@ -19,6 +19,8 @@ from activeeval.scale.engines.shipping import Shipped, results
 _RETRIES = 3
 _PATIENCE = 60
 """Seconds that a cluster may have no workers: they come back after a loss in a few."""
+_ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX"), 1)
+"""Of a worker of this machine: Dask has it give memory back after each array, which takes as long as the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,13 @@ def _in_one_line() -> Iterator[None]:
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[OnDask]:
     """Give a cluster of processes of this machine, one thread each."""
+    import dask
     from distributed import Client, LocalCluster
 
     choices = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
     with _silent():
-        with as_engine_error("dask", OSError, RuntimeError), deaf_children():
+        starting = dask.config.set({"distributed.nanny.pre-spawn-environ": _ENVIRONMENT})
+        with as_engine_error("dask", OSError, RuntimeError), deaf_children(), starting:
             cluster = LocalCluster(n_workers=n_workers, **choices)
         with cluster, Client(cluster, set_as_default=False) as client:
             yield OnDask(client)

@@ -61,7 +61,7 @@ def _run(shipped: Shipped, key: bytes) -> bytes:
 @contextmanager
 def on_this_machine(n_workers: int) -> Iterator[OnRay]:
     """Give a cluster of this machine, or the one that Ray is connected to already, which stays."""
-    with _connected(num_cpus=n_workers, include_dashboard=False) as engine:
+    with _connected(address="local", num_cpus=n_workers, include_dashboard=False) as engine:
         yield engine
 
 
