@@ -203,5 +203,4 @@ def test_draws_with_replacement_leave_of_a_partition_what_its_queries_are_known_
     assert design.campaign(6, pool, rng=1).design.pool.n_queries >= 2
     put(folder / "part-1.parquet", columns(100))
     with pytest.raises(InputError, match=r"part-1\.parquet: its queries, or their traffic, are not those"):
-        for seed in range(20):
-            design.campaign(20, pool, rng=seed)
+        design.campaign(30, pool, rng=1)
