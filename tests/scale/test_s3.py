@@ -17,6 +17,7 @@ from activeeval.errors import InputError
 from activeeval.scale import files
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import scratch_of
+from tests.databases import free_port
 
 pa = pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 fs = pytest.importorskip("pyarrow.fs")
@@ -40,9 +41,10 @@ def server():
     """Give the port of an object store on this machine."""
     from moto.server import ThreadedMotoServer
 
-    there = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    port = free_port()
+    there = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     there.start()
-    yield there.get_host_and_port()[1]
+    yield port
     there.stop()
 
 
