@@ -25,8 +25,8 @@ _SETTINGS = {
     ),
     "distributed.worker.profile.enabled": False,
 }
-"""Of workers of this machine. Dask has them give memory back after each array, and profiles whatever they run: with
-both, 10⁵ queries took 11.9 s of processor in place of 7.6."""
+"""Of workers of this machine. Dask has them give memory back after each array: 10⁵ queries took 11.9 s of processor in
+place of 7.6. It also profiles whatever they run."""
 
 
 @dataclass(frozen=True, slots=True)
