@@ -188,6 +188,7 @@ def main() -> None:
     if args.one:
         print(json.dumps(run_one(args.one, args.pattern, args.warm, args.method)))
         return
+    described = describe(MODULE, ("pyarrow", "distributed", "ray", "pyspark"))  # the commit is that of the beginning
     with tempfile.TemporaryDirectory(prefix="activeeval-pool-") as place:
         folder = args.pool or Path(place, "pool")
         warm = Path(place, "warm")
@@ -216,8 +217,7 @@ def main() -> None:
         "generating_clock_s": generating,
         "load": round(os.getloadavg()[0], 2),
     }
-    packages = ("pyarrow", "distributed", "ray", "pyspark")
-    store(args.out, describe(MODULE, packages) | setting | {"rows": rows, "figures": figures})
+    store(args.out, described | setting | {"rows": rows, "figures": figures})
 
 
 if __name__ == "__main__":

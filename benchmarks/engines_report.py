@@ -36,7 +36,8 @@ def _setting(result: Result) -> str:
     return (
         f"{result['n_queries']:,} queries × {result['items_per_query']} items in partitions of "
         f"{result['partition_queries']:,} queries, method {result['method']}, a budget of {result['budget']:,.0f} mean "
-        f"items; load of the machine {result['load']:g}, so that times by the clock say little.\n"
+        f"items; load of the machine {result['load']:g}, so that times by the clock say little."
+        f"{' ' + result['note'] if 'note' in result else ''}\n"
     )
 
 
@@ -101,5 +102,7 @@ def _on_paper(engines: Result, small: Result, large: Result, depth: Result) -> l
         f"worker-hours of waiting for an object store that answers in {1e3 * REQUEST_S:.0f} ms (assumed). "
         f"`--trust-ids` leaves it out. Next comes the driver, which opens each file to see its row groups, one after "
         f"the other, before the first pass and the last: {2 * n * REQUEST_S / 3600:.1f} hours. Depth is on paper as "
-        f"if it took as long for an item of a list of 100 as of one of {N_ITEMS}.",
+        f"if it took as long for an item of a list of 100 as of one of {N_ITEMS}. Bytes that come back grow with the "
+        f"number of partitions, each of which sends sums and what is planned of it, and pass 20 times those of a sample of 1,000 "
+        f"items at about {int(20 * of_large['sample_bytes'] / back):,} partitions.",
     ]
