@@ -103,6 +103,6 @@ def _on_paper(engines: Result, small: Result, large: Result, depth: Result) -> l
         f"`--trust-ids` leaves it out. Next comes the driver, which opens each file to see its row groups, one after "
         f"the other, before the first pass and the last: {2 * n * REQUEST_S / 3600:.1f} hours. Depth is on paper as "
         f"if it took as long for an item of a list of 100 as of one of {N_ITEMS}. Bytes that come back grow with the "
-        f"number of partitions, each of which sends sums and what is planned of it, and pass 20 times those of a sample of 1,000 "
-        f"items at about {int(20 * of_large['sample_bytes'] / back):,} partitions.",
+        f"number of partitions, each of which sends sums and what is planned of it, and pass 20 times those of a "
+        f"sample of 1,000 items at about {int(20 * of_large['sample_bytes'] / back):,} partitions.",
     ]
