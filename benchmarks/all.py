@@ -311,6 +311,25 @@ STEPS = (
         ("results/scaling.json", "results/scaling.svg", "results/scaling.png"),
     ),
     Step(
+        "engines",
+        "processor time of engines over a pool in files, bytes that come back: RESULTS.md, docs/scale.md",
+        "benchmarks.engines",
+        ("results/engines.json",),
+    ),
+    *(
+        Step(
+            f"engines-{name}",
+            f"the same by two processes, {what}: RESULTS.md",
+            f"benchmarks.engines {words} --engine processes:2 --out benchmarks/results/engines-{name}.json",
+            (f"results/engines-{name}.json",),
+        )
+        for name, what, words in (
+            ("small", "10⁵ queries", "--queries 100000"),
+            ("large", "10⁷ queries", "--queries 10000000"),
+            ("depth", "method depth", "--queries 300000 --method depth"),
+        )
+    ),
+    Step(
         "tables",
         "RESULTS.md, the papers' figures as pictures, README's first table: all from the files above",
         "benchmarks.tables",

@@ -17,6 +17,7 @@ from benchmarks import (
     durability,
     effective_sample_size,
     efficiency_report,
+    engines_report,
     forecasters,
     house,
     looking,
@@ -186,6 +187,13 @@ def _scaling(result: Result) -> str:
     return "\n".join(figures_table(result["figures"])) + "\n\n![time and memory over size](results/scaling.svg)"
 
 
+def _engines(result: Result) -> str:
+    beside = [RESULTS / f"engines-{name}.json" for name in ("small", "large", "depth")]
+    return engines_report.markdown(
+        result, *(json.loads(path.read_text()) if path.exists() else None for path in beside)
+    )
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "mslr-like": ("How the generated collection was matched to MSLR-WEB30K", likeness.markdown),
     "metric-learning": ("Learning gains and discounts from preferences", metric_learning.render),
@@ -209,6 +217,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "page-postgresql": ("The judging page on PostgreSQL", _figures),
     "sample-size": ("Size and time of a sample's file", _figures),
     "scaling": ("Pools of 10³ to 10⁷ queries in chunks", _scaling),
+    "engines": ("A pool in files, gone over by engines", _engines),
     "kernels": ("Kernels, readers, start", _figures),
 }
 PICTURES: dict[str, Callable[[Result, Path], None]] = {

@@ -40,7 +40,7 @@ def killing(key):
 
 
 def environment(key):
-    return os.environ[key].encode()
+    return str(os.environ.get(key)).encode()
 
 
 def skipping(key):

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
 GRADERS = DOCS / "graders.md"
-SHOWN = ("a-week.md", "gate.md", "nights.md", "campaigns.md", "page.md", "traffic.md")
+SHOWN = ("a-week.md", "gate.md", "nights.md", "campaigns.md", "page.md", "traffic.md", "scale.md")
 PAGES = [*(DOCS / name for name in SHOWN), OUTPUTS, TASKS, GRADERS]
 FRAMES = """\
 import pandas as pd
@@ -59,6 +59,7 @@ DIGITS = re.compile(r"\b\d+\.\d{10,}\b")
 SAMPLE = re.compile(r"\b[0-9a-z-]{26,40}\b")
 CHANGING = {
     re.compile(r"\b[0-9a-f]{40,64}\b"): "<digest>",
+    re.compile(r"^activeeval: .* s so far\n", re.MULTILINE): "",
     re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|\+00:00)?"): "<time>",
 }
 """What no two runs say alike."""

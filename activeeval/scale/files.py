@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 from activeeval.errors import FormatError, InputError
@@ -128,6 +129,23 @@ def input_of(address: str, name: str) -> Any:
     return system.open_input_file(path)
 
 
+def holds_any(address: str) -> bool:
+    """Return whether there is anything in a folder behind an address.
+
+    Raises
+    ------
+    InputError
+        Where the place cannot be reached.
+    """
+    from pyarrow import fs
+
+    system, path, _ = _opened(address)
+    try:
+        return bool(system.get_file_info(fs.FileSelector(path, allow_not_found=True)))
+    except OSError as problem:
+        raise InputError(f"{address}: cannot be read: {_reason(problem)}", field="out") from None
+
+
 def remove(address: str) -> None:
     """Remove a folder behind an address with all that it holds; what cannot be removed stays."""
     with suppress(OSError):
@@ -147,23 +165,35 @@ def _opened(address: str) -> tuple[Any, str, str]:
     plain, mark, options = address.partition("?")
     # a pattern is no address to a file system: its last part is put behind what is
     folder, _, name = plain.rpartition("/")
-    try:
-        system, path = fs.FileSystem.from_uri(f"{folder}{mark}{options}")
-    except (OSError, ValueError, NotImplementedError):
-        system, path = _by_fsspec(folder, address)
+    system, path = _system_of(f"{folder}{mark}{options}")
     return system, f"{path}/{name}", f"{mark}{options}"
 
 
-def _by_fsspec(folder: str, address: str) -> tuple[Any, str]:
+@lru_cache(maxsize=16)
+def _system_of(folder: str) -> tuple[Any, str]:
+    """Return the file system of a folder behind an address, and the path there; its connections are kept."""
+    from pyarrow import fs
+
+    try:
+        return fs.FileSystem.from_uri(folder)  # type: ignore[no-any-return]
+    except NotImplementedError:  # built without it
+        return _by_fsspec(folder)
+    except (OSError, ValueError) as problem:
+        if "Unrecognized filesystem type" in str(problem):
+            return _by_fsspec(folder)
+        raise InputError(f"{folder}: cannot be reached: {_reason(problem)}", field="pool_parquet") from None
+
+
+def _by_fsspec(folder: str) -> tuple[Any, str]:
     """Return the file system of an address that pyarrow does not know, by fsspec."""
     from pyarrow import fs
 
     try:
         import fsspec
 
-        system, path = fsspec.url_to_fs(folder)
+        system, path = fsspec.url_to_fs(folder.partition("?")[0])
     except (ImportError, OSError, ValueError) as problem:
-        text = f"{address}: cannot be reached: {_reason(problem)}"
+        text = f"{folder}: cannot be reached: {_reason(problem)}"
         raise InputError(text, field="pool_parquet") from None
     return fs.PyFileSystem(fs.FSSpecHandler(system)), str(path)
 

@@ -137,6 +137,7 @@ class PartitionedPool:
     def read_some(self, key: PartKey, queries: Ints) -> Chunk:
         """Return some queries of a partition, ascending by their numbers in `read`; only their row groups are read."""
         import pyarrow as pa
+        from pyarrow import compute
 
         with opened(key.path) as file:
             self._check(key.path, file)
@@ -148,8 +149,8 @@ class PartitionedPool:
             wanted = pa.array([distinct[q] for q in queries.tolist()])
             parts = []
             for group, column in zip(groups, ids, strict=True):
-                mask = pa.compute.is_in(column, value_set=wanted)
-                if pa.compute.any(mask).as_py():
+                mask = compute.is_in(column, value_set=wanted)
+                if compute.any(mask).as_py():
                     parts.append(file.read_row_group(group, columns=self._needed).filter(mask))
         return self._chunk(key.path, pa.concat_tables(parts))
 

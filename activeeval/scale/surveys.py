@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from activeeval.design import DesignInput, PoolSums, RateSums
 from activeeval.errors import InputError
@@ -86,7 +87,7 @@ class PartitionSurvey:
     planned : ndarray, shape (n_targets,)
         What each target's own design plans.
     pool_sums : tuple of PoolSums
-        Of each target, p in the unit of the traffic.
+        Of each target, p in the unit of the traffic; none where queries are drawn with replacement.
     reaches : ndarray, shape (n_targets,)
         Of each target how many items can change its value, known or not.
     whole : float
@@ -195,29 +196,33 @@ def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:
     nested = method.stage.is_nested
     flat = places.order(weights, np.ones(weights.size), np.ones(n_wanted), 1.0, is_nested=nested)
     columns = method.scheme.columns(design_input)
+    is_drawn = bool(columns)  # with replacement: q and λ of queries are all that the draws need to know
     readings = tuple(
-        method.stage.reading(target, flat, design_input.beliefs, design_input.known) for target in design_input.targets
+        method.stage.reading(target, flat, design_input.beliefs, design_input.known)
+        for target in (() if is_drawn else design_input.targets)
     )
+    matters = [target.matters for target in design_input.targets]
     known_weights = recipe.weights or (1.0,) * n_targets
     survey = PartitionSurvey(
         kind=Kind.of(chunk, design_input),
         sums=RateSums.of(places, method.rates(design_input, known_weights).ratios, weights),
         planned=design_input.planned(weights) if n_targets > 1 else np.zeros(1),
         pool_sums=tuple(reading.pool_sums for reading in readings),
-        reaches=np.array([np.count_nonzero(target.matters) for target in design_input.targets]),
-        whole=_whole_cost(design_input),
+        reaches=np.array([np.count_nonzero(each) for each in matters]),
+        whole=_whole_cost(design_input, np.logical_or.reduce(matters)),
         cheapest=places.cheapest,
         digest=int(_known_digest(chunk, design_input)),
         mark=mark_of(flat.query_hashes, weights),
-        columns=(flat.query_hashes, weights, *columns) if columns else (),
+        columns=(flat.query_hashes, weights, *columns) if is_drawn else (),
     )
-    return survey, UnitTable.of(recipe, design_input, flat, readings)
+    table = UnitTable.of_queries(flat) if is_drawn else UnitTable.of(design_input, flat, readings)
+    return survey, table
 
 
-def _whole_cost(design_input: DesignInput) -> float:
+def _whole_cost(design_input: DesignInput, matters: NDArray[np.bool_]) -> float:
     """Return what judging all that can change a target costs, as far as it is not known, and turning to its query."""
     pool = design_input.places.pool
-    matters = np.logical_or.reduce([target.matters for target in design_input.targets]) & (design_input.known < 0)
+    matters = matters & (design_input.known < 0)
     is_turned_to = np.bincount(pool.item_queries, matters, minlength=pool.n_queries) > 0
     return float(pool.item_costs[matters].sum() + pool.query_costs[is_turned_to].sum())
 

@@ -64,7 +64,7 @@ class UnitTable:
     has_model: bool
 
     @classmethod
-    def of(cls, recipe: Recipe, design_input: DesignInput, flat: Order, readings: tuple[Reading, ...]) -> UnitTable:
+    def of(cls, design_input: DesignInput, flat: Order, readings: tuple[Reading, ...]) -> UnitTable:
         """Return the table of a partition.
 
         Parameters
@@ -90,6 +90,24 @@ class UnitTable:
             variances=tuple(_of_queries(each, numbers) for each in design_input.target_variances),
             blind=tuple(None if each is None else _of_queries(each, numbers) for each in blind),
             has_model=design_input.beliefs is not None,
+        )
+
+    @classmethod
+    def of_queries(cls, flat: Order) -> UnitTable:
+        """Return the table of a partition whose queries are drawn with replacement: by it they are known again."""
+        nothing, n = np.empty(0), flat.query_probs.size
+        return cls(
+            numbers=np.arange(n),
+            n_queries=n,
+            weights=flat.query_probs,
+            query_hashes=flat.query_hashes,
+            hashes=np.empty(0, np.uint64),
+            offsets=np.zeros(n + 1, np.int64),
+            costs=nothing,
+            overheads=nothing,
+            variances=(),
+            blind=(),
+            has_model=False,
         )
 
     @property

@@ -18,11 +18,12 @@ from activeeval.design.methods import default_method
 from activeeval.errors import ChoiceError, InputError
 from activeeval.pool import QueryPool, Rankings
 from activeeval.results import Caution, Note
-from activeeval.scale.files import with_empty, write
+from activeeval.scale.files import holds_any, remove, with_empty, within, write
 from activeeval.types import Ints
 
 _GROUP_ITEMS = 2**17
 """Of a row group: a sample's queries are read from few of them."""
+_IS_THERE = "is there already: choose another name, or `force`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def write_pool(
     with _Folder(out, force) as folder:
         for k, (first, last) in enumerate(_parts(pool.query_offsets, n)):
             said = _said(case) | {"n_queries": pool.n_queries}
-            write(os.path.join(folder, f"part-{k:05d}.parquet"), _groups(case, runs, first, last), said)
+            write(_in(folder, f"part-{k:05d}.parquet"), _groups(case, runs, first, last), said)
     return WrittenPool(
         out=out,
         runs=runs,
@@ -180,6 +181,10 @@ def _ranks(ranking: Rankings) -> Any:
     return ranks
 
 
+def _in(folder: str, name: str) -> str:
+    return within(folder, name) if "://" in folder else os.path.join(folder, name)
+
+
 class _Folder:
     """A folder that takes its name once all is in it; one behind an address is written to directly."""
 
@@ -188,12 +193,16 @@ class _Folder:
 
     def __enter__(self) -> str:
         if "://" in self._out:
-            return self._out.rstrip("/")
+            if holds_any(self._out):
+                if not self._force:
+                    raise InputError(f"{self._out}: {_IS_THERE}", field="out")
+                remove(self._out)
+            return self._out
         place = Path(self._out)
         if place.exists() and not place.is_dir():
             raise InputError(f"{self._out}: is a file, expected the name of a folder", field="out")
         if place.exists() and any(place.iterdir()) and not self._force:
-            raise InputError(f"{self._out}: is there already: choose another name, or `force`", field="out")
+            raise InputError(f"{self._out}: {_IS_THERE}", field="out")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             self._made = tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent)

@@ -179,6 +179,20 @@ def test_any_number_of_processes_gives_the_same_campaign(n_workers):
         assert units_of(engine, method="depth") == units_of(Here(), method="depth")
 
 
+def test_a_worker_of_dask_keeps_the_memory_that_arrays_leave():
+    needed("dask")
+    with opened_engine("dask:1") as engine:
+        assert list(engine.map(tasks.environment, ["MALLOC_TRIM_THRESHOLD_", "MALLOC_ARENA_MAX"])) == [b"None", b"1"]
+
+
+@pytest.mark.slow
+def test_ray_on_this_machine_is_a_cluster_of_its_own(monkeypatch):
+    needed("ray")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with opened_engine("ray:1") as engine:
+        check_order(engine)
+
+
 def test_an_executor_of_the_caller_is_kept():
     with ProcessPoolExecutor(1) as executor:
         engine = OnExecutor(executor, 1)

@@ -11,6 +11,8 @@ from activeeval.grade_models import OrderedLogitModel
 from activeeval.pool import pool_hashes
 from activeeval.scale.files import within
 from activeeval.scale.partitions import PartitionedPool
+from activeeval.scale.scratch import Folder
+from activeeval.scale.tables import UnitTable
 
 pa = pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -209,3 +211,17 @@ def test_a_partition_that_changed_between_the_passes_is_refused(folder):
 
 def test_options_of_an_address_stay_behind_it():
     assert within("s3://bucket/pool/?region=eu", "a.parquet") == "s3://bucket/pool/a.parquet?region=eu"
+
+
+def test_draws_with_replacement_leave_of_a_partition_what_its_queries_are_known_again_by(folder, tmp_path):
+    scratch = Folder(str(tmp_path / "tables"))
+    (tmp_path / "tables").mkdir()
+    pool = PartitionedPool.of(pattern(folder), ["a"])
+    design = chunked_design(pool, DCG(cutoff=3), "active", max_grade=2, scratch=scratch)
+    tables = [UnitTable.unpacked(scratch.read(f"units-{k}")) for k in range(3)]
+    assert [table.numbers.tolist() for table in tables] == [[0, 1, 2, 3]] * 3
+    assert [table.hashes.size + len(table.variances) for table in tables] == [0, 0, 0]
+    assert design.campaign(6, pool, rng=1).design.pool.n_queries >= 2
+    put(folder / "part-1.parquet", columns(100))
+    with pytest.raises(InputError, match=r"part-1\.parquet: its queries, or their traffic, are not those"):
+        design.campaign(30, pool, rng=1)

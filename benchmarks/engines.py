@@ -1,0 +1,224 @@
+"""A pool in files gone over by each engine: processor seconds, the driver's memory, and the bytes that come back.
+
+    python -m benchmarks.engines [--queries 1000000] [--method items] [--engine here --engine processes:2 …]
+        [--pool FOLDER] [--out benchmarks/results/engines.json]
+
+Every engine draws a sample of 1,000 mean items of the same pool in a process of its own. It first draws one of a few
+partitions, so that its workers are there and have read their compiled code: that, with what the engine took to start,
+is its start-up, and stands apart. Processor time is of the driver and of all processes that it started, Spark's
+Java among them; the peak of memory is the driver's alone. Bytes come back from tasks, and are those of the results
+that `Engine.map` yields. The pool is generated before, by processes, and removed at the end unless it was named.
+Runs on Linux alone: /proc tells what processes took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from activeeval import DCG, ERR, chunked_design
+from activeeval.scale.engines.choosing import opened_engine
+from activeeval.scale.engines.executors import Processes
+from activeeval.scale.partitions import PartitionedPool
+from activeeval.scale.scratch import Folder
+from activeeval.tasks.samples import Sample
+from benchmarks.engines_pools import N_GRADES, N_ITEMS, PARTITION_QUERIES, WritePartition, n_partitions
+from benchmarks.engines_tree import keep_orphans, tree_seconds
+from benchmarks.machine import ROOT, describe, figure, show, store
+from benchmarks.memory import peak_mb
+
+MODULE = "benchmarks.engines"
+ENGINES = ("here", "processes:2", "dask:2", "ray:2", "spark:2")
+MEASURES = {"items": DCG(), "depth": ERR(N_GRADES - 1), "active": DCG()}
+BUDGET = 1000.0
+N_QUERIES, N_WARM, WARM_QUERIES = 1_000_000, 8, 40
+PASSES = {"SurveyTask": "survey", "_Look": "unique", "UnitsTask": "levels", "FetchTask": "fetch"}
+MOST_TIMES = {"processes": 1.1, "dask": 1.15, "ray": 1.15, "spark": 1.3}
+MOST_RETURNED = 20
+
+
+class Counted:
+    """An engine whose results are counted, pass by pass."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.passes: dict[str, dict[str, float]] = {}
+
+    @property
+    def n_workers(self) -> int:
+        """How many tasks run at once."""
+        return int(self._engine.n_workers)
+
+    def map(self, task: Any, keys: Iterable[Any]) -> Iterator[bytes]:
+        """Yield the results."""
+        empty = {"bytes": 0.0, "tasks": 0.0, "clock_s": 0.0, "processor_s": 0.0}
+        counted = self.passes.setdefault(PASSES[type(task).__name__], empty)
+        clock, processor = time.perf_counter(), tree_seconds()
+        for content in self._engine.map(task, keys):
+            counted["bytes"] += len(content)
+            counted["tasks"] += 1
+            yield content
+        counted["clock_s"] += time.perf_counter() - clock
+        counted["processor_s"] += tree_seconds() - processor
+
+
+# One engine, in a process of its own
+
+
+def run_one(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
+    """Return what an engine takes to draw a sample of a pool."""
+    keep_orphans()
+    with tempfile.TemporaryDirectory(prefix="activeeval-tables-") as place, opened_engine(text) as engine:
+        _drawn(Counted(engine), warm, method, tempfile.mkdtemp(dir=place))
+        start_up = tree_seconds()
+        before, tables, counted = peak_mb(), tempfile.mkdtemp(dir=place), Counted(engine)
+        started = time.perf_counter()
+        campaign = _drawn(counted, pattern, method, tables)
+        clock, processor, peak = time.perf_counter() - started, tree_seconds() - start_up, peak_mb()
+        units, digests = (_size(tables, kind) for kind in ("units", "queries"))
+        sample = Path(place, "drawn.sample")
+        Sample(campaign=campaign, questions=("run",), systems=("new",), seed=0).write_alone(str(sample))
+        return {
+            "engine": text,
+            "processor_s": processor,
+            "clock_s": clock,
+            "start_up_s": start_up,
+            "driver_peak_mb": peak,
+            "driver_mb_before": before,
+            "passes": counted.passes,
+            "returned_bytes": sum(each["bytes"] for each in counted.passes.values()),
+            "sample_bytes": sample.stat().st_size,
+            "units_bytes": units,
+            "digests_bytes": digests,
+            "n_units": len(campaign.planned),
+            "units_digest": _digest(campaign),
+        }
+
+
+def _drawn(engine: Counted, pattern: str, method: str, tables: str) -> Any:
+    pool = PartitionedPool.of(pattern)
+    design = chunked_design(pool, MEASURES[method], method, engine=engine, scratch=Folder(tables))
+    return design.campaign(min(BUDGET, 0.5 * design.cost), pool, rng=0)
+
+
+def _digest(campaign: Any) -> str:
+    """Return in a few letters which units a campaign has: those of all engines are the same."""
+    units = [(unit.query_id, tuple(unit.item_ids)) for unit in campaign.planned]
+    return hashlib.sha256(repr(units).encode()).hexdigest()[:16]
+
+
+def _size(folder: str, kind: str) -> int:
+    return sum(path.stat().st_size for path in Path(folder).glob(f"{kind}-*"))
+
+
+def in_a_process(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
+    """Return what `run_one` does, in a process of its own whose libraries have one thread."""
+    command = [sys.executable, "-m", MODULE, "--one", text, "--pattern", pattern, "--warm", warm, "--method", method]
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    environment = os.environ | one_thread | {"NUMBA_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+# The pool, figures, and what they come to elsewhere
+
+
+def generate(folder: Path, n_queries: int) -> float:
+    """Write a pool by two processes; return the seconds of the clock that it takes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    with Processes(2) as engine:
+        for _ in engine.map(WritePartition(str(folder), n_queries), range(n_partitions(n_queries))):
+            pass
+    return time.perf_counter() - started
+
+
+def generate_warm(folder: Path) -> None:
+    """Write a pool of some small partitions, by which workers get ready."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(N_WARM):
+        task = WritePartition(str(folder), number * PARTITION_QUERIES + WARM_QUERIES)
+        task(number)
+
+
+def figures_of(rows: list[dict[str, Any]], n_queries: int) -> list[dict[str, Any]]:
+    """Return the figures of the engines, as ratios over the first that is in this process."""
+    serial = next((row for row in rows if row["engine"] == "here"), None)
+    figures = []
+    for row in rows:
+        text = row["engine"]
+        if serial is None or row is serial:
+            seconds = 1e6 * row["processor_s"] / (n_queries * N_ITEMS)
+            figures.append(figure(f"{text}: processor", seconds, "µs/item"))
+        else:
+            ratio, most = row["processor_s"] / serial["processor_s"], MOST_TIMES.get(text.partition(":")[0])
+            figures.append(figure(f"{text}: processor over that of here", ratio, "times", at_most=most))
+        figures.append(figure(f"{text}: start-up", row["start_up_s"], "s"))
+        figures.append(figure(f"{text}: driver's peak", row["driver_peak_mb"], "MB"))
+    last = rows[-1]
+    over = last["returned_bytes"] / last["sample_bytes"]
+    return [
+        *figures,
+        figure("bytes that come back over those of the sample", over, "times", at_most=MOST_RETURNED),
+        figure("unit tables", last["units_bytes"] / (n_queries * N_ITEMS), "bytes/item"),
+        figure("digests of ids", last["digests_bytes"] / n_queries, "bytes/query"),
+    ]
+
+
+def main() -> None:
+    """Generate, measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=int, default=N_QUERIES, help=f"with {N_ITEMS} items each")
+    parser.add_argument("--method", choices=MEASURES, default="items")
+    parser.add_argument("--engine", action="append", help=f"repeatable; by default {', '.join(ENGINES)}")
+    parser.add_argument("--pool", type=Path, help="folder of the pool: kept, and taken as it is where it is there")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "engines.json")
+    for hidden in ("--one", "--pattern", "--warm"):
+        parser.add_argument(hidden, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(run_one(args.one, args.pattern, args.warm, args.method)))
+        return
+    described = describe(MODULE, ("pyarrow", "distributed", "ray", "pyspark"))  # the commit is that of the beginning
+    with tempfile.TemporaryDirectory(prefix="activeeval-pool-") as place:
+        folder = args.pool or Path(place, "pool")
+        warm = Path(place, "warm")
+        generating = 0.0 if folder.exists() else generate(folder, args.queries)
+        generate_warm(warm)
+        rows = []
+        for text in args.engine or ENGINES:
+            rows.append(in_a_process(text, str(folder / "*.parquet"), str(warm / "*.parquet"), args.method))
+            row = rows[-1]
+            print(
+                f"{text:12} {row['processor_s']:8.1f} s of processor, {row['clock_s']:8.1f} by the clock, "
+                f"{row['driver_peak_mb']:,.0f} MB, {row['returned_bytes']:,.0f} bytes back",
+                flush=True,
+            )
+        pool_bytes = _size(str(folder), "part")
+    assert len({row["units_digest"] for row in rows}) == 1, "engines have drawn different samples"
+    figures = figures_of(rows, args.queries)
+    show("A pool in files by engines", figures)
+    setting = {
+        "n_queries": args.queries,
+        "items_per_query": N_ITEMS,
+        "partition_queries": PARTITION_QUERIES,
+        "method": args.method,
+        "budget": BUDGET,
+        "pool_bytes": pool_bytes,
+        "generating_clock_s": generating,
+        "load": round(os.getloadavg()[0], 2),
+    }
+    store(args.out, described | setting | {"rows": rows, "figures": figures})
+
+
+if __name__ == "__main__":
+    main()
