@@ -31,7 +31,7 @@ from activeeval.design import (
     equal_loss_weights,
 )
 from activeeval.design.beliefs import Factor
-from activeeval.design.methods import default_method, find_method
+from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure
 from activeeval.pool import Seed, key_of
@@ -260,8 +260,17 @@ def chunked_design(
     >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_items
     6
     """
-    recipe = _recipe(measure, method, weights, defensive_share, looks)
-    recipe = replace(recipe, factor=factor, max_grade=max_grade, bias=bias)
+    chosen = _method(measure, method, weights, looks)
+    share = chosen.defensive_share if defensive_share is None else defensive_share
+    recipe = Recipe(
+        method=chosen,
+        questions=OfItsRankings(measure) if isinstance(measure, SampledMeasure) else measure,
+        factor=factor,
+        max_grade=max_grade,
+        bias=bias,
+        share=closed_share(share, "the defensive share"),
+        weights=() if weights is None else tuple(weights),
+    )
     keeper: TemporaryFolder | None = None
     if scratch is None:
         keeper = TemporaryFolder()
@@ -288,28 +297,16 @@ def chunked_design(
     )
 
 
-def _recipe(
-    measure: SampledMeasure | Questions,
-    method: str | None,
-    weights: Sequence[float] | None,
-    share: float | None,
-    looks: str,
-) -> Recipe:
+def _method(
+    measure: SampledMeasure | Questions, method: str | None, weights: Sequence[float] | None, looks: str
+) -> Method:
+    """Return the method of a design once its choices are seen to be of a pool in partitions."""
     if method is None and not isinstance(measure, SampledMeasure):
         raise InputError("name the method: questions that are a function have no default")
     if isinstance(weights, str):
         raise InputError(f"weights of a pool in chunks are a number for each target, got {weights!r}")
     chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
-    chosen = chosen if looks == "none" else chosen.looking(looks)
-    return Recipe(
-        method=chosen,
-        questions=OfItsRankings(measure) if isinstance(measure, SampledMeasure) else measure,
-        factor=None,
-        max_grade=None,
-        bias=0.0,
-        share=closed_share(chosen.defensive_share if share is None else share, "the defensive share"),
-        weights=() if weights is None else tuple(weights),
-    )
+    return chosen if looks == "none" else chosen.looking(looks)
 
 
 def _named_keys(source: Source, names: list[str]) -> Any:

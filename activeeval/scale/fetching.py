@@ -14,7 +14,7 @@ from activeeval.scale.chunks import Chunk, chunk_arrays, chunk_of, joined
 from activeeval.scale.engines import Engine
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source
+from activeeval.scale.sources import Source, named
 from activeeval.scale.surveys import Survey, mark_of
 from activeeval.scale.tables import UnitTable
 from activeeval.types import Ints
@@ -35,7 +35,7 @@ class FetchTask:
                 return self._of_whole(key, queries)
             chunk = self.source.read_some(key, queries)
         except InputError as problem:
-            raise InputError(f"{self.source.name(number, key)}: {problem}") from None
+            raise named(problem, self.source.name(number, key)) from None
         self._check(chunk, number, key, queries)
         return packed(chunk_arrays(chunk))
 

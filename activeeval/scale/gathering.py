@@ -22,7 +22,7 @@ from activeeval.errors import InputError
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source
+from activeeval.scale.sources import Source, named
 from activeeval.scale.tables import Curves, UnitTable
 from activeeval.types import Floats, Ints, Words
 
@@ -123,7 +123,7 @@ class UnitsTask:
             chunk = self.source.read(key)
             design_input = self.recipe.design_input(chunk)
         except InputError as problem:
-            raise InputError(f"{self.source.name(number, key)}: {problem}") from None
+            raise named(problem, self.source.name(number, key)) from None
         order = self.recipe.order(design_input, chunk.weights / self.sums.weight, self.sums)
         design = self.recipe.part(design_input, order, Levels())
         curves = tuple((each.planned, each.planned_blindly) for each in design.part_sums if each.planned is not None)

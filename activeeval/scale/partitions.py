@@ -177,8 +177,8 @@ class PartitionedPool:
         if lacking:
             raise InputError(f"lacks the column {lacking[0]}, which {self.files[0]} has")
         if said != self.said:
-            names = [name for name in {**said, **self.said} if said.get(name) != self.said.get(name)]  # type: ignore[assignment]
-            raise InputError(f"is of another pool than {self.files[0]}: it has another {names[0]}")
+            other = next(name for name in {**said, **self.said} if said.get(name) != self.said.get(name))
+            raise InputError(f"is of another pool than {self.files[0]}: it has another {other}")
         if not file.metadata.num_rows:
             raise InputError("is empty")
 
@@ -215,15 +215,13 @@ class PartitionedPool:
     def _ranking(self, pool: QueryPool, columns: _Columns, name: str) -> Rankings:
         if f"{RANK}{name}" in columns:
             ranks = columns.numbers(f"{RANK}{name}", np.nan, empty=np.nan)
-            listed_items = np.flatnonzero(~np.isnan(ranks))
-            queries = pool.item_queries[listed_items]
-            order = np.lexsort((ranks[listed_items], queries))
-            same = (np.diff(ranks[listed_items][order]) == 0) & (np.diff(queries[order]) == 0)
-            if same.any():
-                place = pool.place(int(listed_items[order][np.flatnonzero(same)[0]]))
+            ranking = Rankings.from_scores(pool, -ranks)
+            in_turn, queries = ranks[ranking.items], pool.item_queries[ranking.items]
+            same = np.flatnonzero((np.diff(in_turn) == 0) & (np.diff(queries) == 0))
+            if same.size:
+                place = pool.place(int(ranking.items[same[0]]))
                 raise InputError(f"{RANK}{name}: {place} shares its rank with another")
-            lengths = np.bincount(queries, minlength=pool.n_queries)
-            return Rankings(pool, np.concatenate(([0], np.cumsum(lengths))), listed_items[order])
+            return ranking
         return Rankings.from_scores(pool, columns.numbers(f"{SCORE}{name}", np.nan, empty=np.nan))
 
     def _probs(self, columns: _Columns) -> list[NDArray[np.float32]]:

@@ -40,6 +40,11 @@ class Source(Protocol):
         """Return what messages call a query of a partition, by the numbers of both."""
 
 
+def named(problem: InputError, name: str) -> InputError:
+    """Return a problem that names its partition; one of a file does already."""
+    return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenChunks:
     """Chunks that the caller brings, or a function that does.

@@ -17,7 +17,7 @@ from activeeval.scale.chunks import Chunk
 from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source
+from activeeval.scale.sources import Source, named
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import digests
 from activeeval.types import Floats, Ints, Words
@@ -176,16 +176,11 @@ class SurveyTask:
             chunk = self.source.read(key)
             survey, table = surveyed(chunk, self.recipe)
         except InputError as problem:
-            raise _named(problem, self.source.name(number, key)) from None
+            raise named(problem, self.source.name(number, key)) from None
         self.scratch.write(f"units-{number}", table.packed())
         if not self.is_trusted:
             self.scratch.write(f"queries-{number}", digests(chunk.pool.query_texts))
         return survey.packed()
-
-
-def _named(problem: InputError, name: str) -> InputError:
-    """Return a problem that names its partition."""
-    return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
 
 
 def surveyed(chunk: Chunk, recipe: Recipe) -> tuple[PartitionSurvey, UnitTable]:

@@ -18,7 +18,6 @@ from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, ChoiceError, InputError
 from activeeval.grade_models import QueryFactor
 from activeeval.measures import SampledMeasure, Target, shown_name
-from activeeval.results import Caution, Note
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.designs import ChunkedDesign, chunked_design
 from activeeval.scale.engines.choosing import opened_engine
@@ -26,8 +25,6 @@ from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Scratch, scratch_of
 from activeeval.tasks.looks import looks_of
 from activeeval.tasks.samples import Sample
-
-Say = Callable[[Note | Caution], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +279,7 @@ def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float
     try:
         return design.campaign(budget, asked.pool, rng=rng, **how)
     except BudgetError as problem:
-        text = f"{problem}; the smallest that works is {problem.needed:.4g}"
-        raise BudgetError(text, budget=problem.budget, needed=problem.needed) from None
+        raise Budget(budget).refused(problem) from None
 
 
 def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
