@@ -20,7 +20,15 @@ from activeeval.cases.grading import (
     read_graders,
     with_graders,
 )
-from activeeval.cases.inputs import Inputs, ending_at, from_letor, from_tables, item_costs, on_scale, sampled_measure
+from activeeval.cases.inputs import (
+    Inputs,
+    ending_at,
+    from_letor,
+    from_tables,
+    item_costs,
+    on_one_scale,
+    sampled_measure,
+)
 from activeeval.cases.judging import cost_notes, judging_costs
 from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
@@ -34,7 +42,7 @@ from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
 from activeeval.judgments import labels_of
 from activeeval.judgments.judging import GRADES, Judging, judging_of
-from activeeval.measures import SampledMeasure, Target, shown_name
+from activeeval.measures import Target, shown_name
 from activeeval.results import Caution, Note
 
 _OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
@@ -129,24 +137,13 @@ class Case:
         asked = [sampled_measure(text) for text in measures]
         lists = self.inputs.rankings
         pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
-        scaled = self._on_one_scale(asked) if judging_of(asked).has_grades else asked
+        if judging_of(asked).has_grades:
+            asked = on_one_scale(asked, self.max_grade, self.stated_grade, "`max_grade` says")
         return [
             asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
-            for measure in scaled
+            for measure in asked
             for question, pair in pairs
         ]
-
-    def _on_one_scale(self, asked: Sequence[SampledMeasure]) -> list[SampledMeasure]:
-        """Return measures of grades, bound to the scale of the case or a larger one that one of them has."""
-        tops = {shown_name(measure): measure.bound_to(self.max_grade).max_grade or 0 for measure in asked}
-        top = max(self.max_grade, *tops.values())
-        if self.stated_grade is not None and top > self.stated_grade:
-            name = max(tops, key=tops.__getitem__)
-            raise InputError(
-                f"{name} knows grades up to {top}, `max_grade` says {self.stated_grade}: give one scale",
-                field="max_grade",
-            )
-        return [on_scale(question, top) for question in asked]
 
     def design(
         self,

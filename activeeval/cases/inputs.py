@@ -360,6 +360,30 @@ def on_scale(measure: SampledMeasure, max_grade: int) -> SampledMeasure:
     return bound
 
 
+def on_one_scale(
+    measures: Sequence[SampledMeasure], max_grade: int, stated: int | None, where: str
+) -> list[SampledMeasure]:
+    """Return measures of grades, bound to a scale or to a larger one that one of them has.
+
+    Parameters
+    ----------
+    stated : int or None
+        The largest grade that somebody names, and ``where`` that is, for the message.
+
+    Raises
+    ------
+    InputError
+        Where a measure knows grades above it.
+    """
+    tops = {shown_name(measure): measure.bound_to(max_grade).max_grade or 0 for measure in measures}
+    top = max(max_grade, *tops.values())
+    if stated is not None and top > stated:
+        name = max(tops, key=tops.__getitem__)
+        problem = f"{name} knows grades up to {top}, {where} {stated}: give one scale"
+        raise InputError(problem, field="max_grade")
+    return [on_scale(measure, top) for measure in measures]
+
+
 def ending_at(measure: SampledMeasure, depth: int | None) -> SampledMeasure:
     """Return a measure of lists that end at a rank: one that counts all ranks counts down to it.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.design import Order, Plan, RateSums
+from activeeval.design import Order, Places, Plan, RateSums
 from activeeval.design.rates import variance_terms
 from activeeval.scale.designs import ChunkedDesign
 from activeeval.scale.engines import Engine
@@ -105,7 +105,7 @@ class OutlookTask:
 
 
 def _plans(table: UnitTable, order: Order) -> list[Plan]:
-    places, p = table.places, order.query_probs
+    places, p = Places.of_order(order), order.query_probs
     terms = [variance_terms(places, each, p, is_nested=order.is_nested) for each in table.variances]
     return [
         Plan(

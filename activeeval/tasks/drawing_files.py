@@ -12,7 +12,7 @@ import numpy as np
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
-from activeeval.cases.inputs import ending_at, on_scale, sampled_measure
+from activeeval.cases.inputs import ending_at, on_one_scale, sampled_measure
 from activeeval.cases.systems import Pair, asked_of
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, ChoiceError, InputError
@@ -173,14 +173,7 @@ def _on_one_scale(measures: Sequence[SampledMeasure], said: dict[str, Any], stat
     if top is None:
         problem = "`max_grade` is needed: the pool does not say the largest grade of its scale"
         raise ChoiceError(problem, field="max_grade")
-    tops = {shown_name(measure): measure.bound_to(int(top)).max_grade or 0 for measure in measures}
-    largest = max(int(top), *tops.values())
-    known = stated or said.get("stated_grade")
-    if known is not None and largest > known:
-        name = max(tops, key=tops.__getitem__)
-        problem = f"{name} knows grades up to {largest}, the pool's scale ends at {known}: give one scale"
-        raise InputError(problem, field="max_grade")
-    return [on_scale(measure, largest) for measure in measures]
+    return on_one_scale(measures, int(top), stated or said.get("stated_grade"), "the pool's scale ends at")
 
 
 def draw_of_files(
