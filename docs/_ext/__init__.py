@@ -1,0 +1,1 @@
+"""What the site is made of beside its pages: pages that are written of the code and of stored figures."""

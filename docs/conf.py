@@ -1,0 +1,70 @@
+"""How Sphinx builds the site: `make docs`, or `python docs/build.py`. Offline, from what the repository holds."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from _ext import writing  # noqa: E402
+
+project = "activeeval"
+author = "the founders of activeeval"
+copyright = "MIT licence"
+release = installed_version("activeeval-ir")
+html_title = "activeeval"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "numpydoc",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "_ext", "_templates", "_inventories"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # stored outputs: `make notebooks` executes them
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+python_maximum_signature_line_length = 88
+maximum_signature_line_length = 88
+
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", "_inventories/python.inv"),
+    "numpy": ("https://numpy.org/doc/stable", "_inventories/numpy.inv"),
+    "scipy": ("https://docs.scipy.org/doc/scipy", "_inventories/scipy.inv"),
+    "pandas": ("https://pandas.pydata.org/docs", "_inventories/pandas.inv"),
+    "sklearn": ("https://scikit-learn.org/stable", "_inventories/scikit-learn.inv"),
+}
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+templates_path = ["_templates"]
+html_copy_source = False
+html_show_sphinx = False
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app: Any) -> None:
+    """Write the pages that are made of the code before Sphinx looks for pages; called by Sphinx."""
+    app.connect("config-inited", lambda *_: writing.write_pages(HERE))
