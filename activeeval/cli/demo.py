@@ -21,32 +21,30 @@ from activeeval.errors import InputError
 def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     """Compare the methods on a generated pool: how well each measures a ranking for the same judging budget.
 
-    A pool in the likeness of MSLR-WEB30K is generated, a forest learns to predict grades on a tenth of its queries, and
-    each method then measures one ranking, and the effect of an index update, thousands of times over.
+    A collection in the likeness of MSLR-WEB30K is generated, and a forest learns to predict grades on a tenth of its
+    queries. Two rankers are compared on the others by DCG@10 and nDCG@10: by random queries whose lists are judged
+    whole, and by the queries and documents that activeeval chooses.
 
     \b
     activeeval demo --queries 200 --repetitions 100
     """
-    from activeeval.report import compact_rows, plot_errors
-    from activeeval.tasks.demonstration import cases
+    from activeeval.report import plot_savings, saving_words, savings_rows
+    from activeeval.tasks.demonstration import savings
 
-    picture = Path(out) / "methods.png"
+    picture = Path(out) / "demo.png"
     try:
         picture.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"--out {out}: cannot make this folder: {problem.strerror}") from None
-    panels = {}
-    tell("making a pool and learning from a tenth of it")
-    steps = cases(queries, repetitions, seed)
+    tell("making a collection and learning from a tenth of it")
+    steps = savings(queries, repetitions, seed)
+    measured = []
     with progress(len(steps), "demo") as advance:
         for title, run in steps.items():
-            panels[title] = run()
+            measured.append(run())
             advance(title)
-    for title, summaries in panels.items():
-        show_table(compact_rows(summaries), f"{title}: truth {summaries[0].truth:.4f}, {repetitions} repetitions")
-    plot_errors(panels, picture)
-    show_text(
-        "A budget of 1 pays for judging a mean item. Error: root mean squared; in brackets the efficiency, how many "
-        "times the labels passive would need for it. The last columns are for the largest budget."
-    )
-    say(f"wrote {picture}")
+    for saving in measured:
+        show_text(saving_words(saving))
+    show_table(savings_rows(measured), f"± of new − old, the mean of {repetitions:,} samples")
+    plot_savings(measured, picture)
+    say(f"wrote {picture}; next: `activeeval init`, for runs of your own")

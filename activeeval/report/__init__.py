@@ -34,9 +34,13 @@ _HOMES = {
         "plan_footnote",
         "plan_rows",
     ),
+    "activeeval.report.savings": (
+        "plot_savings",
+        "saving_words",
+        "savings_rows",
+    ),
     "activeeval.report.simulations": (
         "at_once_rows",
-        "compact_rows",
         "plain_rows",
     ),
 }
@@ -48,7 +52,6 @@ __all__ = [
     "amount",
     "at_once_rows",
     "click_lines",
-    "compact_rows",
     "design_columns",
     "format_cell",
     "gains_band",
@@ -66,7 +69,10 @@ __all__ = [
     "plot_gains",
     "plot_plans",
     "plot_regularization",
+    "plot_savings",
     "render",
+    "saving_words",
+    "savings_rows",
 ]
 
 __getattr__, __dir__ = attached(__name__, _HOMES)
@@ -95,4 +101,5 @@ if TYPE_CHECKING:
         plan_footnote,
         plan_rows,
     )
-    from activeeval.report.simulations import at_once_rows, compact_rows, plain_rows
+    from activeeval.report.savings import plot_savings, saving_words, savings_rows
+    from activeeval.report.simulations import at_once_rows, plain_rows

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from activeeval.io.writing import Together
     from activeeval.planning import QuestionPlan
     from activeeval.simulation import Summary
-
 _COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LOOKS = {
     "passive": ("#4d4d4d", "o"),
@@ -42,7 +41,7 @@ _FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order",
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def _figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
+def new_figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")
     from matplotlib.figure import Figure
@@ -67,7 +66,7 @@ def _plain_ticks(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _save(figure: Any, path: str | Path, files: Together | None = None) -> None:
+def save_figure(figure: Any, path: str | Path, files: Together | None = None) -> None:
     from activeeval.io.writing import write_atomically
 
     with write_atomically(path, binary=True) if files is None else files.open(path, binary=True) as handle:
@@ -81,7 +80,7 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
     six methods passive and the five most precise at the largest budget are drawn. ``unit`` is that of the budgets, see
     `QueryPool.cost_unit`.
     """
-    figure, axes = _figure(path, len(panels))
+    figure, axes = new_figure(path, len(panels))
     shown: dict[str, Any] = {}
     for axis, (title, summaries) in zip(axes, panels.items(), strict=True):
         for method in _most_precise([(s.method, s.budget, s.rmse.value) for s in summaries]):
@@ -91,10 +90,10 @@ def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, un
                 [s.budget for s in of_method], [s.rmse.value for s in of_method], bars, **line_style(method)
             )
             shown.setdefault(method, line)
-        _over_budget(axis, title, sorted({s.budget for s in summaries}))
+        over_budget(axis, title, sorted({s.budget for s in summaries}))
         axis.set(xlabel=f"budget, {unit}", ylabel="root mean squared error")
     _legend(figure, shown)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Path) -> None:
@@ -103,7 +102,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
     Dotted is the smallest that any choice of items reaches; a star is a budget that should reach a goal. Colours
     and what is left out are as in `plot_errors`.
     """
-    figure, axes = _figure(path, len(plans))
+    figure, axes = new_figure(path, len(plans))
     shown: dict[str, Any] = {}
     for axis, plan in zip(axes, plans, strict=True):
         planned = [(row.prospect, row.prospect.half_width("pool", confidence), row) for row in plan.rows]
@@ -125,7 +124,7 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
         for goal in plan.goals:
             if goal.half_width is not None and goal.scope == "pool":
                 axis.axhline(goal.half_width, color="#bbbbbb", lw=0.8)
-        _over_budget(
+        over_budget(
             axis,
             plan.name if len(plans) > 1 else plan.target.name,
             sorted({prospect.budget for prospect, _, row in planned if not row.goal}),
@@ -134,10 +133,10 @@ def plot_plans(plans: Sequence[QuestionPlan], confidence: float, path: str | Pat
     if "limit" in shown:
         shown["limit"] = shown.pop("limit")  # the last of all panels
     _legend(figure, shown)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
+def over_budget(axis: Any, title: str, budgets: Sequence[float]) -> None:
     """Set an axis of budgets and one of errors, both logarithmic."""
     axis.set(xscale="log", yscale="log", title=title)
     if budgets:
@@ -173,7 +172,7 @@ def plot_design(design: Design, path: str | Path) -> None:
     columns = design_columns(design)
     if not np.all(np.isfinite(columns["mean"])):
         raise InputError(f"method {design.name!r} uses no model, so there is no expected performance to draw")
-    figure, axes = _figure(path, 1, width=6.0)
+    figure, axes = new_figure(path, 1, width=6.0)
     ratio = columns["sampling_prob"] / columns["query_prob"]
     order = np.argsort(ratio)[np.count_nonzero(ratio == 0) :]
     costs, means = columns["cost"][order], columns["mean"][order]
@@ -187,12 +186,12 @@ def plot_design(design: Design, path: str | Path) -> None:
         axes[0].set_xscale("log")
         _plain_ticks(axes[0].xaxis)
     _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_gains(fields: Row, path: str | Path) -> None:
     """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
-    figure, axes = _figure(path, 2)
+    figure, axes = new_figure(path, 2)
     by_grade, by_rank = gains_rows(fields)
     band = gains_band(fields)
     drawn = (
@@ -212,12 +211,12 @@ def plot_gains(fields: Row, path: str | Path) -> None:
         axis.set_xticks(x)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
-    figure, axes = _figure(path, 1, width=6.0)
+    figure, axes = new_figure(path, 1, width=6.0)
     held = [part for part in report.bins if part.pairs]
     middles, shares = [(part.low + part.high) / 2 for part in held], [part.agree for part in held]
     errors = None if any(np.isnan(part.std_error) for part in held) else [2 * part.std_error for part in held]
@@ -226,7 +225,7 @@ def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
     axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
     axes[0].legend(frameon=False, fontsize=8, loc="lower right")
     axes[0].grid(alpha=0.3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_regularization(choice: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
@@ -239,7 +238,7 @@ def plot_regularization(choice: RegularizationChoice, path: str | Path, files: T
     InputError
         Where the name does not end as one of `PICTURES`.
     """
-    figure, (axis,) = _figure(path, 1, width=6.0)
+    figure, (axis,) = new_figure(path, 1, width=6.0)
     strengths = [row.regularization for row in choice.table]
     for colour, (name, label) in zip(_COLOURS[1:], _FIGURES_OF_PATH.items(), strict=False):
         figures = [getattr(row, name) for row in choice.table]
@@ -250,4 +249,4 @@ def plot_regularization(choice: RegularizationChoice, path: str | Path, files: T
     axis.set(xscale="log", xlabel="regularization λ (dotted: the base; line: the chosen one)", ylabel="mean over folds")
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
-    _save(figure, path, files)
+    save_figure(figure, path, files)

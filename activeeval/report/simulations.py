@@ -162,16 +162,3 @@ def _saved(summary: Summary) -> str:
 
 def _with_error(figure: Figure, places: int) -> str:
     return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
-
-
-def compact_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row for each method: error at every budget with the efficiency, what is saved, coverage."""
-    rows = []
-    for method in dict.fromkeys(s.method for s in summaries):
-        of_method = [s for s in summaries if s.method == method]
-        row = {"method": method}
-        row |= {f"error at {amount(s.budget)}": f"{s.rmse.value:.3g} ({s.efficiency.value:.2f})" for s in of_method}
-        row["labels saved"] = _saved(of_method[-1])
-        row["coverage"] = f"{of_method[-1].coverage.value:.1%}"
-        rows.append(row)
-    return rows

@@ -6,6 +6,18 @@ the kernels that a campaign uses; repetition r with its seed equals the campaign
 
 from activeeval.simulation.contrasts import AtOnce, simulate_contrasts
 from activeeval.simulation.replications import Replications, repetition_seeds, replicate
+from activeeval.simulation.savings import Compared, Saving, saving_of
 from activeeval.simulation.summaries import Summary, simulate
 
-__all__ = ["AtOnce", "Replications", "Summary", "repetition_seeds", "replicate", "simulate", "simulate_contrasts"]
+__all__ = [
+    "AtOnce",
+    "Compared",
+    "Replications",
+    "Saving",
+    "Summary",
+    "repetition_seeds",
+    "replicate",
+    "saving_of",
+    "simulate",
+    "simulate_contrasts",
+]

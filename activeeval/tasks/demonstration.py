@@ -1,23 +1,27 @@
-"""The demonstration: the generated pool, a forest trained on its first tenth, the methods compared."""
+"""The demonstration: two rankers of a generated pool compared, by random queries and by the default methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from activeeval.cases.modelling import GradeBeliefs
 from activeeval.design.methods import METHODS, default_method
-from activeeval.generated import GeneratedPool, generate_pool, ranked_by_expected_grade
+from activeeval.generated import GeneratedPool, generate_pool, noisy_scores
 from activeeval.grade_models import ForestGradeModel, cross_fitted_probs
-from activeeval.measures import DCG, ERR, SampledMeasure, Target
-from activeeval.pool import Rankings
-from activeeval.simulation import Summary, simulate
+from activeeval.measures import DCG, NDCG, SampledMeasure, Target
+from activeeval.pool import QueryPool, Rankings
+from activeeval.simulation import Saving, saving_of, simulate
 
 MAX_GRADE = 4
-NAMES = ("passive", "active", "whole")
-SHARES = (0.01, 0.02, 0.04, 0.08)
-"""Budgets, of judging everything."""
+LISTED = 20
+"""How many documents of each ranker are pooled, as many as a judging pool of two runs often takes."""
+LEAST_SHARE, MOST_SHARE = 0.01, 0.5
+"""The budgets, of judging everything, before they are made round numbers; each is twice the one before."""
+MEASURES: dict[str, SampledMeasure] = {"DCG@10": DCG(cutoff=10), "nDCG@10": NDCG(cutoff=10)}
 
 
 def recipe_forest(seed: int) -> ForestGradeModel:
@@ -41,29 +45,51 @@ def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int)
     return GradeBeliefs(probs).taught(out_of_fold, training.grades, queries)
 
 
-def cases(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], list[Summary]]]:
-    """Return the cases by title, each to be run by a call; the pool and the model are made at the first."""
-    pool_rng, update_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
-    training, evaluated = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
-    beliefs = recipe_beliefs(training, evaluated, seed)
-    ranking = ranked_by_expected_grade(evaluated.pool, beliefs.probs)
-    updated = ranking.without(0.1, update_rng)
+def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], Saving]]:
+    """Return the measures by title, each to be run by a call; the pool and the model are made at once.
 
-    def case(measure: SampledMeasure, versus: Rankings | None, seeds: np.random.Generator) -> list[Summary]:
-        target = Target(measure, ranking, versus)
-        methods = [METHODS[name] for name in (*NAMES, default_method(measure).name)]
-        designs = {m.name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for m in methods}
-        cost, dearest = designs["passive"].cost, float(designs["passive"].order.dearest_units.max())
-        payable = [share * cost for share in SHARES if share * cost >= dearest]
-        return simulate(designs, evaluated.grades, payable, repetitions, seeds, n_jobs=-1)
-
-    named = [
-        (f"{measure}, {what}", measure, versus)
-        for what, versus in (("one ranking", None), ("index update", updated))
-        for measure in (DCG(), ERR(MAX_GRADE))
+    The new ranker orders by the expected grade of a forest that is trained on a tenth of the queries, the old one by
+    the same with noise. The pool is what either lists among its first 20, and every item costs the same to judge.
+    """
+    pool_rng, noise_rng, simulation_rng = np.random.default_rng(seed).spawn(3)
+    training, others = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
+    beliefs = recipe_beliefs(training, others, seed)
+    scores = beliefs.probs @ np.arange(MAX_GRADE + 1)
+    lists = [
+        Rankings.from_scores(others.pool, each).cut_at(LISTED) for each in (scores, noisy_scores(scores, noise_rng))
     ]
-    seeds = simulation_rng.spawn(len(named))
+    rows = np.unique(np.concatenate([run.items for run in lists]))
+    pool = QueryPool(
+        others.pool.query_ids,
+        np.searchsorted(rows, others.pool.query_offsets),
+        [others.pool.item_ids[row] for row in rows],
+    )
+    new, old = (run.restricted_to(pool, rows) for run in lists)
+    beliefs, grades = replace(beliefs, probs=beliefs.probs[rows]), others.grades[rows]
+    budgets = round_budgets(pool.n_items, float(np.diff(pool.query_offsets).max()))
+
+    def saving(title: str, measure: SampledMeasure, seeds: np.random.Generator) -> Saving:
+        methods = {"passive": METHODS["passive"], "sampled": default_method(measure)}
+        target = Target(measure, new, old)
+        designs = {name: m.design(target, **beliefs.for_method(m, MAX_GRADE + 1)) for name, m in methods.items()}
+        return saving_of(title, simulate(designs, grades, budgets, repetitions, seeds, n_jobs=-1))
+
     return {
-        title: lambda measure=measure, versus=versus, s=s: case(measure, versus, s)  # type: ignore[misc]
-        for (title, measure, versus), s in zip(named, seeds, strict=True)
+        title: partial(saving, title, measure, rng)
+        for (title, measure), rng in zip(MEASURES.items(), simulation_rng.spawn(len(MEASURES)), strict=True)
     }
+
+
+def round_budgets(n_items: int, dearest: float) -> list[float]:
+    """Return budgets that are easy to read, each enough for the dearest query.
+
+    Examples
+    --------
+    >>> round_budgets(17_825, 40.0)
+    [200.0, 400.0, 800.0, 1600.0, 3200.0, 6400.0]
+    """
+    least = max(LEAST_SHARE * n_items, dearest)
+    power = 10.0 ** np.floor(np.log10(least))
+    first = min(digit for digit in (1, 2, 5, 10) if digit * power >= least) * power
+    n_budgets = int(np.log2(max(MOST_SHARE * n_items / first, 1))) + 1
+    return [float(first * 2**k) for k in range(n_budgets)]

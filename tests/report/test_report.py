@@ -13,7 +13,6 @@ from naive import pool_of, random_probs, rankings_of
 from activeeval import DCG, METHODS, Figure, InputError, Target
 from activeeval.report import (
     FORMATS,
-    compact_rows,
     design_columns,
     format_cell,
     line_style,
@@ -141,7 +140,7 @@ def test_a_simulation_is_told_in_a_sentence():
 
 def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision():
     least = summary(labels_saved=None, labels_saved_above=0.875)
-    assert plain_rows([least])[0]["labels saved"] == compact_rows([least])[0]["labels saved"] == "> 88%"
+    assert plain_rows([least])[0]["labels saved"] == "> 88%"
     text = render(plain_rows([least, summary()]), "text").splitlines()
     assert (text[1][-5:], text[2][-5:]) == ("> 88%", "  75%")  # both stand right, as numbers do
 
@@ -149,22 +148,6 @@ def test_what_is_saved_at_least_stands_where_passive_never_reaches_the_precision
 def test_methods_without_a_limit_leave_it_blank_and_out_where_none_has_one():
     assert [row["limit"] for row in plain_rows([summary(method="passive", limit=None), summary()])] == ["", "5.43"]
     assert "limit" not in plain_rows([summary(limit=None)])[0]
-
-
-def test_compact_rows_are_one_for_each_method():
-    rows = compact_rows(
-        [summary(), summary(budget=40.0, rmse=Figure(0.05)), summary(method="passive", labels_saved=None)]
-    )
-    assert rows == [
-        {
-            "method": "items",
-            "error at 20": "0.123 (4.57)",
-            "error at 40": "0.05 (4.57)",
-            "labels saved": "75%",
-            "coverage": "95.1%",
-        },
-        {"method": "passive", "error at 20": "0.123 (4.57)", "labels saved": "", "coverage": "95.1%"},
-    ]
 
 
 def case(overhead=1.5):
@@ -293,7 +276,7 @@ def test_a_panel_has_six_lines_at_most_and_one_legend(tmp_path, monkeypatch):
     errors = {name: 0.1 + 0.01 * k for k, name in enumerate(METHODS)} | {"passive": 9.0}
     rows = [summary(method=name, budget=b, rmse=Figure(e)) for name, e in errors.items() for b in (20.0, 40.0)]
     figures = []
-    monkeypatch.setattr("activeeval.report.pictures._save", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr("activeeval.report.pictures.save_figure", lambda figure, path: figures.append(figure))
     plot_errors({"ERR": rows, "DCG": rows}, tmp_path / "errors.png")
     best = ["passive", *sorted(errors, key=errors.get)[:5]]
     for axis in figures[0].axes:
