@@ -8,7 +8,7 @@ QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py 
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few
 
-.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme bench figures clean
+.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme docs wheel bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -45,6 +45,17 @@ pages: $(VENV)/installed-dev
 readme: $(VENV)/installed-dev
 	$(BIN)/python tests/follow_readme.py --here
 
+# the site, into docs/_build/site; says where to look
+docs: $(VENV)/installed-dev
+	$(BIN)/python docs/build.py
+
+# what would be published: built, checked, installed into an empty environment, and the demo run from there
+wheel: $(VENV)/installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/install_wheel.py dist
+
 # the judging page of a generated campaign, to look at: open the links that it prints
 page: $(VENV)/installed-web
 	rm -rf page-out && mkdir page-out && cp docs/week.py docs/page.py page-out
@@ -77,4 +88,4 @@ $(VENV)/installed-web: pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/installed
 
 clean:
-	rm -rf $(VENV) demo-out page-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-out page-out build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

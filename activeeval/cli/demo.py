@@ -17,23 +17,27 @@ from activeeval.errors import InputError
 @click.option("--queries", type=click.IntRange(20), default=800, help="A tenth of them train.")
 @click.option("--repetitions", type=click.IntRange(2), default=1000, help="Replays of each method.")
 @seed_option
-@click.option("--out", type=click.Path(), default="demo-out", help="Folder for the picture.")
+@click.option(
+    "--out", type=click.Path(), default="demo-out", help="Folder for the picture and for files to try commands with."
+)
 def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
-    """Compare the methods on a generated pool: how well each measures a ranking for the same judging budget.
+    """Compare two rankers of a generated collection, and see how many judgments activeeval saves.
 
     A collection in the likeness of MSLR-WEB30K is generated, and a forest learns to predict grades on a tenth of its
     queries. Two rankers are compared on the others by DCG@10 and nDCG@10: by random queries whose lists are judged
-    whole, and by the queries and documents that activeeval chooses.
+    whole, and by the queries and documents that activeeval chooses. Beside the picture two runs, judgments and a
+    machine's grades are written, to try commands with.
 
     \b
     activeeval demo --queries 200 --repetitions 100
     """
     from activeeval.report import plot_savings, saving_words, savings_rows
     from activeeval.tasks.demonstration import savings
+    from activeeval.tasks.example import write_example
 
     picture = Path(out) / "demo.png"
     try:
-        picture.parent.mkdir(parents=True, exist_ok=True)
+        files = write_example(Path(out) / "example")
     except OSError as problem:
         raise InputError(f"--out {out}: cannot make this folder: {problem.strerror}") from None
     tell("making a collection and learning from a tenth of it")
@@ -47,4 +51,5 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
         show_text(saving_words(saving))
     show_table(savings_rows(measured), f"± of new − old, the mean of {repetitions:,} samples")
     plot_savings(measured, picture)
-    say(f"wrote {picture}; next: `activeeval init`, for runs of your own")
+    say(f"wrote {picture}, and in {Path(out) / 'example'} files to try commands with: {', '.join(files)}")
+    say("`activeeval init` asks five questions about runs of your own")

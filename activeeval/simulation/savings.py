@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,19 +67,19 @@ def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
     """
     random = [s for s in summaries if s.method == "passive"]
     sampled = [s for s in summaries if s.method == "sampled"]
-    budgets, halves = np.array([s.budget for s in random]), np.array([s.width.value / 2 for s in random])
+    budgets, halves = [s.budget for s in random], [s.width.value / 2 for s in random]
     reached = [s for s in sampled if halves[-1] <= s.width.value / 2 <= halves[0]]
-    chosen = reached[len(reached) // 2] if reached else None
     return Saving(
         title=title,
-        budgets=tuple(budgets.tolist()),
-        random=tuple(halves.tolist()),
+        budgets=tuple(budgets),
+        random=tuple(halves),
         sampled=tuple(s.width.value / 2 for s in sampled),
-        compared=chosen
-        and Compared(
-            budget=chosen.budget,
-            half_width=chosen.width.value / 2,
-            random_budget=float(np.exp(np.interp(-np.log(chosen.width.value / 2), -np.log(halves), np.log(budgets)))),
-            coverage=chosen.coverage.value,
-        ),
+        compared=_compared(reached[len(reached) // 2], budgets, halves) if reached else None,
     )
+
+
+def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> Compared:
+    half = chosen.width.value / 2
+    falling = np.log(np.minimum.accumulate(halves))
+    needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))
+    return Compared(budget=chosen.budget, random_budget=needed, half_width=half, coverage=chosen.coverage.value)

@@ -1,0 +1,72 @@
+"""Files to try commands with: two runs of a generated collection, judgments of people and of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.generated import WEIGHTS, generate_pool
+from activeeval.io.text.trec import Qrels, Run, write_qrels, write_run
+from activeeval.pool.texts import Texts
+from activeeval.types import Floats, Ints
+
+N_QUERIES, N_JUDGED, DEPTH, MAX_GRADE = 150, 60, 20, 4
+NOISES = {"old": 2.2, "new": 1.7}
+"""Standard deviation of what a ranker adds to the best one: the new ranker is the better one."""
+MACHINE_ERRORS, MACHINE_SHARES = (-1, 0, 1, 2), (0.1, 0.5, 0.3, 0.1)
+"""What a machine's grade is off by, and how often: it is lenient, as language models often are."""
+SEED = 7
+
+
+def write_example(folder: str | Path) -> list[str]:
+    """Write old.run, new.run, qrels.txt, llm.qrels and truth.qrels; files that are there stay as they are.
+
+    Each of 150 queries has 20 documents in a run. qrels.txt holds what people said of the documents of the first 60
+    queries, llm.qrels what a machine says of all, truth.qrels what people would say of all: it stands for the judges.
+
+    Returns
+    -------
+    list of str
+        The names of all five.
+    """
+    made, rng = generate_pool(N_QUERIES, SEED), np.random.default_rng(SEED)
+    owners, known = made.pool.item_queries, made.features[:, : WEIGHTS.size] @ WEIGHTS
+    queries = np.array([f"q{number + 101}" for number in owners.tolist()])
+    documents = np.array([f"D{number:05d}" for number in range(owners.size)])
+    listed = np.zeros(owners.size, dtype=bool)
+    files: dict[str, Callable[[Path], None]] = {}
+    for name, noise in NOISES.items():
+        rows, ranks, scores = _best(owners, (known + noise * rng.standard_normal(known.size)).round(4))
+        listed[rows] = True
+        files[f"{name}.run"] = partial(write_run, Run(*_ids(queries, documents, rows), scores, ranks, name))
+    machine = np.clip(made.grades + rng.choice(MACHINE_ERRORS, owners.size, p=MACHINE_SHARES), 0, MAX_GRADE)
+    judged = listed & (owners < N_JUDGED)
+    for name, taken, grades in (
+        ("qrels.txt", judged, made.grades),
+        ("llm.qrels", listed, machine),
+        ("truth.qrels", listed, made.grades),
+    ):
+        files[name] = partial(write_qrels, Qrels(*_ids(queries, documents, np.flatnonzero(taken)), grades[taken]))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, write in files.items():
+        if not Path(folder, name).exists():
+            write(Path(folder, name))
+    return list(files)
+
+
+def _ids(queries: NDArray[Any], documents: NDArray[Any], rows: Ints) -> tuple[Texts, Texts]:
+    return Texts.from_array(queries[rows]), Texts.from_array(documents[rows])
+
+
+def _best(owners: Ints, scores: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the rows of the best documents of each query, best first, their ranks and scores."""
+    order = np.lexsort((-scores, owners))
+    ranks = np.arange(order.size) - np.searchsorted(owners, owners) + 1
+    is_kept = ranks <= DEPTH
+    rows = order[is_kept]
+    return rows, ranks[is_kept], scores[rows]
