@@ -46,8 +46,9 @@ readme: $(VENV)/installed-dev
 	$(BIN)/python tests/follow_readme.py --here
 
 # the site, into docs/_build/site; says where to look
+VERSION ?= dev
 docs: $(VENV)/installed-dev
-	$(BIN)/python docs/build.py
+	$(BIN)/python docs/build.py --version $(VERSION)
 
 # what would be published: built, checked, installed into an empty environment, and the demo run from there
 wheel: $(VENV)/installed-dev

@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_copybutton",
+    "_ext.formulas",
 ]
 exclude_patterns = ["_build", "_ext", "_templates", "_inventories"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -58,7 +58,7 @@ class Crawled:
 
 
 def crawl(site: Path, allowed: tuple[str, ...] = ()) -> Crawled:
-    """Read all pages below a folder and look up every link; ``allowed`` need not be there, by the end of their names."""
+    """Read all pages below a folder and look up every link; names that end like ``allowed`` need not be there."""
     pages = {}
     for path in sorted(site.rglob("*.html")):
         pages[path.resolve()] = page = Page()
