@@ -8,7 +8,7 @@ QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py 
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few
 
-.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme docs wheel bench figures clean
+.PHONY: demo quick test test-all lint types nojit notebooks experiments pages page readme docs site wheel bench figures clean
 
 demo: $(VENV)/installed
 	$(BIN)/activeeval demo
@@ -34,20 +34,25 @@ nojit: $(VENV)/installed-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests -m kernel
 
 notebooks: $(VENV)/installed-dev
-	$(BIN)/python -m pytest tests/test_notebooks.py
+	$(BIN)/python -m pytest -n auto tests/test_notebooks.py
 
 experiments: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto benchmarks/tests
 
 pages: $(VENV)/installed-dev
-	$(BIN)/python -m pytest tests/test_pages.py
+	$(BIN)/python -m pytest -n auto tests/test_pages.py
 
 readme: $(VENV)/installed-dev
 	$(BIN)/python tests/follow_readme.py --here
 
 # the site, into docs/_build/site; says where to look
+VERSION ?= dev
 docs: $(VENV)/installed-dev
-	$(BIN)/python docs/build.py
+	$(BIN)/python docs/build.py --version $(VERSION)
+
+# the built site in Chromium: links, weight, wide and narrow, light and dark, axe
+site: $(VENV)/installed-dev
+	$(BIN)/python -m pytest tests/site
 
 # what would be published: built, checked, installed into an empty environment, and the demo run from there
 wheel: $(VENV)/installed-dev

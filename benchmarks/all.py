@@ -35,7 +35,7 @@ class Step:
 
 
 def _paper(collection: str, options: str) -> Step:
-    what = f"the paper's figures 1–6 and claims on {collection}: RESULTS.md, README's table of labels saved"
+    what = f"the paper's figures 1–6 and claims on {collection}: RESULTS.md"
     return Step(f"paper-{collection}", what, f"benchmarks.paper{options}", (f"results/paper-{collection}.json",))
 
 
@@ -50,7 +50,7 @@ STEPS = (
     *(_paper(name, f" --collection {name} --jobs 1") for name in ("mq2007-agg", "mq2008", "ohsumed")),
     Step(
         "metric-learning",
-        "learning gains and discounts from preferences: RESULTS.md, README's table of pairs ordered rightly",
+        "learning gains and discounts from preferences: RESULTS.md",
         "benchmarks.metric_learning --jobs 2",
         ("results/metric-learning.json",),
     ),
@@ -68,13 +68,13 @@ STEPS = (
     ),
     Step(
         "peer-efficiency",
-        "the best that a peer offers, in efficiency.md and README's first table",
+        "the best that a peer offers, in efficiency.md and readme-table.md",
         "benchmarks.peer_efficiency",
         ("results/peer-efficiency.json",),
     ),
     Step(
         "efficiency",
-        "how many times the labels passive needs, limits, peers and the yardstick beside it; README's first table",
+        "how many times the labels passive needs, limits, peers and the yardstick beside it; readme-table.md",
         "benchmarks.efficiency",
         ("results/efficiency.json", "results/efficiency.md"),
     ),
@@ -86,7 +86,7 @@ STEPS = (
     ),
     Step(
         "uniform-factor",
-        "what a query factor is worth where none was learned: README's σ = 1.2",
+        "what a query factor is worth where none was learned: σ = 1.2",
         "benchmarks.uniform_factor",
         ("results/uniform-factor.json",),
     ),
@@ -148,7 +148,7 @@ STEPS = (
     ),
     Step(
         "one-sample",
-        "one sample for four questions, read early; what is spent of a hard budget: RESULTS.md, README",
+        "one sample for four questions, read early; what is spent of a hard budget: RESULTS.md",
         "benchmarks.one_sample",
         ("results/one-sample.json",),
     ),
@@ -194,7 +194,7 @@ STEPS = (
     ),
     Step(
         "nights",
-        "ten nights of index updates, earlier labels known: RESULTS.md, README",
+        "ten nights of index updates, earlier labels known: RESULTS.md",
         "benchmarks.nights",
         ("results/nights.json",),
     ),
@@ -237,7 +237,7 @@ STEPS = (
     Step("grade-models", "log-loss of the grade models", "benchmarks.grade_models", ("results/grade_models.json",)),
     Step(
         "peers",
-        "speed beside the peers, estimates beside PPI++: RESULTS.md, README's seconds from arrays",
+        "speed beside the peers, estimates beside PPI++: RESULTS.md",
         "benchmarks.peers",
         ("results/peers.json",),
     ),
@@ -255,7 +255,7 @@ STEPS = (
     ),
     Step(
         "whole-process",
-        "`activeeval score` from start to end, reading LETOR, beside pytrec_eval: README's seconds and megabytes",
+        "`activeeval score` from start to end, reading LETOR, beside pytrec_eval",
         "benchmarks.whole_process",
         ("results/whole-process.json",),
     ),
@@ -306,7 +306,7 @@ STEPS = (
     ),
     Step(
         "scaling",
-        "time and memory of pools in chunks: RESULTS.md, README",
+        "time and memory of pools in chunks: RESULTS.md",
         "benchmarks.scaling",
         ("results/scaling.json", "results/scaling.svg", "results/scaling.png"),
     ),
@@ -331,7 +331,7 @@ STEPS = (
     ),
     Step(
         "tables",
-        "RESULTS.md, the papers' figures as pictures, README's first table: all from the files above",
+        "RESULTS.md, the papers' figures as pictures, a table of efficiencies: all from the files above",
         "benchmarks.tables",
         ("RESULTS.md", "results/readme-table.md"),
     ),

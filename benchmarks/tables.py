@@ -1,6 +1,6 @@
-"""RESULTS.md, README's first table and the paper's figures from the stored JSON: ``python -m benchmarks.tables``.
+"""RESULTS.md, a table of efficiencies and the paper's figures from the stored JSON: ``python -m benchmarks.tables``.
 
-Nothing is copied by hand: README takes benchmarks/results/readme-table.md as it is.
+Nothing is copied by hand; README takes the table of `benchmarks.headlines` as it is.
 
 What a result means where it differs from the paper is text in benchmarks/notes.md, which is taken over as it is.
 """

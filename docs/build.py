@@ -1,8 +1,9 @@
 """Build the site: `python docs/build.py [--version dev|stable] [--out FOLDER]`.
 
 Each version is a folder of its own, `FOLDER/dev` and `FOLDER/stable`; beside them stand `versions.js`, by which a page
-finds the others, and a first page that leads to the stable version, or to the only one. Warnings are errors. Without
-a network: inventories of other projects are committed, notebooks show their stored outputs.
+finds the others, and a first page that leads to the stable version, or to the only one. Warnings are errors, and so are
+links within the site that lead nowhere. Without a network: inventories of other projects are committed, notebooks show
+their stored outputs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from pathlib import Path
 from sphinx.cmd.build import main as sphinx
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from _ext.links import crawl  # noqa: E402
+
 VERSIONS = ("stable", "dev")
 MOVED = """<!doctype html>
 <html lang="en">
@@ -34,10 +39,15 @@ def main() -> int:
     target = asked.out / asked.version
     options = ["-W", "-n", "-q", "--keep-going", "-j", "auto", "-A", f"version_name={asked.version}"]
     code = sphinx([*options, "-d", str(HERE / "_build" / "doctrees"), "-b", "html", str(HERE), str(target)])
-    if code == 0:
-        write_beside(asked.out)
-        print(f"look at {target / 'index.html'}")
-    return code
+    if code:
+        return code
+    write_beside(asked.out)
+    crawled = crawl(target, allowed=("../versions.js",))
+    for problem in (*crawled.broken, *crawled.elsewhere):
+        print(f"broken, or from elsewhere: {problem}", file=sys.stderr)
+    print(f"{crawled.n_pages} pages, {crawled.n_links:,} links within the site, {len(crawled.broken)} broken")
+    print(f"look at {target / 'index.html'}")
+    return bool(crawled.broken or crawled.elsewhere)
 
 
 def write_beside(site: Path) -> None:

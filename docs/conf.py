@@ -13,8 +13,6 @@ sys.path.insert(0, str(HERE))
 from _ext import writing  # noqa: E402
 
 project = "activeeval"
-author = "the founders of activeeval"
-copyright = "MIT licence"
 release = installed_version("activeeval-ir")
 html_title = "activeeval"
 
@@ -25,8 +23,9 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_copybutton",
+    "_ext.formulas",
 ]
-exclude_patterns = ["_build", "_ext", "_templates", "_inventories"]
+exclude_patterns = ["_build", "made", "_ext", "_templates", "_inventories"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # stored outputs: `make notebooks` executes them
@@ -52,6 +51,8 @@ html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
+html_favicon = "_static/icon.svg"
 html_sidebars = {
     "**": [
         "sidebar/brand.html",
@@ -65,6 +66,19 @@ html_sidebars = {
 copybutton_exclude = ".linenos, .gp, .go"
 
 
+OF_PAGES_WITH = {"sd-": ("sphinx-design", "design-tabs"), "cell": ("mystnb",)}
+"""What a page's text holds where it needs these styles and scripts: others load without them, in half the time."""
+
+
+def leave_out(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
+    """Take from a page the styles and scripts that only others need; called by Sphinx for each page."""
+    body = context.get("body", "")
+    unused = tuple(name for sign, names in OF_PAGES_WITH.items() if f'class="{sign}' not in body for name in names)
+    for kind in ("css_files", "script_files"):
+        context[kind] = [file for file in context[kind] if not Path(str(file.filename)).name.startswith(unused)]
+
+
 def setup(app: Any) -> None:
-    """Write the pages that are made of the code before Sphinx looks for pages; called by Sphinx."""
+    """Have made pages written before Sphinx looks for pages; called by Sphinx."""
     app.connect("config-inited", lambda *_: writing.write_pages(HERE))
+    app.connect("html-page-context", leave_out)

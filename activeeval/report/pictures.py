@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ _LOOKS = {
 _MOST_LINES = 6
 _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
+_SHADES = 96
+"""Colours of a PNG: six lines and their smoothed edges; 256 look the same and take a fifth more."""
 _FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order", "b": "B"}
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -67,10 +70,19 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def save_figure(figure: Any, path: str | Path, files: Together | None = None) -> None:
+    """Write a picture whole or not at all; a PNG with a palette, a third as large as with every shade of an edge."""
     from activeeval.io.writing import write_atomically
 
+    form = Path(path).suffix[1:].lower()
     with write_atomically(path, binary=True) if files is None else files.open(path, binary=True) as handle:
-        figure.savefig(handle, format=Path(path).suffix[1:].lower(), dpi=150)
+        if form != "png":
+            figure.savefig(handle, format=form)
+            return
+        from PIL import Image
+
+        with BytesIO() as drawn:
+            figure.savefig(drawn, format=form, dpi=150)
+            Image.open(drawn).convert("RGB").quantize(_SHADES).save(handle, form, optimize=True)
 
 
 def plot_errors(panels: Mapping[str, Sequence[Summary]], path: str | Path, *, unit: str = "mean items") -> None:

@@ -1,0 +1,56 @@
+"""The figures that README leads with, each read from the file of its benchmark: a table of six."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from benchmarks.coverage_report import mean_coverage
+from benchmarks.machine import ROOT
+
+RESULTS = ROOT / "benchmarks" / "results"
+WHERE = {"pool": "MQ2008", "model": "forest", "overhead": 1.0, "share": 0.1}
+
+
+def headlines(link: str = "benchmarks/results/") -> str:
+    """Return the table in markdown; links lead to the files, as README writes them, or are left out."""
+    kills = [_stored(f"page{database}.json")["sections"] for database in ("", "-postgresql")]
+    answers = sum(_figure(one["figures"], "answers acknowledged") for part in kills for one in _named(part, "kills"))
+    lost = sum(_figure(one["figures"], "acknowledged and lost") for part in kills for one in _named(part, "kills"))
+    counted = [row for row in _stored("coverage.json")["rows"] if row["is_counted"] and not row["is_few"]]
+    watched = _stored("nights.json")["watched"]["sections"][0]["figures"]
+    nights = _figure(watched, "labels a night from the tenth on: every label counts on")
+    large = _stored("engines-large.json")
+    rows = (
+        ("judgments that random queries need for the same: nDCG@10, two rankers", f"{_times('two rankers'):.1f} times", "efficiency.md"),
+        ("the same: nDCG@10, effect of an index update", f"{_times('index update'):.0f} times", "efficiency.md"),
+        (f"95 % intervals that hold the truth, mean of {len(counted):,} cells", f"{mean_coverage(counted)[0]:.1%}", "coverage.md"),
+        ("a watch from its tenth night on: labels, as a share of a fresh sample's", f"{nights:.2f}", "nights.json"),
+        (f"of {answers:,.0f} judgments, while the server was killed 100 times, lost", f"{lost:.0f}", "page.json"),
+        (
+            "10⁷ queries × 20 documents in files, on two cores: driver's memory",
+            f"{large['rows'][0]['driver_peak_mb']:.0f} MB",
+            "engines-large.json",
+        ),
+    )  # fmt: skip
+    lines = [f"| {what} | {f'[{value}]({link}{file})' if link else value} |" for what, value, file in rows]
+    return "\n".join(["| measured | |", "|---|---|", *lines, ""])
+
+
+def _stored(name: str) -> dict[str, Any]:
+    return dict(json.loads((RESULTS / name).read_text("utf-8")))
+
+
+def _times(case: str) -> float:
+    rows = [row for row in _stored("efficiency.json")["rows"] if WHERE.items() <= row.items()]
+    (row,) = [row for row in rows if (row["measure"], row["case"], row["method"]) == ("nDCG@10", case, "depth")]
+    return float(row["efficiency"])
+
+
+def _named(sections: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [section for key, section in sections.items() if key.startswith(name)]
+
+
+def _figure(figures: list[dict[str, Any]], what: str) -> float:
+    (value,) = [figure["value"] for figure in figures if figure["what"] == what]
+    return float(value)
