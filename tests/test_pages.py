@@ -89,7 +89,8 @@ CHANGING = {
 
 def said_by(commands, folder, package=None):
     """Run commands one by one as a terminal would, and return all that they print."""
-    text = "".join(said_by_line(line, folder, package) for line in commands.splitlines())
+    lines = commands.replace("\\\n", " ").splitlines()
+    text = "".join(said_by_line(line, folder, package) for line in lines)
     for pattern, name in CHANGING.items():
         text = pattern.sub(name, text)
     return text
@@ -189,6 +190,12 @@ def test_a_page_is_what_its_commands_say(page):
     assert len(blocks) >= 2
     for block, said in blocks:
         assert plain(said) == plain(block["said"]), block["commands"]
+
+
+def test_every_how_to_page_is_run():
+    listed = re.findall(r"^[^`\n]+ <([a-z-]+)>$", (DOCS / "how-to.md").read_text(), re.MULTILINE)
+    assert set(HOW_TO) <= {f"{name}.md" for name in listed}
+    assert {DOCS / f"{name}.md" for name in listed} <= set(PAGES)
 
 
 @pytest.mark.parametrize(("candidate", "code"), [("worse.run", 10), ("new.run", 0), ("main.run", 0), ("gone.run", 1)])
