@@ -1,5 +1,6 @@
 """The pages of docs/ that show commands, word for word: each is run in its order, and says what the page shows.
 
+Pieces of Python are run too, in their order, in one namespace a page; what they print stands below them as well.
 ``python tests/test_pages.py`` writes the pages anew with what the commands say now, or those that are named;
 ``--before COMMIT`` puts what they said as of a commit of this repository under each block of outputs.md.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import zlib
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from textwrap import dedent
@@ -34,7 +36,27 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 OUTPUTS, TASKS = DOCS / "outputs.md", DOCS / "five-tasks.md"
 GRADERS = DOCS / "graders.md"
 SHOWN = ("a-week.md", "gate.md", "nights.md", "campaigns.md", "page.md", "traffic.md", "scale.md")
-PAGES = [*(DOCS / name for name in SHOWN), OUTPUTS, TASKS, GRADERS]
+HOW_TO = (
+    "how-many-judgments.md",
+    "overheads-and-costs.md",
+    "old-labels.md",
+    "several-judges.md",
+    "spreadsheets.md",
+    "segments.md",
+    "top-k.md",
+    "learn-gains.md",
+    "tune-a-ranker.md",
+    "many-runs.md",
+    "read-early.md",
+    "in-python.md",
+)
+GENERATED = [OUTPUTS, TASKS, GRADERS, *(DOCS / name for name in HOW_TO)]
+"""Pages whose files `follow_readme.make_files` makes."""
+PAGES = [*(DOCS / name for name in SHOWN), *GENERATED]
+NOT_HERE = {GRADERS, DOCS / "scale.md"}
+"""Pages whose Python needs a service or a cluster: it is not run."""
+STRICT = "dee"
+"""The judge of the pages who often gives one grade less."""
 FRAMES = """\
 import pandas as pd
 import activeeval as ae
@@ -50,7 +72,7 @@ print(answer)
 print(answer.to_frame()[["measure", "direction", "value", "low", "high"]].round(3).to_string(index=False))
 answer.plot().figure.savefig("answer.png")
 """
-BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?"
+BLOCK = re.compile(r"^```(?P<kind>sh|python)\n(?P<commands>.*?)^```\n(?:\n```text\n(?P<said>.*?)^```\n)?"
     r"(?P<before>\n<details><summary>before</summary>.*?^</details>\n)?", re.MULTILINE | re.DOTALL)  # fmt: skip
 STEP = re.compile(r"^ *run: \|\n(?P<script>(?: {10}.*\n)+)", re.MULTILINE)
 CODE = "; echo $?"
@@ -80,7 +102,7 @@ def said_by_line(line, folder, package=None):
     """
     if line.startswith("judge "):
         for sheet in line.split()[1:]:
-            follow_readme.judge(Path(folder, sheet), follow_readme.read_truth(folder))
+            follow_readme.judge(Path(folder, sheet), judged_by(sheet, folder))
         return ""
     if package is None and line.startswith("activeeval ") and not PIPED.search(line):
         with chdir(folder), redirect_stdout(StringIO()) as said, redirect_stderr(said):
@@ -100,16 +122,43 @@ def said_by_line(line, folder, package=None):
     return printed
 
 
+def judged_by(sheet, folder):
+    """Return the grades that a sheet's judge gives: the true ones, one less for a third of the documents if strict."""
+    truth = follow_readme.read_truth(folder)
+    if not Path(sheet).stem.endswith(f"-{STRICT}"):
+        return truth
+    return {(query, doc): max(grade - (zlib.crc32(doc.encode()) % 3 == 0), 0) for (query, doc), grade in truth.items()}
+
+
+def printed_by(code, names, folder):
+    """Run a piece of Python in a folder, and return all that it prints; `names` are those of the pieces before."""
+    with chdir(folder), redirect_stdout(StringIO()) as printed, redirect_stderr(printed):
+        exec(compile(code, "<page>", "exec"), names)
+    return printed.getvalue()
+
+
+@cache
+def made_files():
+    """Make the files of a small generated collection, once; return their folder."""
+    folder = tempfile.TemporaryDirectory()
+    follow_readme.make_files(Path(folder.name), Path(sys.executable))
+    write_beside(Path(folder.name))
+    return folder
+
+
 def run_page(page, package=None):
     """Yield what the page shows and what its commands say, block by block."""
     with tempfile.TemporaryDirectory() as folder:
-        if page in (OUTPUTS, TASKS, GRADERS):
-            follow_readme.make_files(Path(folder), Path(sys.executable))
-            write_beside(Path(folder))
+        if page in GENERATED:
+            shutil.copytree(made_files().name, folder, dirs_exist_ok=True)
         for script in ("week.py", "page.py", "nights.py", "traffic.py"):
             shutil.copy(DOCS / script, folder)
+        names = {"__name__": page.stem}
         for block in BLOCK.finditer(page.read_text()):
-            yield block, said_by(block["commands"], folder, package)
+            if block["kind"] == "sh":
+                yield block, said_by(block["commands"], folder, package)
+            elif page not in NOT_HERE:
+                yield block, printed_by(block["commands"], names, folder)
 
 
 def write_beside(folder):
@@ -171,7 +220,7 @@ def rewrite(page, package=None):
             fenced = "" if "No such command" in said else fenced  # there was nothing before it
             shown = f"\n```text\n{block['said']}```\n" if block["said"] else ""
             before = f"\n<details><summary>before</summary>\n{fenced}\n</details>\n" if fenced else ""
-        parts += [text[end : block.start()], f"```sh\n{block['commands']}```\n{shown}{before}"]
+        parts += [text[end : block.start()], f"```{block['kind']}\n{block['commands']}```\n{shown}{before}"]
         end = block.end()
     page.write_text("".join([*parts, text[end:]]))
 
