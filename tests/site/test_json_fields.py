@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-import follow_readme
+import page_files
 import pytest
 from test_pages import said_by_line, write_beside
 
@@ -43,7 +43,7 @@ def rows_of(text):
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fields")
-    follow_readme.make_files(folder, Path(sys.executable))
+    page_files.make_files(folder, Path(sys.executable))
     write_beside(folder)
     return {
         name
