@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from test_pages import BLOCK, README, plain
+from test_pages import BLOCK, DOCS, plain
 
 SETUP = re.compile(r"`(python3 -m venv [^`]+)`")
 EXAMPLE = Path("demo-out", "example")
@@ -25,7 +25,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for way in ("make demo", "pip"):
             clone = Path(folder, way.replace(" ", "-"))
-            subprocess.run(["git", "clone", "--quiet", str(README.parent), str(clone)], check=True)
+            subprocess.run(["git", "clone", "--quiet", str(DOCS.parent), str(clone)], check=True)
             page = (clone / "README.md").read_text("utf-8")
             (by_pip,) = SETUP.findall(page)
             install = way if way == "make demo" else f"{by_pip} && activeeval demo"

@@ -52,8 +52,9 @@ HOW_TO = (
 )
 GENERATED = [OUTPUTS, TASKS, GRADERS, *(DOCS / name for name in HOW_TO)]
 """Pages whose files `page_files.make_files` makes."""
-README = DOCS.parent / "README.md"
-PAGES = [*(DOCS / name for name in SHOWN), *GENERATED, README]
+EXAMPLES = [DOCS.parent / "README.md", DOCS / "faq.md"]
+"""Pages whose files are those that `activeeval demo` leaves."""
+PAGES = [*(DOCS / name for name in SHOWN), *GENERATED, *EXAMPLES]
 NOT_HERE = {GRADERS, DOCS / "scale.md"}
 """Pages whose Python needs a service or a cluster: it is not run."""
 STRICT = "dee"
@@ -151,7 +152,7 @@ def run_page(page):
     with tempfile.TemporaryDirectory() as folder:
         if page in GENERATED:
             shutil.copytree(made_files().name, folder, dirs_exist_ok=True)
-        if page == README:
+        if page in EXAMPLES:
             write_example(folder)
         for script in ("week.py", "page.py", "nights.py", "traffic.py"):
             shutil.copy(DOCS / script, folder)
