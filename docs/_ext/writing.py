@@ -10,9 +10,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from _ext import commands, decision, evidence
+from _ext import cautions, commands, decision, evidence
 
-MAKERS: tuple[Callable[[], dict[str, str]], ...] = (commands.pages, decision.pages, evidence.pages)
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
+    commands.pages,
+    decision.pages,
+    evidence.pages,
+    cautions.pages,
+)
 """Each returns texts by the path below docs/."""
 NOTEBOOKS = "notebooks"
 FOLDERS = ("commands", "evidence", "made", NOTEBOOKS)
