@@ -47,7 +47,8 @@ intersphinx_mapping = {
 
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "calculator.css"]
+html_js_files = [(f"calculator{part}.js", {"defer": "defer"}) for part in ("-data", "")]
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sphinx = False
@@ -66,7 +67,7 @@ html_sidebars = {
 copybutton_exclude = ".linenos, .gp, .go"
 
 
-OF_PAGES_WITH = {"sd-": ("sphinx-design", "design-tabs"), "cell": ("mystnb",)}
+OF_PAGES_WITH = {"sd-": ("sphinx-design", "design-tabs"), "cell": ("mystnb",), "calculator": ("calculator",)}
 """What a page's text holds where it needs these styles and scripts: others load without them, in half the time."""
 
 
