@@ -30,16 +30,17 @@ Plan and draw what to judge
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
-    `open_campaign` opens a `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` go on from round to round.
+    `open_campaign` opens a `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` hold one
+    campaign after another.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
     `parse_measure` reads a name. `DCG`, `NDCG`, `ERR`, `RBP`, `AP`, `Precision`, `Recall`, `RR`, `Success`, `Judged`;
-    of the k best documents `kERR`, `kNDCG`, `top_k_grades`; all are `Additive`, `Cascade` or ratios of them. `Target` is
-    what is estimated, `Moments` what a model expects of it.
+    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive` and `Cascade` make others. `Target` is what is
+    estimated, `Moments` what a model expects of it.
 Methods and designs
-    `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts: `Chunk`,
-    `chunked_design`, `ChunkedDesign`.
+    `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
+    `Chunk`, `chunked_design`, `ChunkedDesign`.
 Simulate where all labels are known
     `simulate` compares designs. `replicate` repeats one.
 Grade models and graders
