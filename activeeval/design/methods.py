@@ -412,7 +412,7 @@ METHODS = {
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )
 }
-"""Every method by its name; `Method.when` says when to use it. An example stands at the top of the module."""
+"""Every method by its name; `Method.when` says when to use it, as the module shows."""
 
 
 def default_method(*measures: Measure) -> Method:
