@@ -1,7 +1,61 @@
 """activeeval: measure search quality with a fraction of the judgments.
 
-The public names, imported when they are first used: ``import activeeval`` alone imports neither
-numba nor scikit-learn.
+It chooses which queries to judge, how far down and which documents. It then says what the judgments tell, and how sure
+that is. Functions take paths of files, data frames or dicts.
+
+Examples
+--------
+Draw a sample of two runs, have it judged, and read it:
+
+>>> import activeeval as ae
+>>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+...         for k, name in enumerate(["new", "old"], 1)}
+>>> drawn = ae.sample(runs, measure="DCG@5", budget=60, max_grade=3, seed=1)
+>>> sheet = drawn.sheet("pandas")  # a row for each item to judge
+>>> sheet["grade"] = [int(document[1:]) % 4 for document in sheet["doc_id"]]
+>>> answer = drawn.estimate(sheet)
+>>> answer.system, answer.versus, answer.low < answer.value < answer.high
+('new', 'old', True)
+>>> ae.__version__
+'0.1.0'
+
+What there is, by what one wants to do. ``help(activeeval.score)`` tells more of each name.
+
+Read judgments that are there
+    `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Evaluation`.
+    `compare_scores`, `holm` and `mean_interval` take scores by query.
+Plan and draw what to judge
+    `plan` says what a budget buys: `Plan`, `SegmentPlan`. `sample` draws, `load_sample` reads it again: `Sample`.
+    `draw_queries` draws queries from a log: `Queries`.
+Read what was judged
+    A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
+Judge for as long as it takes
+    `open_campaign` opens a `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` hold one
+    campaign after another.
+Queries, rankings and judgments
+    `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
+Measures
+    `parse_measure` reads a name. `DCG`, `NDCG`, `ERR`, `RBP`, `AP`, `Precision`, `Recall`, `RR`, `Success`, `Judged`;
+    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive` and `Cascade` make others. `Target` is what is
+    estimated, `Moments` what a model expects of it.
+Methods and designs
+    `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
+    `Chunk`, `chunked_design`, `ChunkedDesign`.
+Simulate where all labels are known
+    `simulate` compares designs. `replicate` repeats one.
+Grade models and graders
+    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`. More in ``activeeval.grade_models``.
+Learn what grades are worth
+    `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
+    `coherence`.
+Top-k labels and rankers
+    `TopKLabelling`; `ExpectedGradeRanker`, `ForestRegressionRanker`, `RankingSVM`. More in ``activeeval.rankers`` and
+    ``activeeval.adaptation``.
+Errors and warnings
+    `ActiveEvalError` is the base of `InputError`, `FormatError`, `BudgetError`, `StateError` and `SolverError`.
+    `CautionWarning` tells of a number to be careful with.
+
+Names are imported when they are first used: ``import activeeval`` alone imports neither numba nor scikit-learn.
 """
 
 from typing import TYPE_CHECKING

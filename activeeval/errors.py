@@ -72,7 +72,17 @@ def _restored(kind: type[ActiveEvalError], args: tuple[Any, ...], state: dict[st
 
 
 class InputError(ActiveEvalError, ValueError):
-    """An argument or a table is wrong; the text names the place and what was expected."""
+    """An argument or a table is wrong; the text names the place and what was expected.
+
+    Examples
+    --------
+    >>> from activeeval import score
+    >>> try:
+    ...     score({"q1": {"a": 1}}, {"new": {"q1": {"a": 2.0}}}, "P@1", baseline="nwe")
+    ... except InputError as error:
+    ...     print(error.field, "-", error)
+    baseline - baseline 'nwe' is none of the runs; did you mean new? known: new
+    """
 
 
 class ChoiceError(InputError):
@@ -80,7 +90,7 @@ class ChoiceError(InputError):
 
 
 class FormatError(InputError):
-    """A file is wrong at a line: ``path:line: what is wrong, the text, what was expected``.
+    r"""A file is wrong at a line: ``path:line: what is wrong, the text, what was expected``.
 
     Attributes
     ----------
@@ -88,6 +98,19 @@ class FormatError(InputError):
         The file as the caller named it.
     line : int or None
         1-based line number; None where the file as a whole is meant.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from activeeval import score
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qrels = pathlib.Path(folder, "qrels.txt")
+    ...     _ = qrels.write_text("q1 0 a 1\nq1 0 b good\n")
+    ...     try:
+    ...         score(qrels, {"q1": {"a": 2.0, "b": 1.0}}, "P@1")
+    ...     except FormatError as error:
+    ...         print(error.line, str(error).removeprefix(f"{qrels}:2:"))
+    2  'good' is not a finite number, expected: query iteration document grade
     """
 
     def __init__(self, path: str | Path, line: int | None, problem: str, *, field: str | None = None) -> None:
@@ -141,6 +164,17 @@ class BudgetError(ActiveEvalError, ValueError):
     ----------
     budget, needed : float
         What was given and the least that works, in the unit of the item costs.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> try:
+    ...     METHODS["random"].design(target, budget=1)
+    ... except BudgetError as error:
+    ...     print(error.budget, error.needed)
+    1 2.0
     """
 
     def __init__(self, problem: str, *, budget: float, needed: float, field: str = "budget") -> None:
@@ -150,7 +184,20 @@ class BudgetError(ActiveEvalError, ValueError):
 
 
 class StateError(ActiveEvalError, RuntimeError):
-    """A step was asked for out of turn, as an estimate while judgments are awaited."""
+    """A step was asked for out of turn, as an estimate while judgments are awaited.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> campaign = Campaign(METHODS["random"].design(target, budget=4), rng=0)
+    >>> try:
+    ...     campaign.estimate()
+    ... except StateError as error:
+    ...     print(error)
+    the first block is not complete, so there is nothing that may be read: of its 1 units 1 were not asked for
+    """
 
 
 class UndrawnError(StateError):
@@ -164,6 +211,14 @@ class SolverError(ActiveEvalError, RuntimeError):
     ----------
     status : str
         What the solver says of itself.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise SolverError("no gains were learned: the solver gave up", status="iteration limit")
+    ... except SolverError as error:
+    ...     print(error, "-", error.status)
+    no gains were learned: the solver gave up - iteration limit
     """
 
     def __init__(self, problem: str, *, status: str) -> None:

@@ -62,6 +62,15 @@ class Moments:
     mean, second, variance : ndarray, shape (n_queries,)
         E[L | x], E[L² | x] and Var[L | x]. The variance is computed without subtracting the
         squared mean wherever the program allows; second = variance + mean² up to rounding.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, QueryPool, Rankings
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> probs = [[0.5, 0.5], [1, 0], [0, 1], [1, 0]]
+    >>> moments = DCG("linear").moments(pool, probs, Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> print(moments.mean, moments.variance)
+    [0.5 1. ] [0.25 0.  ]
     """
 
     mean: Floats
@@ -172,7 +181,14 @@ def _listed(numbers: Mapping[str, Told]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure and its standard error; NaN where that is not known."""
+    """A figure and its standard error; NaN where that is not known.
+
+    Examples
+    --------
+    >>> share = Figure(0.25, se=0.05)
+    >>> f"{share.value} ± {share.se}", Figure(0.25).se
+    ('0.25 ± 0.05', nan)
+    """
 
     value: float
     se: float = math.nan
@@ -189,6 +205,12 @@ class Cannot:
         The estimate with each such item at the grade that lowers, and that raises, the target.
     treated : str
         What the estimate itself takes them for: ``as predicted`` by the grade model, or ``no gain`` without one.
+
+    Examples
+    --------
+    >>> cannot = Cannot(n_items=1, low=1.0, high=1.3, treated="as no gain")
+    >>> f"{cannot.n_items} cannot be judged, so the value lies in {cannot.low} to {cannot.high}"
+    '1 cannot be judged, so the value lies in 1.0 to 1.3'
     """
 
     n_items: int

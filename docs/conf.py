@@ -34,6 +34,11 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+nitpick_ignore = [
+    # attributes of a class with a value by default: numpydoc makes links of them, and autodoc has no entry to link to
+    ("py:obj", "frame_kind"),
+    ("py:obj", "n_iter_"),
+]
 python_maximum_signature_line_length = 88
 maximum_signature_line_length = 88
 
@@ -79,7 +84,13 @@ def leave_out(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> 
         context[kind] = [file for file in context[kind] if not Path(str(file.filename)).name.startswith(unused)]
 
 
+def leave_out_metadata(_: Any, __: str, name: str, *___: Any) -> bool | None:
+    """Skip the methods that scikit-learn adds to each estimator for its metadata; called by Sphinx for each member."""
+    return True if (name.startswith("set_") and name.endswith("_request")) or name == "get_metadata_routing" else None
+
+
 def setup(app: Any) -> None:
     """Have made pages written before Sphinx looks for pages; called by Sphinx."""
     app.connect("config-inited", lambda *_: writing.write_pages(HERE))
+    app.connect("autodoc-skip-member", leave_out_metadata)
     app.connect("html-page-context", leave_out)

@@ -25,6 +25,17 @@ class Unit:
         Where the unit comes in its order; NaN of a draw with replacement.
     cost : float
         In mean items: the overhead of a query that is new, and the items.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> campaign = Campaign(METHODS["random"].design(target, budget=4), rng=0)
+    >>> unit = campaign.ask()
+    >>> unit.number, unit.query_id, unit.item_ids, unit.cost
+    (1, 'q1', ('a', 'b'), 2.0)
+    >>> campaign.tell(unit, [1, 0])
     """
 
     number: int

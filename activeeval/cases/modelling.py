@@ -70,6 +70,12 @@ class GradeBeliefs:
     held_out : HeldOut or None
         What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
         where there are no such queries.
+
+    Examples
+    --------
+    >>> beliefs = GradeBeliefs(np.array([[0.9, 0.1], [0.4, 0.6]]))
+    >>> beliefs.probs.shape, beliefs.is_uniform, beliefs.factor
+    ((2, 2), False, None)
     """
 
     probs: Floats

@@ -62,6 +62,18 @@ class Design:
         The design as it was planned, of one whose rates have followed labels.
     segments : dict of int to Reading
         Of such a design what was read of some queries, by the identity of the target: planning for one takes long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> design = METHODS["items"].design(target, np.full((4, 3), 1 / 3), budget=2)
+    >>> design.name, design.budget, design.blocks
+    ('items', 2.0, (1.0, 1.5, 2.0))
+    >>> design.topped_up(1).budget
+    3.0
     """
 
     name: str

@@ -1,4 +1,13 @@
-"""Methods: how to choose what is judged and what to make of the judgments, as data; the registry of those on offer."""
+"""Methods: how to choose what is judged and what to make of the judgments, as data; the registry of those on offer.
+
+Examples
+--------
+>>> for name in ("random", "depth", "items"):
+...     print(f"{name}: {METHODS[name].when}")
+random: no model: random queries, none twice, judged whole
+depth: best for ERR, RR, Success, nDCG, R, AP: lists judged to random depths
+items: best for DCG, RBP, P: items judged where it matters
+"""
 
 from __future__ import annotations
 
@@ -53,6 +62,14 @@ class Method:
         Take the grades of a query as independent, as the paper does, even where a query factor is known.
     defensive_share : float
         Default of the share that is left to p, whatever the model says.
+
+    Examples
+    --------
+    >>> method = METHODS["items"]
+    >>> print(method.when)
+    best for DCG, RBP, P: items judged where it matters
+    >>> method.is_fitted, method.with_replacement, METHODS["passive"].with_replacement
+    (True, False, True)
     """
 
     name: str
@@ -395,6 +412,7 @@ METHODS = {
         _levels("items", "best for DCG, RBP, P: items judged where it matters", ITEMS),
     )
 }
+"""Every method by its name; `Method.when` says when to use it, as the module shows."""
 
 
 def default_method(*measures: Measure) -> Method:

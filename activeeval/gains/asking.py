@@ -23,7 +23,7 @@ class SimpleMargin:
     """Choose which pair of lists to ask about next: ask, tell, ask again.
 
     The first ``n_start`` pairs are drawn at random, and so are others until a preference has been told; then the
-    next pair is the one with the smallest |wᵀ(s_i − s_j)| among those not yet answered, w learned from all answers.
+    next pair is the one with the smallest ``|wᵀ(s_i − s_j)|`` among those not yet answered, w learned from all answers.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class SimpleMargin:
         return self._asked
 
     def closest(self, count: int) -> list[tuple[int, float | None]]:
-        """Return the pairs most worth asking about, best first, with |wᵀ(s_i − s_j)|; None while chance decides."""
+        """Return the pairs most worth asking about, best first, with ``|wᵀ(s_i − s_j)|``; None while chance decides."""
         left = [row for row in self._order if row not in self._answers]
         if self._is_starting or not left:
             return [(row, None) for row in left[:count]]

@@ -30,7 +30,7 @@ class AgreementBin:
     Attributes
     ----------
     low, high : float
-        Ends of |difference|; the bin holds ``low``, not ``high``.
+        Ends of ``|difference|``; the bin holds ``low``, not ``high``.
     pairs : int
     agree : float
         Share on which both measures prefer the same list; NaN without pairs.
@@ -91,7 +91,7 @@ def coherence(
     lists, others : array of int, shape (n, K)
         Grades by rank; pair i is ``lists[i]`` against ``others[i]``.
     edges : sequence of float, or int
-        Ends of the bins of |difference| under the first measure, or how many bins of equal width.
+        Ends of the bins of ``|difference|`` under the first measure, or how many bins of equal width.
     sampled : bool
         Whether the pairs are drawn at random from more; otherwise they are all there are, and standard errors are NaN.
 

@@ -89,6 +89,18 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     InputError
         On documents without grades, free weights or a confidence that is none; and where preferences that contradict
         each other are of so few kinds of pairs that no interval is known to hold what it promises.
+
+    Examples
+    --------
+    >>> from activeeval import GainDiscountLearner, PreferenceData
+    >>> lists = np.random.default_rng(0).integers(0, 3, size=(2, 200, 4))
+    >>> first, second = (np.array([0, 1, 3])[side] @ [1, 0.6, 0.5, 0.4] for side in lists)
+    >>> better = (first > second)[:, None]
+    >>> data = PreferenceData(np.where(better, *lists), np.where(better, *lists[::-1]), ties=first == second)
+    >>> intervals = gain_intervals(GainDiscountLearner(C=10.0, shape="decreasing").fit(data), data)
+    >>> low, high = intervals.gains
+    >>> print(low.round(2), high.round(2))
+    [0.   0.25 1.  ] [0.  0.4 1. ]
     """
     check_is_fitted(learner)
     check_alike(data, learner.n_ranks_, learner.n_levels_, learner.documents_)

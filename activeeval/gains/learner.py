@@ -35,7 +35,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
 
         wᵀw + C Σ_preferences ξ² + C_ties Σ_ties ξ²        (eqs. 1–3, with ties 6–8)
 
-    subject to wᵀ(s(preferred) − s(other)) ≥ margin − ξ for preferences, |wᵀ(s_i − s_j)| ≤ tie_margin + ξ for ties,
+    subject to wᵀ(s(preferred) − s(other)) ≥ margin − ξ for preferences, ``|wᵀ(s_i − s_j)|`` ≤ tie_margin + ξ for ties,
     ξ ≥ 0 and the shape.
 
     Parameters

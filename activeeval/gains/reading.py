@@ -42,7 +42,7 @@ class ListSource:
 def load_preferences(
     paths: PathLike | Sequence[PathLike], max_grade: int | None = None, source: ListSource | None = None
 ) -> PreferenceData:
-    """Read the answered pairs of one file or several; pairs without an answer are left out.
+    r"""Read the answered pairs of one file or several; pairs without an answer are left out.
 
     Parameters
     ----------
@@ -57,6 +57,16 @@ def load_preferences(
     ------
     InputError
         Names the file and line that is wrong; also where no pair is answered.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pairs = pathlib.Path(folder, "pairs.csv")
+    ...     _ = pairs.write_text("query,first,second,answer\nq1,2 1 0,0 1 2,first\nq2,1 0 0,0 2 0,second\n")
+    ...     data = load_preferences(pairs)
+    >>> data.n_pairs, data.depth, data.n_levels
+    (2, 3, 3)
     """
     answered, _ = load_pairs(paths, max_grade, source)
     if answered is None:

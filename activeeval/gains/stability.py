@@ -77,6 +77,17 @@ def bootstrap_gains(
     ------
     InputError
         Where not one resample tells gains and discounts.
+
+    Examples
+    --------
+    >>> from activeeval import GainDiscountLearner, PreferenceData
+    >>> lists = np.random.default_rng(0).integers(0, 3, size=(2, 200, 4))
+    >>> first, second = (np.array([0, 1, 3])[side] @ [1, 0.6, 0.5, 0.4] for side in lists)
+    >>> better = (first > second)[:, None]
+    >>> data = PreferenceData(np.where(better, *lists), np.where(better, *lists[::-1]), ties=first == second)
+    >>> stability = bootstrap_gains(GainDiscountLearner(C=10.0).fit(data), data, n_resamples=20, rng=0)
+    >>> stability.gains.shape, stability.gains[:, 1].mean().round(1)
+    ((20, 3), np.float64(0.3))
     """
     n_resamples = whole_number(n_resamples, "n_resamples", 1)
     check_is_fitted(learner)

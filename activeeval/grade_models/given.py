@@ -54,7 +54,7 @@ class GivenProbabilities(GradeModel):
     ----------
     slope_ : float
         a.
-    shifts_ : ndarray, shape (n_features_in_ − 1,)
+    shifts_ : ndarray, shape (``n_features_in_`` − 1,)
         b_k; positive shifts mean higher grades.
 
     Examples

@@ -52,6 +52,14 @@ def log(
     ------
     InputError
         Where MLflow is not installed, an artefact is no file, or nothing has a value.
+
+    Examples
+    --------
+    >>> try:
+    ...     log([{"measure": "DCG@10", "system": "new.run", "value": None}], step=3)
+    ... except InputError as error:
+    ...     print(error)
+    nothing to log: no row has a value
     """
     rows = [dict(row) for row in (estimate.rows() if hasattr(estimate, "rows") else estimate)]
     metrics = {f"{prefix}{name}": value for row in rows for name, value in _metrics(row)}

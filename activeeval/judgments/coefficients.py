@@ -65,7 +65,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> f
     first, second : array, shape (n,)
         Their grades.
     weights : {"none", "linear", "quadratic"}
-        A disagreement counts 1, |c − k| or (c − k)².
+        A disagreement counts 1, ``|c − k|`` or (c − k)².
 
     Examples
     --------

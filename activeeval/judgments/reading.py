@@ -33,7 +33,7 @@ _WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
 
 
 def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machine_is_truth: bool = False) -> Judgments:
-    """Read judgments of any form.
+    r"""Read judgments of any form.
 
     Parameters
     ----------
@@ -56,6 +56,16 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
         ``path:line: what is wrong``.
     InputError
         Where the file cannot be read, or says that it is a machine's and nobody has asked for that.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qrels = pathlib.Path(folder, "qrels.txt")
+    ...     _ = qrels.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     judgments = read(qrels)
+    >>> [(judgment.item, judgment.value) for judgment in judgments]
+    [('a', 2), ('b', 0)]
     """
     if machine_is_truth:
         return read(path, kind="machine").as_truth()

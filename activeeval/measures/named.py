@@ -111,7 +111,13 @@ def Precision(cutoff: int | None, rel: int = 1) -> Additive:
 
 
 def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
-    """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain."""
+    """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain.
+
+    Examples
+    --------
+    >>> print(RR(), RR(rel=2, cutoff=10))
+    RR(rel=1) RR(rel=2)@10
+    """
     return Cascade(relevance_rule(rel), reciprocal_discount, cutoff, "RR")
 
 

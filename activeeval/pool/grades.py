@@ -25,6 +25,14 @@ class PoolGrades:
     max_grade : int, optional
         The largest grade of the scale; a grade above it is an error. By default the largest
         grade that occurs.
+
+    Examples
+    --------
+    >>> from activeeval import QueryPool
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> judged = PoolGrades(pool, [2, -1, 0, 1], max_grade=3)
+    >>> judged.max_grade, judged.is_judged
+    (3, array([ True, False,  True,  True]))
     """
 
     pool: QueryPool

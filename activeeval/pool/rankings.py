@@ -31,6 +31,16 @@ class Rankings:
     ------
     InputError
         Where an item belongs to another query or stands in its list twice.
+
+    Examples
+    --------
+    >>> from activeeval import QueryPool
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 5], list("ababc"))
+    >>> ranking = Rankings.from_ids(pool, {"q1": ["b", "a"], "q2": ["c"]})
+    >>> ranking.items, ranking.lengths
+    (array([1, 0, 4]), array([2, 1]))
+    >>> Rankings.from_scores(pool, [0.1, 0.9, 3, 2, np.nan]).items
+    array([1, 0, 2, 3])
     """
 
     pool: QueryPool

@@ -91,8 +91,8 @@ class SVMMAP(MarginRanker):
 
         wᵀΨ(y) − wᵀΨ(z) ≥ 1 − AP(z) − ξ        for every ranking z of the query's items,
 
-    Ψ(z) = Σ ± (x_i − x_j) / (|R||N|) over relevant items i and others j, + where i stands before j. Relevant are the
-    items of a grade above 0; queries that lack relevant or other items have no say.
+    Ψ(z) = Σ ± (x_i − x_j) / ``(|R||N|)`` over relevant items i and others j, + where i stands before j. Relevant are
+    the items of a grade above 0; queries that lack relevant or other items have no say.
 
     Parameters
     ----------
@@ -147,9 +147,9 @@ class RankBoost(BoostedRanker):
     ----------
     coef_ : ndarray, shape (n_weak,)
         Weights of the scaled features; of thresholds: those of all features at the lowest one first.
-    path_ : ndarray, shape (n_iter_ + 1, n_weak)
+    path_ : ndarray, shape (``n_iter_`` + 1, n_weak)
         The weights before the first round and after each; see `after`.
-    edges_ : ndarray, shape (n_iter_,)
+    edges_ : ndarray, shape (``n_iter_``,)
         ρ of each round.
     n_iter_ : int
         Rounds; fewer than `n_iter` where no weak ranker has an edge left.
@@ -247,7 +247,7 @@ class RankNet(GradientRanker):
     ----------
     coef_ : ndarray, shape (n_features,)
         w, of the standardised features.
-    path_ : ndarray, shape (n_iter_ + 1, n_features)
+    path_ : ndarray, shape (``n_iter_`` + 1, n_features)
         w before the first step and after each; see `after`.
     n_iter_ : int
         Steps taken; fewer than `n_iter` where there was nothing left to gain.

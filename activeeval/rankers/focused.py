@@ -25,7 +25,7 @@ class FocusedSVM(MarginRanker):
         ½‖w‖² + C [β · L_list(T) + (1 − β) · L_pair(T × F)],
 
     T the items of a grade above 0, F the others; L_list the hinge of average precision on T, the mean over
-    r = 1 … |T| − 1 of that with the first r relevant; L_pair the hinge of `RankSVM`. Both are means over queries,
+    r = 1 … ``|T| − 1`` of that with the first r relevant; L_pair the hinge of `RankSVM`. Both are means over queries,
     divided by their value at w = 0, so that the bracket is 1 there.
 
     Parameters

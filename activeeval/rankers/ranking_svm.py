@@ -38,7 +38,7 @@ class RankingSVM(LinearRanker):
         Weight of the loss of one pair.
     max_pairs : int
         Where there are more pairs, the sum is estimated from that many: a uniform sample without
-        replacement of all pairs of all queries, each counted n_pairs_ / max_pairs times, so that C
+        replacement of all pairs of all queries, each counted ``n_pairs_`` / max_pairs times, so that C
         means the same whatever is sampled.
     standardize : bool
         Divide each feature by its standard deviation over the items of the fit; a constant feature

@@ -38,6 +38,14 @@ class Chunk:
         Of further systems.
     extra_probs : tuple of array of float, each of shape (n_items, n_grades)
         What further grade models say, for estimates to be fitted to.
+
+    Examples
+    --------
+    >>> from activeeval import QueryPool, Rankings
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> chunk = Chunk(Rankings.from_scores(pool, [2, 1, 2, 1]), np.full((4, 3), 1 / 3), traffic=150.0)
+    >>> chunk.pool.n_queries, chunk.traffic
+    (2, 150.0)
     """
 
     ranking: Rankings

@@ -72,6 +72,16 @@ class ChunkedDesign:
         Told what has gone by.
     keeper : object
         Takes the tables away once nobody holds it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from activeeval import DCG, Chunk, QueryPool, Rankings, chunked_design
+    >>> pools = [QueryPool(["q1", "q2"], [0, 2, 4], list("abab")), QueryPool(["q3"], [0, 3], list("abc"))]
+    >>> chunks = [Chunk(Rankings.from_scores(pool, np.arange(pool.n_items))) for pool in pools]
+    >>> design = chunked_design(chunks, DCG(), "random")
+    >>> design.name, design.n_queries, design.cost
+    ('random', 3, 7.0)
     """
 
     recipe: Recipe

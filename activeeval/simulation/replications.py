@@ -109,6 +109,18 @@ def replicate(
     ------
     BudgetError
         Where a budget is too small for the design.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, Rankings, Target, generate_pool
+    >>> generated = generate_pool(20, rng=0)
+    >>> target = Target(DCG(cutoff=5), Rankings.from_scores(generated.pool, generated.features[:, 0]))
+    >>> design = METHODS["random"].design(target, budget=50)
+    >>> repeated = replicate(design, generated.grades, [25, 50], repetitions=40)
+    >>> repeated.values.shape
+    (40, 2)
+    >>> print(repeated.n_queries.mean(axis=0))
+    [4.65 9.65]
     """
     return replicate_with(
         design,

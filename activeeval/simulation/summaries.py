@@ -156,6 +156,17 @@ def simulate(
     -------
     list of Summary
         By design, then by budget.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, Rankings, Target, generate_pool
+    >>> generated = generate_pool(20, rng=0)
+    >>> target = Target(DCG(cutoff=5), Rankings.from_scores(generated.pool, generated.features[:, 0]))
+    >>> designs = {name: METHODS[name].design(target, budget=50) for name in ("passive", "random")}
+    >>> for row in simulate(designs, generated.grades, [50], repetitions=40):
+    ...     print(f"{row.method}: rmse {row.rmse.value:.2f}, {row.queries.value:.1f} queries")
+    passive: rmse 1.08, 9.7 queries
+    random: rmse 0.73, 9.7 queries
     """
     if "passive" not in designs:
         raise InputError("simulate compares with passive: designs must hold a design named 'passive'")

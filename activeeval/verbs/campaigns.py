@@ -84,6 +84,19 @@ class StoredCampaign:
     ----------
     store : Store
     name : str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from activeeval import sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with drawn.create_campaign(f"{folder}/week1.activeeval", "week1") as campaign:
+    ...         while (item := campaign.claim("ann")) is not None:
+    ...             _ = campaign.submit(item, int(item.query_id[1:]) % 2)
+    ...         print(campaign.status()["judged"], campaign.estimate().measure)
+    20 P@3
     """
 
     store: Store

@@ -43,6 +43,15 @@ class Plan(Shown):
         What else to know, in sentences.
     frame_kind : str
         The library whose frames came in, "" where none did.
+
+    Examples
+    --------
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
+    >>> planned = plan(run, measure="DCG@5", half_width=1, max_grade=3)
+    >>> planned.budget, planned.goal
+    (53.0, 1)
+    >>> planned.low < planned.half_width < planned.high
+    True
     """
 
     sample: SamplePlan

@@ -26,6 +26,12 @@ class Queries(Shown):
     made : QueriesDraw
     frame_kind : str
         The library whose frame came in, "" where none did.
+
+    Examples
+    --------
+    >>> drawn = draw_queries({"news": 900, "weather": 90, "red shoes": 8, "blue shoes": 2}, n=2, seed=1)
+    >>> len(drawn), drawn.n_kept, [row["query"] for row in drawn.rows()]
+    (2, 0, ['news', 'weather'])
     """
 
     made: task.QueriesDraw

@@ -39,6 +39,20 @@ class Result(WithEnds, Shown):
         Returns what could be read at the end of each block.
     frame_kind : str
         The library whose frames came in, "" where none did.
+
+    Examples
+    --------
+    >>> from activeeval import sample
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
+    >>> drawn = sample(run, measure="DCG@5", budget=60, max_grade=3, seed=1, names=["new"])
+    >>> sheet = drawn.sheet("pandas")
+    >>> sheet["grade"] = [int(document[1:]) % 4 for document in sheet["doc_id"]]
+    >>> result = drawn.estimate(sheet)
+    >>> print(result.sentences[0])
+    new: DCG@5 5.6 (4.5 to 6.7), 20 queries, 60 judgments.
+    >>> low, high = result.interval
+    >>> low < result.value < high, result.measure
+    (True, 'DCG@5')
     """
 
     answer: Answer
@@ -207,6 +221,20 @@ class Results(ResultList[Result]):
     """What a judged sample or a campaign says of several questions.
 
     Of more than two runs `sentences` say which may be the best, and `ranks` where each may stand.
+
+    Examples
+    --------
+    >>> from activeeval import sample
+    >>> runs = {name: {f"q{q}": {f"d{d}": float(d * k % 7) for d in range(6)} for q in range(20)}
+    ...         for k, name in enumerate(["a", "b", "c"], 1)}
+    >>> drawn = sample(runs, measure="DCG@5", budget=90, max_grade=3, seed=1)
+    >>> sheet = drawn.sheet("pandas")
+    >>> sheet["grade"] = [(int(row.doc_id[1:]) * int(row.query_id[1:])) % 4 for row in sheet.itertuples()]
+    >>> results = drawn.estimate(sheet)
+    >>> len(results), results[0].system, results[0].versus
+    (3, 'a', 'b')
+    >>> results.ranks
+    {('DCG@5', 'b'): (1, 1), ('DCG@5', 'a'): (2, 2), ('DCG@5', 'c'): (3, 3)}
     """
 
     @property

@@ -46,6 +46,16 @@ class Sample(Shown):
         What whoever has drawn it should know, in sentences.
     frame_kind : str
         The library whose frames came in, "" where none did.
+
+    Examples
+    --------
+    >>> from activeeval import sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> drawn.n_items, drawn.seed, len(drawn.sheet("pandas"))
+    (20, 1, 20)
+    >>> drawn.top_up(5).n_items
+    5
     """
 
     drawn: Drawn

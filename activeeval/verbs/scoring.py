@@ -33,6 +33,15 @@ class Score(WithEnds):
     baseline : str
         What the run is called that it is compared with.
     confidence : float
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}, "q3": {"a": 1, "b": 0}}
+    >>> result = score(qrels, {"new": {query: {"a": 2.0, "b": 1.0} for query in qrels}}, "RR")["new", "RR"]
+    >>> round(result.value, 3), round(result.std_error, 3)
+    (0.833, 0.167)
+    >>> result.by_query
+    array([1. , 0.5, 1. ])
     """
 
     row: RunRow
@@ -96,6 +105,15 @@ class Scores(Shown):
     made : RunTable
     frame_kind : str
         The library whose frames came in, "" where none did.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}, "q3": {"a": 1, "b": 0}}
+    >>> scores = score(qrels, {"new": {query: {"a": 2.0, "b": 1.0} for query in qrels}}, ["RR", "P@1"])
+    >>> [(each.run, each.measure, round(each.value, 2)) for each in scores]
+    [('new', 'RR', 0.83), ('new', 'P@1', 0.67)]
+    >>> round(scores["new", "P@1"].value, 2)
+    0.67
     """
 
     made: RunTable

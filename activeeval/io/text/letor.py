@@ -98,7 +98,7 @@ class _Part:
 
 
 def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> LetorData:
-    """Read one LETOR file or several as if they were one.
+    r"""Read one LETOR file or several as if they were one.
 
     Parameters
     ----------
@@ -113,6 +113,16 @@ def read_letor(paths: PathLike | Sequence[PathLike], features: bool = True) -> L
         ``path:line: what is wrong``: a grade that is not whole, a line without ``qid:``, indices
         that do not increase, a value that is no finite number, a query that comes back, a
         document twice in a query.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     letor = pathlib.Path(folder, "S1.txt")
+    ...     _ = letor.write_text("2 qid:1 1:0.5 2:0.1 # docid = a\n0 qid:1 1:0.2 2:0.9 # docid = b\n")
+    ...     data = read_letor(letor)
+    >>> data.grades, data.features.shape, data.pool().n_queries
+    (array([2, 0]), (2, 2), 1)
     """
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not names:
