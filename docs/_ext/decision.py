@@ -82,7 +82,7 @@ def pages() -> dict[str, str]:
 
 def command_of(words: str) -> tuple[str, click.Command]:
     """Return the page of the command that a line begins with, and the command."""
-    first, second = (words.split() + [""])[:2]
+    first, second = [*words.split(), ""][:2]
     command = cli.commands[first]
     if isinstance(command, click.Group):
         return f"{first}.md#{first}-{second}", command.commands[second]

@@ -55,12 +55,12 @@ class Topic:
 TOPICS = {
     "coverage": Topic(
         title="Coverage",
-        about="How often 95 % intervals hold the truth: cells with good and bad models, few queries, the worst known cases.",
+        about="How often 95 % intervals hold the truth: with good and bad models, few queries, the worst known cases.",
         files=("coverage.md",),
     ),
     "efficiency": Topic(
         title="Efficiency",
-        about="How many times the labels random queries judged whole need for the same error, with the limit beside it.",
+        about="How many times the labels random queries judged whole need for the same error, beside the limit.",
         files=("readme-table.md", "efficiency.md"),
     ),
     "peers": Topic(
@@ -71,7 +71,7 @@ TOPICS = {
     ),
     "active-evaluation": Topic(
         title="Active evaluation: the paper's claims",
-        about="Figures 1 to 6 of Sawade et al. on a generated collection of MSLR-WEB30K's size, and on three real ones.",
+        about="Figures 1 to 6 of Sawade et al., on a generated collection as large as MSLR-WEB30K and on real ones.",
         sections=("The paper's experiments", "Where results differ", "How the generated collection"),
     ),
     "gains": Topic(

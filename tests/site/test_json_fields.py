@@ -29,7 +29,8 @@ score qrels.txt new.run nDCG@10 --run old.run --run newer.run --baseline old.run
 score qrels.txt new.run DCG@10 --holes --max-grade 3 --more 100
 compare old.run newer.run --qrels qrels.txt --measure nDCG@10 --measure P@5
 plan --run new.run --versus-run old.run --train-qrels qrels.txt --measure DCG@10 --half-width 1.5
-plan --run new.run --max-grade 3 --measure DCG@10 --segments segments.csv --segment-half-width even=8 --segment-half-width odd=8
+plan --run new.run --max-grade 3 --measure DCG@10 --segments segments.csv \
+    --segment-half-width even=8 --segment-half-width odd=8
 simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.33 --measure DCG@10 --budget 20% \
     --repetitions 20 --seed 1
 methods
