@@ -42,8 +42,9 @@ experiments: $(VENV)/installed-dev
 pages: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto tests/test_pages.py
 
+# README as somebody new: two fresh clones and environments
 readme: $(VENV)/installed-dev
-	$(BIN)/python tests/follow_readme.py --here
+	$(BIN)/python tests/follow_readme.py
 
 # the site, into docs/_build/site; says where to look
 VERSION ?= dev

@@ -12,8 +12,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 WHERE = {"pool": "MQ2008", "model": "forest", "overhead": 1.0, "share": 0.1}
 
 
-def headlines() -> str:
-    """Return the table in markdown, with links as README writes them."""
+def headlines(link: str = "benchmarks/results/") -> str:
+    """Return the table in markdown; links lead to the files, as README writes them, or are left out."""
     kills = [_stored(f"page{database}.json")["sections"] for database in ("", "-postgresql")]
     answers = sum(_figure(one["figures"], "answers acknowledged") for part in kills for one in _named(part, "kills"))
     lost = sum(_figure(one["figures"], "acknowledged and lost") for part in kills for one in _named(part, "kills"))
@@ -21,19 +21,21 @@ def headlines() -> str:
     watched = _stored("nights.json")["watched"]["sections"][0]["figures"]
     nights = _figure(watched, "labels a night from the tenth on: every label counts on")
     large = _stored("engines-large.json")
+    coverage = f"{mean_coverage(counted)[0]:.1%}"
+    memory = f"{large['rows'][0]['driver_peak_mb']:.0f} MB"
     rows = (
-        ("judgments that random queries need for the same: nDCG@10, two rankers", f"{_times('two rankers'):.1f} times", "efficiency.md"),
-        ("the same: nDCG@10, effect of an index update", f"{_times('index update'):.0f} times", "efficiency.md"),
-        (f"95 % intervals that hold the truth, mean of {len(counted):,} cells", f"{mean_coverage(counted)[0]:.1%}", "coverage.md"),
+        (
+            "judgments that random queries need for the same: nDCG@10, two rankers",
+            _times("two rankers"),
+            "efficiency.md",
+        ),
+        ("the same: nDCG@10, effect of an index update", _times("index update"), "efficiency.md"),
+        (f"95 % intervals that hold the truth, mean of {len(counted):,} cells", coverage, "coverage.md"),
         ("a watch from its tenth night on: labels, as a share of a fresh sample's", f"{nights:.2f}", "nights.json"),
         (f"of {answers:,.0f} judgments, while the server was killed 100 times, lost", f"{lost:.0f}", "page.json"),
-        (
-            "10⁷ queries × 20 documents in files, on two cores: driver's memory",
-            f"{large['rows'][0]['driver_peak_mb']:.0f} MB",
-            "engines-large.json",
-        ),
-    )  # fmt: skip
-    lines = [f"| {what} | [{value}](benchmarks/results/{file}) |" for what, value, file in rows]
+        ("10⁷ queries × 20 documents in files, on two cores: driver's memory", memory, "engines-large.json"),
+    )
+    lines = [f"| {what} | {f'[{value}]({link}{file})' if link else value} |" for what, value, file in rows]
     return "\n".join(["| measured | |", "|---|---|", *lines, ""])
 
 
@@ -41,10 +43,11 @@ def _stored(name: str) -> dict[str, Any]:
     return dict(json.loads((RESULTS / name).read_text("utf-8")))
 
 
-def _times(case: str) -> float:
+def _times(case: str) -> str:
     rows = [row for row in _stored("efficiency.json")["rows"] if WHERE.items() <= row.items()]
     (row,) = [row for row in rows if (row["measure"], row["case"], row["method"]) == ("nDCG@10", case, "depth")]
-    return float(row["efficiency"])
+    times = float(row["efficiency"])
+    return f"{times:.0f} times" if times >= 10 else f"{times:.1f} times"
 
 
 def _named(sections: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "_ext.formulas",
 ]
-exclude_patterns = ["_build", "_ext", "_templates", "_inventories"]
+exclude_patterns = ["_build", "made", "_ext", "_templates", "_inventories"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # stored outputs: `make notebooks` executes them

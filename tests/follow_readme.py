@@ -1,16 +1,12 @@
-"""Follow README.md from a fresh clone: run every command that it shows, in its order, and every piece of Python.
+"""Follow README.md as somebody new: a fresh clone, an environment as it says, its demo, every command that it shows.
 
-``python tests/follow_readme.py`` clones the repository into an empty folder, makes an environment as README says, and
-goes through its blocks of ``sh`` and ``python``. The files that they name are made beforehand of a small generated
-collection; judges fill in each sheet that a command writes. Ends with 1 at the first command that does not work.
-``--here`` takes the environment that runs it, and leaves out the block that sets one up.
+``python tests/follow_readme.py`` clones the repository into an empty folder and takes both ways of README to install;
+with either the demo is run, and the commands that README shows have to say what it shows, word for word. Ends with 1 at
+the first that does not.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
 import os
 import re
 import subprocess
@@ -18,190 +14,46 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
+from test_pages import BLOCK, DOCS, plain
 
-ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```(?P<kind>sh|python)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SETUP = re.compile(r"`(python3 -m venv [^`]+)`")
-BENCHMARKS = re.compile(r"`python -m (benchmarks\.\w+)`")
-SHEET = re.compile(r"--sheet (?P<sheet>\S+)")
-N_QUERIES, N_JUDGED, SEED, TOP = 150, 60, 7, 3
-MOST_ANSWERS, MOST_SHOWN = 20_000, 12
-VERDICTS = ("activeeval compare", "activeeval watch")
-RUNS = {"old": 2.2, "new": 1.7, "newer": 1.5}
+EXAMPLE = Path("demo-out", "example")
 
 
 def main() -> int:
     """Follow the page; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--here", action="store_true", help="in the environment that runs this")
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        if parser.parse_args().here:
-            return follow(ROOT, place, Path(sys.executable).parent)
-        clone = place / "activeeval"
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        (work := place / "work").mkdir()
-        (command,) = SETUP.findall((clone / "README.md").read_text())
-        if not ran(command, clone, os.environ["PATH"]) or not ran("make demo", clone, os.environ["PATH"]):
-            return 1
-        return follow(clone, work, clone / ".venv" / "bin")
-
-
-def follow(root: Path, work: Path, binaries: Path) -> int:
-    """Run the blocks of the page of a clone in a folder of its own."""
-    path = os.pathsep.join([str(binaries), os.environ["PATH"]])
-    page = (root / "README.md").read_text()
-    truth = make_files(work, binaries / "python")
-    script = [PREAMBLE]
-    for block in BLOCK.finditer(page):
-        if block["kind"] == "python":
-            script.append(block["text"])
-            (work / "readme.py").write_text("\n".join(script))
-            if not ran("python readme.py", work, path):
+    with tempfile.TemporaryDirectory() as folder:
+        for way in ("make demo", "pip"):
+            clone = Path(folder, way.replace(" ", "-"))
+            subprocess.run(["git", "clone", "--quiet", str(DOCS.parent), str(clone)], check=True)
+            page = (clone / "README.md").read_text("utf-8")
+            (by_pip,) = SETUP.findall(page)
+            install = way if way == "make demo" else f"{by_pip} && activeeval demo"
+            path = os.pathsep.join([str(clone / ".venv" / "bin"), os.environ["PATH"]])
+            if not ran(install, clone, path)[0] or not all(
+                says(block, clone / EXAMPLE, path) for block in BLOCK.finditer(page) if block["said"]
+            ):
                 return 1
-            continue
-        for line in block["text"].replace("\\\n", " ").splitlines():
-            command = line.partition("  #")[0].strip()
-            if not command or command.startswith(("#", "make ")):
-                continue
-            if not ran(command, work, path, verdicts=command.startswith(VERDICTS)):
-                return 1
-            if found := SHEET.search(command) if " --out " in command else None:
-                sheet = work / found["sheet"]
-                for judged in sheet.parent.glob(f"{sheet.stem}*{sheet.suffix}"):  # of several judges one each
-                    judge(judged, truth)
-    missing = [name for name in BENCHMARKS.findall(page) if not (root / name.replace(".", "/")).exists()
-               and not (root / (name.replace(".", "/") + ".py")).exists()]  # fmt: skip
-    if missing:
-        print(f"README names what is not there: {', '.join(missing)}")
-    return bool(missing)
+    return 0
 
 
-def ran(command: str, folder: Path, path: str, *, verdicts: bool = False) -> bool:
-    """Run a command and tell of it; say whether it went well."""
-    environment = os.environ | {"PATH": path, "MPLBACKEND": "agg"}
+def says(block, folder: Path, path: str) -> bool:
+    """Run a block of commands; say whether it says what is shown."""
+    is_well, printed = ran(block["commands"], folder, path)
+    if is_well and plain(printed) == plain(block["said"]):
+        return True
+    print(f"README shows\n{block['said']}\nand not\n{printed}")
+    return False
+
+
+def ran(command: str, folder: Path, path: str) -> tuple[bool, str]:
+    """Run a command and tell of it; say whether it went well, and what it printed."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PATH": path}
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, check=False, **piped)
-    is_well = done.returncode in ((0, 10, 11) if verdicts else (0,))
-    print(f"{'ok  ' if is_well else 'FAIL'} {command}" + ("" if is_well else f"\n{done.stdout}"), flush=True)
-    return is_well
-
-
-PREAMBLE = """
-import csv
-truth = {(r["query"], r["document"]): int(r["grade"]) for r in csv.DictReader(open("truth.csv", newline=""))}
-def judge(query_id, item_ids):
-    return [truth.get((query_id, doc), 0) for doc in item_ids]
-def my_grade(query_id, doc):
-    return judge(query_id, [doc])[0]
-def judged(sheet):
-    import narwhals as nw
-    rows = nw.from_native(sheet).to_dict(as_series=False)
-    rows["grade"] = [my_grade(query, doc) for query, doc in zip(rows["query_id"], rows["doc_id"])]
-    import polars
-    return polars.DataFrame(rows)
-def better_of(one, other):
-    return max(one, other)
-"""
-FILES = """
-import sys
-import numpy as np
-from activeeval.generated import WEIGHTS, generate_pool
-made = generate_pool(int(sys.argv[1]), int(sys.argv[2]))
-features = made.features[:, : WEIGHTS.size]
-np.savez("made.npz", owners=made.pool.item_queries, grades=made.grades, features=features, known=features @ WEIGHTS)
-"""
-
-
-def make_files(work: Path, python: Path) -> dict[tuple[str, str], int]:
-    """Write runs, judgments, LETOR files, scores, preferences, texts; return the true grades."""
-    subprocess.run([str(python), "-c", FILES, str(N_QUERIES), str(SEED)], cwd=work, check=True)
-    made = np.load(work / "made.npz")
-    owners, rng = made["owners"], np.random.default_rng(SEED)
-    grades = np.minimum(made["grades"], TOP)
-    pairs = [(f"q{q + 101}", f"D{k:05d}") for k, q in enumerate(owners.tolist())]
-    rows = list(zip(pairs, grades.tolist(), strict=True))
-    write(work / "truth.csv", ["query,document,grade", *(f"{q},{d},{g}" for (q, d), g in rows)])
-    judged = [f"{q} 0 {d} {g}" for ((q, d), g), owner in zip(rows, owners, strict=True) if owner < N_JUDGED]
-    write(work / "qrels.txt", judged)
-    for name, noise in RUNS.items():
-        scores = made["known"] + noise * rng.standard_normal(owners.size)
-        write(
-            work / f"{name}.run", [line for q in range(N_QUERIES) for line in run_lines(pairs, owners, scores, q, name)]
-        )
-    for part, is_in in (("S1", owners < N_JUDGED), ("S2", owners >= N_JUDGED)):
-        lines = [letor_line(pairs[k], grades[k], made["features"][k]) for k in np.flatnonzero(is_in)]
-        write(work / f"{part}.txt", lines)
-        for ranker, noise in (("ranker", 1.5), ("other", 2.0)):
-            scores = made["known"][is_in] + noise * rng.standard_normal(int(is_in.sum()))
-            write(work / f"{ranker}.{part}.txt", [f"{score:.5f}" for score in scores])
-    write(
-        work / "segments.csv",
-        ["query_id,segment", *(f"q{q + 101},{'even' if q % 2 else 'odd'}" for q in range(N_QUERIES))],
-    )
-    write_preferences(work, rng)
-    place = np.arange(owners.size) - np.searchsorted(owners, owners)
-    rows_shown = np.flatnonzero((owners < N_JUDGED) & (place < MOST_SHOWN))
-    shown, liked = [pairs[k] for k in rows_shown], made["features"][rows_shown, 3]
-    rates = np.argsort(np.argsort(liked)) / liked.size  # users like a feature that judges care less for
-    clicks = [
-        f"{q},{d},{1 + k % 10},1000,{int(900 * rate)}"
-        for k, ((q, d), rate) in enumerate(zip(shown, rates, strict=True))
-    ]
-    write(work / "clicks.csv", ["query_id,doc_id,position,impressions,clicks", *clicks])
-    for judge, answers in (("ann", "1"), ("bob", "12")):
-        write(work / f"{judge}.txt", list(answers * (MOST_ANSWERS // len(answers))))
-    return dict(rows)
-
-
-def run_lines(pairs: list, owners: np.ndarray, scores: np.ndarray, query: int, tag: str) -> list[str]:
-    """Return the lines of one query of a run."""
-    own = np.flatnonzero(owners == query)
-    best = own[np.argsort(-scores[own])][:20]
-    return [f"{pairs[k][0]} Q0 {pairs[k][1]} {rank} {scores[k]:.4f} {tag}" for rank, k in enumerate(best.tolist(), 1)]
-
-
-def letor_line(pair: tuple[str, str], grade: int, features: np.ndarray) -> str:
-    """Return a line of a LETOR file."""
-    values = " ".join(f"{j}:{value:.5f}" for j, value in enumerate(features.tolist(), 1))
-    return f"{grade} qid:{pair[0]} {values} #docid = {pair[1]}"
-
-
-def write_preferences(work: Path, rng: np.random.Generator) -> None:
-    """Write preferences between lists by the usual gains and discounts, and pairs that wait for one."""
-    lines: dict[str, list[str]] = {"prefs": [], "pairs": []}
-    for k in range(240):
-        one, other = rng.integers(0, TOP + 1, (2, 5))
-        worth = [float((2.0**x - 1) @ (1 / np.log2(np.arange(2, 7)))) for x in (one, other)]
-        first, second = (one, other) if worth[0] >= worth[1] else (other, one)
-        names = ("preferred", "other") if k < 200 else ("first", "second")
-        lines["prefs" if k < 200 else "pairs"].append(
-            json.dumps({"query": f"q{k}", names[0]: first.tolist(), names[1]: second.tolist()})
-        )
-    for name, own in lines.items():
-        write(work / f"{name}.jsonl", own)
-
-
-def read_truth(folder: str | Path) -> dict[tuple[str, str], int]:
-    """Return the true grades that `make_files` wrote."""
-    with open(Path(folder, "truth.csv"), newline="") as held:
-        return {(row["query"], row["document"]): int(row["grade"]) for row in csv.DictReader(held)}
-
-
-def judge(sheet: Path, truth: dict[tuple[str, str], int]) -> None:
-    """Fill in the grades of a sheet."""
-    with open(sheet, newline="") as held:
-        rows = list(csv.DictReader(held))
-    with open(sheet, "w", newline="") as out:
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows(row | {"grade": truth[row["query_id"], row["doc_id"]]} for row in rows)
-
-
-def write(path: Path, lines: list[str]) -> None:
-    """Write lines."""
-    path.write_text("".join(f"{line}\n" for line in lines))
+    is_well = done.returncode == 0
+    print(f"{'ok  ' if is_well else 'FAIL'} {command.strip()}" + ("" if is_well else f"\n{done.stdout}"), flush=True)
+    return is_well, done.stdout
 
 
 if __name__ == "__main__":

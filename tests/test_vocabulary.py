@@ -1,157 +1,93 @@
-"""Every term of art that a message, a table or help uses is explained in docs/words.md.
+"""Every term of art in messages, tables and help stands in docs/words.md; what is plain English stands in a list here.
 
-What is plain English stands in tests/plain-words.txt, a word a line. A word that is neither there nor explained in
-docs/words.md is a new term: say there what it means, with an example, or write the message in plainer words. Only a
-word that everybody knows goes to plain-words.txt. ``python tests/test_vocabulary.py`` prints what is neither.
+A word that is neither stops this test: it is a term, and words.md says what it means, or it is plain, and goes to
+``tests/plain-words.txt``. ``python tests/test_vocabulary.py`` prints such words.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-import activeeval
 from activeeval.cli import cli
-from activeeval.measures.parsing import _PARAMETERS
 
 ROOT = Path(__file__).resolve().parent.parent
-WORDS = ROOT / "docs" / "words.md"
 PLAIN = ROOT / "tests" / "plain-words.txt"
-WORDING = ROOT / "tests" / "report" / "wording.jsonl"
-PACKAGE = Path(activeeval.__file__).parent
-DRAWN = ("charts.py", "pictures.py", "result_pictures.py", "savings.py")
-"""Their keys are those of the library that draws."""
-CODE = re.compile(r"`[^`]*`|'[^']*'|--?[a-z][\w-]*|\S+[./_:@]\S+|\S+\(.*?\)|[A-Z]{2,}\S*|\w*\d\w*|[A-Za-z]*=\S+")
-"""What is quoted, an option, a file, an address, a measure, a name of an argument or a number: no words."""
-WORD = re.compile(r"[A-Za-z][a-z]+(?:-[a-z]+)*")
-ENDINGS = (
-    ("ies", "y"),
-    ("es", ""),
-    ("s", ""),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ing", ""),
-    ("ing", "e"),
-    ("er", ""),
-    ("d", ""),
+WORD = re.compile(r"[A-Za-z][a-z]{2,}(?:-[a-z]+)*")
+NOT_WORDS = re.compile(
+    r"`[^`]*`|\{[^}]*\}|<[^>]*>|--?[a-z][a-z-]*|'[^']*'|\"[^\"]*\"|\S*[._/=@]\S*|\b[A-Z][A-Z]+\b|\b[a-z]{26,}\b"
 )
-ROW = re.compile(r"^\| (?P<terms>\*\*.+?) \| (?P<meaning>.+?) \| (?P<example>.+?) \|$", re.MULTILINE)
+ENDINGS = ("", "s", "es", "d", "ed", "ing", "ly")
 
 
-def commands(group: click.Group) -> Iterator[click.Command]:
-    """Yield every command below a group, and the group."""
-    yield group
-    for member in group.commands.values():
-        yield from commands(member) if isinstance(member, click.Group) else (member,)
+def words_in(text):
+    """Return the words of a text, without options, names of files, examples and ids."""
+    return {word.lower() for word in WORD.findall(NOT_WORDS.sub(" ", text))}
 
 
-def messages() -> Iterator[tuple[str, str]]:
-    """Yield each text that a reader sees, with where it is from."""
-    for line in WORDING.read_text("utf-8").splitlines():
-        yield "wording.jsonl", json.loads(line)["text"]
-    for command in commands(cli):
-        yield f"{command.name}: short help", command.short_help or ""
-        for option in command.params:
-            yield f"{command.name} {option.opts[0]}", getattr(option, "help", "") or ""
-            yield (
-                f"{command.name} {option.opts[0]}",
-                " ".join(name.lstrip("-").replace("-", " ") for name in option.opts),
-            )
-    for path in sorted(set((PACKAGE / "report").glob("*.py")) - {PACKAGE / "report" / name for name in DRAWN}):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Dict):
-                keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-                yield from ((path.name, key.replace("_", " ")) for key in keys)
+def helps(command, path=()):
+    """Yield what a command's help says: its lines and those of its options, without examples."""
+    yield command.short_help or ""
+    yield from (text for text in (command.help or "").split("\n\n") if not text.startswith("\b"))
+    yield from (parameter.help or "" for parameter in command.params if isinstance(parameter, click.Option))
+    for name in getattr(command, "commands", {}):
+        yield from helps(command.commands[name], (*path, name))
 
 
-def terms() -> dict[str, str]:
-    """Return each word of all messages, in small letters, with a place where it is used."""
-    places: dict[str, str] = {}
-    for place, text in messages():
-        for word in WORD.findall(CODE.sub(" ", text)):
-            places.setdefault(word.lower(), place)
-    return places
+def messages():
+    """Yield every sentence of the corpus, every line of help, and every line that the page of outputs shows."""
+    for line in (ROOT / "tests" / "report" / "wording.jsonl").read_text("utf-8").splitlines():
+        yield json.loads(line)["text"]
+    yield from helps(cli)
+    yield from re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "outputs.md").read_text("utf-8"), re.DOTALL)
 
 
-def plain() -> set[str]:
-    """Return the words that need no explanation."""
-    return set(PLAIN.read_text("utf-8").split())
+def explained():
+    """Return the words that stand in bold on the page of words."""
+    bold = re.findall(r"\*\*([^*]+)\*\*", (ROOT / "docs" / "words.md").read_text("utf-8"))
+    return {word.lower() for text in bold for word in re.findall(r"[A-Za-z]+(?:-[a-z]+)*", text)}
 
 
-def explained() -> set[str]:
-    """Return the words that words.md explains: those in bold, alone or as parts of a longer term."""
-    bold = re.findall(r"\*\*([^*]+)\*\*", WORDS.read_text("utf-8"))
-    return {word.lower() for term in bold for word in re.findall(r"[A-Za-z]+", term)}
+def stems(word):
+    """Yield a word without its endings."""
+    for ending in ENDINGS:
+        if word.endswith(ending):
+            stem = word.removesuffix(ending)
+            yield from (stem, f"{stem}e", f"{stem}y" if ending == "es" else stem, stem.removesuffix("i") + "y")
+            if len(stem) > 3 and stem[-1] == stem[-2]:
+                yield stem[:-1]
 
 
-def forms(word: str) -> set[str]:
-    """Return a word with what it may be a form of.
-
-    Examples
-    --------
-    >>> sorted(forms("queries"))
-    ['queri', 'querie', 'queries', 'query']
-    """
-    return {word} | {word.removesuffix(end) + instead for end, instead in ENDINGS if word.endswith(end)}
+def unknown(texts):
+    """Return the words of texts that are neither plain nor explained."""
+    known = explained() | set(PLAIN.read_text("utf-8").split())
+    return {word for text in texts for word in words_in(text) if not known.intersection(stems(word))}
 
 
-def unexplained() -> dict[str, str]:
-    """Return the words that are neither plain nor explained, with a place where each is used."""
-    known = plain() | explained() | {name.lower() for name in _PARAMETERS}
-    return {
-        word: place
-        for word, place in sorted(terms().items())
-        if not forms(word) & known and not all(forms(part) & known for part in word.split("-"))
-    }
+def test_every_term_of_messages_stands_in_words():
+    assert sorted(unknown(messages())) == []
 
 
-def test_every_term_of_a_message_is_explained():
-    assert len(terms()) > 500
-    assert unexplained() == {}
+def test_a_new_term_is_noticed():
+    assert unknown(["the estimate is heteroskedastic, judge more"]) == {"heteroskedastic"}
 
 
-def test_a_new_term_in_a_message_is_noticed(monkeypatch):
-    texts = [("a message", "the heteroscedasticity of these queries is large: judge more")]
-    monkeypatch.setitem(globals(), "messages", lambda: iter(texts))
-    assert unexplained() == {"heteroscedasticity": "a message"}
+def test_no_word_is_plain_and_a_term_and_all_are_used():
+    plain = PLAIN.read_text("utf-8").split()
+    assert plain == sorted(set(plain))
+    assert explained().intersection(plain) == set()
+    used = {stem for text in messages() for word in words_in(text) for stem in stems(word)}
+    assert [word for word in plain if word not in used] == []
 
 
-def test_each_word_has_a_meaning_and_an_example():
-    rows = list(ROW.finditer(WORDS.read_text("utf-8")))
+def test_every_word_has_an_example():
+    rows = [line for line in (ROOT / "docs" / "words.md").read_text("utf-8").splitlines() if line.startswith("| **")]
     assert len(rows) > 120
-    lines = [line for line in WORDS.read_text("utf-8").splitlines() if line.startswith("| **")]
-    assert len(lines) == len(rows)
-    assert [row["terms"] for row in rows if not row["meaning"].strip() or not row["example"].strip()] == []
-
-
-def test_the_terms_that_readers_asked_for_are_explained_and_not_called_plain():
-    asked = {
-        "run",
-        "versus",
-        "difference",
-        "scope",
-        "block",
-        "unit",
-        "level",
-        "overhead",
-        "limit",
-        "passive",
-        "freedom",
-    }
-    assert asked - explained() == set()
-    assert asked & plain() == set()
-
-
-def test_no_plain_word_is_listed_that_nothing_uses():
-    used = {form for word in terms() for part in (word, *word.split("-")) for form in forms(part)}
-    assert plain() - used == set()
+    assert [row for row in rows if len([cell for cell in row.strip("|").split(" | ") if cell.strip()]) < 3] == []
 
 
 if __name__ == "__main__":
-    for missing, at in unexplained().items():
-        print(f"{missing}  ({at})")
+    print("\n".join(sorted(unknown(messages()))))

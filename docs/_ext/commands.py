@@ -16,7 +16,7 @@ _ALL = "--help-all"
 def pages() -> dict[str, str]:
     """Return a page for each command, one for a group with all of its own, and the list of them."""
     texts = {f"commands/{name}.md": "\n".join(_page(name, command)) + "\n" for _, name, command in _listed(cli)}
-    return texts | {"made/commands.txt": "\n".join(_index()) + "\n"}
+    return texts | {"made/commands.md": "\n".join(_index()) + "\n"}
 
 
 def help_of(words: list[str]) -> str:
@@ -27,7 +27,7 @@ def help_of(words: list[str]) -> str:
 def _run(words: list[str]) -> str:
     from click.testing import CliRunner
 
-    done = CliRunner().invoke(cli, words, prog_name=PROGRAM, terminal_width=WIDTH)
+    done = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(cli, words, prog_name=PROGRAM)
     if done.exit_code:
         raise RuntimeError(f"{PROGRAM} {' '.join(words)}: {done.output}")
     return str(done.output)

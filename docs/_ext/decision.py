@@ -1,135 +1,95 @@
-"""Which command, which method: asked of the commands, of the methods' table and of each measure, written as lists."""
+"""Which command, which method: a tree from the question to the command, asked of the methods' table.
+
+Which method a measure has, which ones fit it, and when to use which is asked of `activeeval.design.methods`; the
+questions and their commands stand here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
-import click
-
-from activeeval.cli import cli
-from activeeval.design.methods import METHODS, Method, default_method, robust_methods
-from activeeval.measures import Measure, parse_measure
+from activeeval.design.methods import METHODS, Method, default_method
+from activeeval.measures import parse_measure
 
 MEASURES = {
     "DCG": "DCG@10",
-    "nDCG": "nDCG@10",
     "P": "P@10",
     "RBP": "RBP(p=0.8)",
-    "Additive": "Additive(gains={0: 0, 1: 1, 2: 3}, discounts=[1, 0.5])",
-    "ERR": "ERR(max_rel=4)@10",
+    "nDCG": "nDCG@10",
+    "ERR": "ERR@10",
     "RR": "RR@10",
     "Success": "Success@5",
     "R": "R@20",
     "AP": "AP",
-    "Judged": "Judged@10",
-    "kNDCG": "kNDCG(k=10)@10",
-    "kERR": "kERR(k=10)@10",
 }
-"""One of each family. Which method each has is asked."""
-JUDGED = {"items": "single documents", "depth": "lists, down to a random depth", "whole": "whole lists"}
-"""What a stage of a design takes from a query."""
-QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
-    "Is the new run better than the old one?": (
-        ("All that is needed is judged", "compare OLD NEW --qrels QRELS"),
-        ("Some is judged, and labels cost money", "sample --run NEW --versus-run OLD --judged QRELS --budget N"),
-        ("Nothing is judged yet", "sample --run NEW --versus-run OLD --max-grade G --budget N"),
-        ("A sample is judged already", "compare OLD NEW --sample SAMPLE --sheet SHEET"),
-    ),
-    "How good is one run?": (
-        ("All that is needed is judged", "score QRELS RUN MEASURE"),
-        ("It is not", "sample --run RUN --budget N"),
-        ("A sample is judged already", "estimate SAMPLE SHEET"),
-    ),
-    "What does an index update change?": (
-        ("Once: the same ranker before and after", "sample --run AFTER --versus-run BEFORE --budget N"),
-        ("The documents' features are in files", "sample --letor FILE --index-update --budget N"),
-        ("Every night", "watch init NAME --measure MEASURE --margin X --budget-per-night N"),
-    ),
-    "Which of several runs is best?": (
-        ("All that is needed is judged", "score QRELS RUN MEASURE --run RUN2 --run RUN3"),
-        ("It is not: one sample for all pairs", "sample --run RUN --run RUN2 --run RUN3 --budget N"),
-    ),
-    "Does it differ by kind of query?": (
-        ("A sample is judged already", "estimate SAMPLE SHEET --by FILE"),
-        ("How many labels does each segment need?", "plan --run RUN --segments FILE --segment-half-width X"),
-    ),
-    "May this change go live? (a gate in a script)": (
-        ("By judgments that you have", "compare OLD NEW --qrels QRELS --margin X"),
-        ("By a judged sample", "compare OLD NEW --sample SAMPLE --sheet SHEET --margin X"),
-    ),
-    "How many labels do I need, before I pay?": (
-        ("From the runs and a few judgments", "plan --run RUN --train-qrels QRELS --half-width X"),
-        ("From judgments that are complete: what would each method have saved?", "simulate --qrels QRELS --run RUN"),
-    ),
-    "Who judges?": (
-        ("A few people, in a spreadsheet", "sample --run RUN --judge ANN --judge BOB --sheet SHEET"),
-        ("Several people, for weeks", "campaign create NAME --run RUN --budget N"),
-        ("The same, in a browser", "serve NAME"),
-        ("A machine helps: its grades say where to look", "sample --run RUN --grader GRADES --budget N"),
-        ("Can that machine be trusted?", "audit SAMPLE SHEET --grader GRADES"),
-        ("Judges compare two documents at a time", "label SHEET --k K"),
-    ),
-    "Which queries should I evaluate with?": (("There is a log of searches", "queries draw LOG --n N"),),
-    "What are grades and ranks worth to my users?": (("People prefer one of two lists", "gains learn PREFERENCES"),),
-}
-"""Question to what is at hand and the command for it."""
+"""One of each family, as a command takes it."""
+SCALED = {"ERR@10": "ERR(max_rel=4)@10"}
+"""What a measure's name lacks outside of a command, which knows the scale of its judgments."""
+JUDGED = {"items": "some documents of a list", "depth": "a list down to some depth", "whole": "whole lists"}
+SAMPLED = {
+    "Is the new run better than the old one?": "--run new.run --versus-run old.run",
+    "How good is one run?": "--run new.run",
+    "Which of several runs is best?": "--run a.run --run b.run --run c.run",
+    "What did an index update change, judgments known?": "--run new.run --versus-run old.run --judged qrels.txt",
+    "How good is it in each segment?": "--run new.run --segments segments.csv --segment-half-width all=0.05",
+}  # fmt: skip
+"""A question, and what `activeeval sample` takes for it."""
+WITHOUT_SAMPLE = (
+    ("All results are judged already", (
+        ("How good are the runs?", "activeeval score qrels.txt a.run b.run nDCG@10"),
+        ("Is the new run worse? A gate", "activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10"),
+        ("What had sampling saved?", "activeeval simulate --qrels qrels.txt --run new.run --measure AP --budget 10%"),
+    )),
+    ("Nothing is to be judged yet", (
+        ("How many judgments will it take?", "activeeval plan --run new.run --measure DCG@10 --half-width 0.2"),
+        ("What may the unjudged documents be worth?", "activeeval score qrels.txt new.run nDCG@10 --holes"),
+        ("Which queries to evaluate with?", "activeeval queries draw log.csv --n 300 --out queries.csv"),
+        ("Which measure?", "activeeval gains learn prefs.jsonl --out gains.json"),
+    )),
+    ("It goes on for weeks, or every night", (
+        ("Several people judge, for weeks", "activeeval campaign create autumn …"),
+        ("Every night a new run", "activeeval watch init quality …"),
+    )),
+    ("People cannot agree on grades", (
+        ("Which of two documents is better?", "activeeval sample … --judging top-k"),
+    )),
+)  # fmt: skip
 
 
 def pages() -> dict[str, str]:
-    """Return the tree: question and command, measure and method, then what each method is for."""
-    return {"made/choose.txt": "\n".join((*_commands(), *_measures(), *_methods())) + "\n"}
+    """Return the tree and the table of methods."""
+    return {"made/choose.md": "\n".join((*_tree(), *_table())) + "\n"}
 
 
-def command_of(words: str) -> tuple[str, click.Command]:
-    """Return the page of the command that a line begins with, and the command."""
-    first, second = [*words.split(), ""][:2]
-    command = cli.commands[first]
-    if isinstance(command, click.Group):
-        return f"{first}.md#{first}-{second}", command.commands[second]
-    return f"{first}.md", command
+def method_of(measure: str) -> Method:
+    """Return the method that a command takes for a measure."""
+    return default_method(parse_measure(SCALED.get(measure, measure)))
 
 
-def _commands() -> Iterator[str]:
-    yield from ("## 1. Which question?", "")
-    for question, situations in QUESTIONS.items():
-        yield f"- **{question}**"
-        for situation, words in situations:
-            place, command = command_of(words)
-            end = "" if situation.endswith("?") else ":"
-            yield f"  - {situation}{end} `activeeval {words}`"
-            yield f"    ([{words.split()[0]}](commands/{place}): {command.short_help})"
+def _tree() -> Iterator[str]:
+    yield from ("## From the question to the command", "", "**Something is to be judged**", "")
+    names = sorted(MEASURES, key=lambda name: list(METHODS).index(method_of(MEASURES[name]).name), reverse=True)
+    for question, takes in SAMPLED.items():
+        yield f"- {question}"
+        for method, members in groupby(names, key=lambda name: method_of(MEASURES[name]).name):
+            families = list(members)
+            judged = JUDGED[METHODS[method].stage.name]
+            how_much = "" if "--segment-half-width" in takes else " --budget 200"
+            yield f"  - by {', '.join(families)}: method `{method}`, which judges {judged}"
+            yield f"    - `activeeval sample {takes} --measure {MEASURES[families[0]]}{how_much} …`"
+    for situation, questions in WITHOUT_SAMPLE:
+        yield from ("", f"**{situation}**", "")
+        for question, command in questions:
+            yield f"- {question}"
+            yield f"  - `{command}`"
 
 
-def _measures() -> Iterator[str]:
-    yield from ("", "## 2. Which measure, which method?", "")
-    yield from ("The measure decides the method. You need not name it; `--method` names another.", "")
-    chosen = {name: default_method(parse_measure(text)) for name, text in MEASURES.items()}
+def _table() -> Iterator[str]:
+    yield from ("", "## The methods", "", "The measure chooses; `--method NAME` takes another one.", "")
+    yield from ("| method | when | judged | drawn | measures that it fits |", "|---|---|---|---|---|")
     for method in METHODS.values():
-        names = [name for name, default in chosen.items() if default.name == method.name]
-        if names:
-            yield f"- **{', '.join(names)}** → `{method.name}`: {JUDGED[method.stage.name]} are judged"
-            yield from _others(method, [parse_measure(MEASURES[name]) for name in names])
-    several = default_method(*(parse_measure(text) for text in MEASURES.values()))
-    yield f"- **several measures in one sample, with different methods** → `{several.name}`"
-
-
-def _others(method: Method, measures: list[Measure]) -> Iterator[str]:
-    others = [f"`{name}`" for name in robust_methods(*measures) if name != method.name]
-    fit = [f"`{each.name}`" for each in METHODS.values() if all(map(each.fits, measures))]
-    yield f"  - as safe from a bad grade model: {', '.join(others) or 'none'}"
-    yield f"  - all that can estimate it: {', '.join(fit)}"
-
-
-def _methods() -> Iterator[str]:
-    yield from ("", "## 3. When another method?", "")
-    yield from ("| method | when | what is judged | how it is drawn | grade model |", "|---|---|---|---|---|")
-    for method in METHODS.values():
-        cells = (f"`{method.name}`", method.when, JUDGED[method.stage.name], method.scheme.title, model_of(method))
+        fits = [name for name, text in MEASURES.items() if method.fits(parse_measure(SCALED.get(text, text)))]
+        families = "all" if len(fits) == len(MEASURES) else ", ".join(fits)
+        cells = (f"`{method.name}`", method.when, method.stage.name, method.scheme.title, families)
         yield f"| {' | '.join(cells)} |"
-
-
-def model_of(method: Method) -> str:
-    """Return what a method takes of a grade model, and what a bad one does."""
-    if method.ignores_model or (not method.is_optimal and not method.stage.needs_model):
-        return "not used"
-    return "a bad one costs judgments, not truth" if method.is_fitted else "a bad one can cost very much"

@@ -6,28 +6,17 @@ taken whole. A section that no page takes, or that has no origin, stops the buil
 
 from __future__ import annotations
 
-import json
 import re
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT))  # benchmarks are no part of what is installed
-
-from benchmarks import headlines as leading  # noqa: E402
-from benchmarks.all import STEPS  # noqa: E402
-
-BENCHMARKS = ROOT / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 FOLDER = "evidence"
-STORED = "stored"
 MOST_ROWS = 30
-"""Tables with more rows are folded: a reader sees what stands behind them."""
+"""Tables with more rows are folded, so that a reader sees what stands behind them."""
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 PICTURE = re.compile(r"(!\[[^\]]*\]\()results/(?P<path>[^)]+)\)")
-ORIGIN = re.compile(r"`python -m benchmarks\.[^`]+`,? commit [0-9a-f]{7,}")
+ORIGIN = re.compile(r"`python -m benchmarks\.[^`]+`.*?commit [0-9a-f]{7,}", re.DOTALL)
 WITHOUT_ORIGIN = ("Where results differ from the paper, and why",)
 """What explains figures of other sections."""
 
@@ -55,13 +44,13 @@ class Topic:
 TOPICS = {
     "coverage": Topic(
         title="Coverage",
-        about="How often 95 % intervals hold the truth: with good and bad models, few queries, the worst known cases.",
+        about="How often 95 % intervals hold the truth: good and bad models, few queries, the worst cases.",
         files=("coverage.md",),
     ),
     "efficiency": Topic(
         title="Efficiency",
-        about="How many times the labels random queries judged whole need for the same error, beside the limit.",
-        files=("readme-table.md", "efficiency.md"),
+        about="How many times the labels random queries need for the same error, with the limit beside it.",
+        files=("efficiency.md",),
     ),
     "peers": Topic(
         title="Peers",
@@ -71,7 +60,7 @@ TOPICS = {
     ),
     "active-evaluation": Topic(
         title="Active evaluation: the paper's claims",
-        about="Figures 1 to 6 of Sawade et al., on a generated collection as large as MSLR-WEB30K and on real ones.",
+        about="Figures 1 to 6 of Sawade et al. on a generated collection of MSLR-WEB30K's size and on real ones.",
         sections=("The paper's experiments", "Where results differ", "How the generated collection"),
     ),
     "gains": Topic(
@@ -110,25 +99,16 @@ TOPICS = {
         sections=("What the store promises", "The judging page", "Campaigns in the store"),
     ),
 }  # fmt: skip
-SHOWN_ON = {
-    "efficiency.md": "efficiency",
-    "coverage.md": "coverage",
-    "nights.json": "nights",
-    "page.json": "durability",
-    "engines-large.json": "performance",
-}
-"""The page that shows the figures of a file, of those that README leads with."""
 
 
 def pages() -> dict[str, str]:
-    """Return a page for each topic, one of all that is stored, and the tables of the section's first page."""
+    """Return a page for each topic, and the list of them."""
     sections = sections_of((BENCHMARKS / "RESULTS.md").read_text("utf-8"))
     taken = [title for topic in TOPICS.values() for title in _titles(topic, sections)]
     if sorted(taken) != sorted(sections):
         raise ValueError(f"evidence: not on exactly one page: {sorted({*sections} ^ {*taken}) or taken}")
-    texts = {f"{FOLDER}/{name}.md": "\n".join(_page(topic, sections)) + "\n" for name, topic in TOPICS.items()}
-    texts[f"{FOLDER}/{STORED}.md"] = "\n".join(_stored()) + "\n"
-    return texts | {"made/evidence.txt": _index(), "made/headlines.txt": "\n".join(_headlines()) + "\n"}
+    texts = {f"{FOLDER}/{name}.md": _page(topic, sections) for name, topic in TOPICS.items()}
+    return texts | {"made/evidence.md": _index()}
 
 
 def pictures() -> dict[str, Path]:
@@ -154,25 +134,23 @@ def _titles(topic: Topic, sections: dict[str, str]) -> list[str]:
     return [title for title in sections if title.startswith(topic.sections)] if topic.sections else []
 
 
-def _page(topic: Topic, sections: dict[str, str]) -> Iterator[str]:
-    yield from (f"# {topic.title}", "", topic.about)
-    for name in topic.files:
-        yield from ("", _file(name))
+def _page(topic: Topic, sections: dict[str, str]) -> str:
+    lines = [f"# {topic.title}", "", topic.about]
     for title in _titles(topic, sections):
         if title not in WITHOUT_ORIGIN and not ORIGIN.search(sections[title]):
             raise ValueError(f"evidence: {title!r} does not say which command and commit made it")
-        text = PICTURE.sub(lambda match: f"{match[1]}{Path(match['path']).name})", sections[title])
-        yield from ("", f"## {title}", "", folded(text))
-
-
-def _file(name: str) -> str:
-    text = (BENCHMARKS / "results" / name).read_text("utf-8").strip()
-    if name == "readme-table.md":
-        made = json.loads((BENCHMARKS / "results" / "efficiency.json").read_text("utf-8"))
-        text = f"# In short\n\n`{made['command']}`, commit {made['git_commit']}: of the tables below.\n\n{text}"
-    if not ORIGIN.search(text):
-        raise ValueError(f"evidence: {name} does not say which command and commit made it")
-    return folded(re.sub(r"^(#+) ", r"#\1 ", text, flags=re.MULTILINE))
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            folded(PICTURE.sub(lambda match: f"{match[1]}{Path(match['path']).name})", sections[title])),
+        ]
+    for name in topic.files:
+        text = (BENCHMARKS / "results" / name).read_text("utf-8")
+        if not ORIGIN.search(text):
+            raise ValueError(f"evidence: {name} does not say which command and commit made it")
+        lines += ["", folded(re.sub(r"^(#+) ", r"#\1 ", text.strip(), flags=re.MULTILINE))]
+    return "\n".join(lines) + "\n"
 
 
 def folded(text: str) -> str:
@@ -193,52 +171,8 @@ def folded(text: str) -> str:
     return TABLE.sub(fold, text)
 
 
-def _headlines() -> Iterator[str]:
-    """Yield the table that README leads with: what, figure, where."""
-    yield from ("| what | figure | where |", "|---|---|---|")
-    for row in leading.headlines().splitlines()[2:]:
-        what, value = (cell.strip() for cell in row.strip("| ").split(" | "))
-        figure, file = re.fullmatch(r"\[(.+)\]\(benchmarks/results/(.+)\)", value).groups()  # type: ignore[union-attr]
-        topic = SHOWN_ON[file]
-        yield f"| {what} | {figure} | [{TOPICS[topic].title}]({FOLDER}/{topic}.md), from `{file}` |"
-
-
-def _stored() -> Iterator[str]:
-    """Yield the page of every stored result."""
-    yield from (
-        "# Every stored result",
-        "",
-        "Each row is a file below `benchmarks/`, with the command that makes it again",
-    )
-    yield from ("and the commits that made what it holds. `python -m benchmarks.all --only NAME` runs one.", "")
-    yield from ("| name | figures | command | file | commit |", "|---|---|---|---|---|")
-    for step in STEPS:
-        files = [file for file in step.files if file.endswith(".json")]
-        stored = [json.loads((BENCHMARKS / file).read_text("utf-8")) for file in files]
-        commits = dict.fromkeys(commit for each in stored for commit in _commits(each))
-        names = ", ".join(f"`{file}`" for file in step.files)
-        yield f"| {step.name} | {step.figures} | `python -m {step.command}` | {names} | {', '.join(commits) or '–'} |"
-
-
-def _commits(stored: Any) -> Iterator[str]:
-    """Yield every commit that is named in a stored result."""
-    if isinstance(stored, dict):
-        if stored.get("git_commit"):
-            yield str(stored["git_commit"])[:12]
-        stored = list(stored.values())
-    if isinstance(stored, list):
-        for each in stored:
-            if isinstance(each, dict | list):
-                yield from _commits(each)
-
-
 def _index() -> str:
-    about = {name: (topic.title, topic.about) for name, topic in TOPICS.items()}
-    about[STORED] = (
-        "Every stored result",
-        "All files with their commands and commits, those without a table of their own too.",
-    )
-    rows = [f"| [{title}]({FOLDER}/{name}.md) | {text} |" for name, (title, text) in about.items()]
-    names = "\n".join(f"{FOLDER}/{name}" for name in about)
+    rows = [f"| [{topic.title}]({FOLDER}/{name}.md) | {topic.about} |" for name, topic in TOPICS.items()]
+    names = "\n".join(f"{FOLDER}/{name}" for name in TOPICS)
     table = ["| page | what it shows |", "|---|---|", *rows, ""]
     return "\n".join([*table, "```{toctree}", ":hidden:", "", names, "```", ""])

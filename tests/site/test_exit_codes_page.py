@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import click
-import follow_readme
+import page_files
 import pytest
 from test_pages import BLOCK, said_by
 
@@ -34,7 +34,7 @@ def test_no_command_leaves_a_code_by_another_way():
 
 @pytest.mark.slow
 def test_each_code_has_an_example_that_ends_with_it(tmp_path):
-    follow_readme.make_files(tmp_path, Path(sys.executable))
+    page_files.make_files(tmp_path, Path(sys.executable))
     blocks = list(BLOCK.finditer(PAGE.read_text("utf-8")))
     assert [int(block["said"].split()[-1]) for block in blocks] == [0, 10, 11, 1, 2]
     for block in blocks:
