@@ -12,6 +12,9 @@ from pathlib import Path
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 FOLDER = "evidence"
+MOST_ROWS = 30
+"""Tables with more rows are folded, so that a reader sees what stands behind them."""
+TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 PICTURE = re.compile(r"(!\[[^\]]*\]\()results/(?P<path>[^)]+)\)")
 ORIGIN = re.compile(r"`python -m benchmarks\.[^`]+`.*?commit [0-9a-f]{7,}", re.DOTALL)
 WITHOUT_ORIGIN = ("Where results differ from the paper, and why",)
@@ -140,14 +143,32 @@ def _page(topic: Topic, sections: dict[str, str]) -> str:
             "",
             f"## {title}",
             "",
-            PICTURE.sub(lambda match: f"{match[1]}{Path(match['path']).name})", sections[title]),
+            folded(PICTURE.sub(lambda match: f"{match[1]}{Path(match['path']).name})", sections[title])),
         ]
     for name in topic.files:
         text = (BENCHMARKS / "results" / name).read_text("utf-8")
         if not ORIGIN.search(text):
             raise ValueError(f"evidence: {name} does not say which command and commit made it")
-        lines += ["", re.sub(r"^(#+) ", r"#\1 ", text.strip(), flags=re.MULTILINE)]
+        lines += ["", folded(re.sub(r"^(#+) ", r"#\1 ", text.strip(), flags=re.MULTILINE))]
     return "\n".join(lines) + "\n"
+
+
+def folded(text: str) -> str:
+    """Return a text whose long tables are shown on demand.
+
+    Examples
+    --------
+    >>> folded("a\\n\\n| x |\\n| - |\\n| 1 |")
+    'a\\n\\n| x |\\n| - |\\n| 1 |'
+    """
+
+    def fold(table: re.Match[str]) -> str:
+        n_rows = table[0].strip().count("\n") - 1
+        if n_rows <= MOST_ROWS:
+            return table[0]
+        return f":::{{dropdown}} A table of {n_rows} rows\n\n{table[0].strip()}\n:::\n"
+
+    return TABLE.sub(fold, text)
 
 
 def _index() -> str:
