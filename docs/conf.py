@@ -76,9 +76,13 @@ OF_PAGES_WITH = {"sd-": ("sphinx-design", "design-tabs"), "cell": ("mystnb",), "
 """What a page's text holds where it needs these styles and scripts: others load without them, in half the time."""
 
 
-def leave_out(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
-    """Take from a page the styles and scripts that only others need; called by Sphinx for each page."""
+def finish(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
+    """Let wide parts be scrolled, and leave out styles and scripts that only other pages need; called for each page."""
     body = context.get("body", "")
+    if body:
+        for wide in ("<pre>", '<div class="table-wrapper'):  # who has no mouse scrolls them by the keyboard
+            body = body.replace(wide, wide.replace("<pre", '<pre tabindex="0"').replace("<div", '<div tabindex="0"'))
+        context["body"] = body
     unused = tuple(name for sign, names in OF_PAGES_WITH.items() if f'class="{sign}' not in body for name in names)
     for kind in ("css_files", "script_files"):
         context[kind] = [file for file in context[kind] if not Path(str(file.filename)).name.startswith(unused)]
@@ -93,4 +97,4 @@ def setup(app: Any) -> None:
     """Have made pages written before Sphinx looks for pages; called by Sphinx."""
     app.connect("config-inited", lambda *_: writing.write_pages(HERE))
     app.connect("autodoc-skip-member", leave_out_metadata)
-    app.connect("html-page-context", leave_out)
+    app.connect("html-page-context", finish)

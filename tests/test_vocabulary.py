@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PLAIN = ROOT / "tests" / "plain-words.txt"
 WORD = re.compile(r"[A-Za-z][a-z]{2,}(?:-[a-z]+)*")
 NOT_WORDS = re.compile(
-    r"`[^`]*`|\{[^}]*\}|<[^>]*>|--?[a-z][a-z-]*|'[^']*'|\"[^\"]*\"|\S*[._/=@]\S*|\b[A-Z][A-Z]+\b|\b[a-z]{26,}\b"
+    r"`[^`]*`|\{[^}]*\}|<[^>]*>|--?[a-z][a-z-]*|'[^']*'|\"[^\"]*\"|\S*[._/=@]\S*|\b[A-Z][A-Z]+\b|\b[a-z]{26,}\b|\b(?=[a-z]*\d)[0-9a-f]{16,}\b"
 )
 ENDINGS = ("", "s", "es", "d", "ed", "ing", "ly")
 
