@@ -40,3 +40,13 @@ def one_thread_for_small_matrices():
     """The matrices and trees here are small: several threads of a library only wait for each other."""
     with threadpool_limits(1):
         yield
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Tell what tests have found to differ from what is stored, where that is no failure."""
+    reports = terminalreporter.getreports("passed")
+    lines = [value for report in reports for name, value in report.user_properties if name == "differs"]
+    if lines:
+        terminalreporter.section("says something else than what is stored")
+        for line in sorted(set(lines)):
+            terminalreporter.line(line)

@@ -33,15 +33,21 @@ N_KINDS, N_TRAINING, SEED, N_FIXTURES = 60, 300, 5, 200
 MEASURES = {"nDCG@10": NDCG(cutoff=10), "DCG@10": DCG(cutoff=10)}
 QUESTIONS = ("difference", "run")
 QUALITIES = ("none", "weak", "good")
-OVERHEADS = (0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0)
-SHARES = tuple(np.geomspace(0.004, 0.96, 26).round(5).tolist())
+OVERHEADS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0)
+SHARES = (
+    *np.geomspace(0.004, 0.4, 17).round(5).tolist(),
+    *(0.46, 0.53, 0.6, 0.65, 0.7, 0.74, 0.78, 0.81, 0.84, 0.87, 0.9, 0.925),
+)
 """Budgets of the grid, of what judging everything costs."""
 FREEDOMS = tuple(np.geomspace(2.2, 100_000, 40).round(4).tolist())
 FEWEST = 10
 """Below that many queries that chance chooses no number is given, as the package itself reads no segment below it."""
 NOISES = (1.7, 2.2)
 """Of the new and of the old ranker, as in the files that `activeeval demo` leaves."""
-LARGE = 20
+FEWEST_TIMES = {"DCG@10": 1, "nDCG@10": 12}
+"""How often a fixture's pool holds each kind at least: moments of nDCG come from drawn labels, and two plans of sixty
+queries differ by 2 %."""
+LARGE, MOST_TIMES = 20, 30
 """How many times the grid's pool holds each kind."""
 
 
@@ -126,6 +132,7 @@ def grid() -> dict[str, Any]:
     tables = {
         f"{measure} {question}": {
             "S": _rounded(_scale(measure) * _spread(measure, question, "good")),
+            "whole": [_rounded(_whole(measure, question, overhead)) for overhead in OVERHEADS],
             **{quality: _table(measure, question, quality) for quality in QUALITIES},
         }
         for measure in MEASURES
@@ -140,6 +147,11 @@ def grid() -> dict[str, Any]:
         "fewest": FEWEST,
         "tables": tables,
     }
+
+
+def _whole(measure: str, question: str, overhead: float) -> float:
+    """Return what judging a mean query whole costs."""
+    return forecast(planner(1, measure, question, "good", overhead), measure, random=True).cost / N_KINDS
 
 
 def _scale(measure: str) -> float:
@@ -172,10 +184,11 @@ def fixtures() -> Iterator[dict[str, Any]]:
     """Yield what the package itself plans for pools, budgets and overheads drawn at random."""
     rng = np.random.default_rng(SEED)
     while True:
-        n_times = int(np.exp(rng.uniform(0, np.log(40))))
+        measure = str(rng.choice(list(MEASURES)))
+        n_times = int(np.exp(rng.uniform(np.log(FEWEST_TIMES[measure]), np.log(MOST_TIMES))))
         case = {
             "queries": n_times * N_KINDS,
-            "measure": str(rng.choice(list(MEASURES))),
+            "measure": measure,
             "question": str(rng.choice(QUESTIONS)),
             "quality": str(rng.choice(QUALITIES)),
             "overhead": round(float(rng.uniform(0, 10)), 2),

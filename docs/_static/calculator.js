@@ -50,8 +50,8 @@
 
   /** The same by random queries judged whole, drawn with replacement. */
   function random(asked) {
-    const { S, good } = data.tables[`${asked.measure} ${asked.question}`];
-    const all = asked.queries * mixed(asked.overhead, (k) => good.cost[k]);
+    const { S, whole } = data.tables[`${asked.measure} ${asked.question}`];
+    const all = asked.queries * mixed(asked.overhead, (k) => whole[k]);
     const share = asked.budget / all;
     if (share >= 1) return { all, half: 0 };
     const draws = Math.log1p(-share) / Math.log1p(-1 / asked.queries);
@@ -72,7 +72,7 @@
 
   window.activeevalCalculator = { sampled, random, needed };
 
-  const whole = (x) => Math.round(x).toLocaleString("en");
+  const rounded = (x) => Math.round(x).toLocaleString("en");
   const short = (x) => x.toLocaleString("en", { maximumSignificantDigits: 2 });
 
   /** The answer as sentences. */
@@ -81,10 +81,10 @@
     if (!(asked.budget > 0)) return ["Budget: a number of judgments above 0."];
     if (!(asked.overhead >= 0 && asked.overhead <= 10)) return ["Overhead: from 0 to 10."];
     const own = sampled(asked);
-    if (own.half === 0) return [`That pays for everything: ${whole(own.all)} judgments.`, "No sample is needed."];
+    if (own.half === 0) return [`That pays for everything: ${rounded(own.all)} judgments.`, "No sample is needed."];
     if (own.half === null) {
       const isMost = asked.budget > 0.9 * own.all;
-      if (isMost) return [`That is nearly everything: judge all ${whole(own.all)}.`];
+      if (isMost) return [`That is nearly everything: judge all ${rounded(own.all)}.`];
       return ["Too few queries would be judged: from such a sample nothing can be told.", "Raise the budget."];
     }
     const lines = [`± ${short(own.half)} with activeeval.`];
@@ -93,7 +93,7 @@
     const same = needed(asked, own.half);
     if (same === null) lines.push(`They reach ± ${short(own.half)} only when all is judged.`);
     else if (same > asked.budget) {
-      lines.push(`They need ${whole(same)} judgments for the same: ${Math.round(100 * (1 - asked.budget / same))} % are saved.`);
+      lines.push(`They need ${rounded(same)} judgments for the same: ${Math.round(100 * (1 - asked.budget / same))} % are saved.`);
     } else lines.push("Nothing is saved here.");
     return lines;
   }
