@@ -39,8 +39,6 @@ nitpick_ignore = [
     ("py:obj", "frame_kind"),
     ("py:obj", "n_iter_"),
 ]
-python_maximum_signature_line_length = 88
-maximum_signature_line_length = 88
 
 intersphinx_mapping = {
     "python": ("https://docs.python.org/3", "_inventories/python.inv"),
