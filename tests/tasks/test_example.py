@@ -1,5 +1,7 @@
 """The files to try commands with: what they hold, and that nothing of anybody is overwritten."""
 
+import csv
+
 from activeeval.io.text.trec import read_qrels, read_run
 from activeeval.tasks.example import write_example
 
@@ -11,6 +13,7 @@ def test_runs_and_judgments_belong_together(tmp_path):
         "qrels.txt",
         "llm.qrels",
         "truth.qrels",
+        "judged.csv",
     ]
     folder = tmp_path / "new" / "example"
     runs = [read_run(folder / f"{name}.run") for name in ("old", "new")]
@@ -25,6 +28,10 @@ def test_runs_and_judgments_belong_together(tmp_path):
     of_judged = zip(judged.query_ids.tolist(), judged.doc_ids.tolist(), strict=True)
     assert [grades[pair] for pair in of_judged] == judged.grades.tolist()
     assert len(set(judged.query_ids.tolist())) == 60
+    with (folder / "judged.csv").open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert len(rows) == 200
+    assert all(grades[row["query_id"], row["doc_id"]] == int(row["grade"]) for row in rows)
 
 
 def test_what_is_there_stays(tmp_path):
