@@ -225,11 +225,25 @@ def _alone(start: Start, name: str) -> Iterator[str]:
     sample, sheets = f"{name}.sample", start.sheets(name)
     judges = [word for judge in sheets if len(sheets) > 1 for word in ("--judge", judge)]
     files = ["--out", sample, "--sheet", f"{name}.csv"]
-    yield from _step("draw what to judge", "sample", *start.pool, *start.goal, *judges, *files)
+    whole = ["--looks", "none"] if _follows_labels(start.measure) else []
+    about = "draw what to judge, in one sheet (without --looks none in several, with fewer labels)"
+    about = about if whole else "draw what to judge"
+    yield from _step(about, "sample", *start.pool, *start.goal, *whole, *judges, *files)
     for judge, sheet in sheets.items():
         who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
         yield f"# {who} in the column grade of {shlex.quote(sheet)}"
     yield from _step("then", "estimate", sample, *sheets.values())
+
+
+def _follows_labels(measure: str) -> bool:
+    """Whether a sample by a measure comes sheet by sheet, which no list of commands can say beforehand."""
+    from activeeval.measures import parse_measure
+    from activeeval.tasks.looks import FOLLOWING
+
+    try:
+        return isinstance(parse_measure(measure), FOLLOWING)
+    except ActiveEvalError:  # of those that need the scale none does
+        return False
 
 
 def _sample_words(start: Start, name: str) -> list[str]:

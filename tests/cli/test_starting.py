@@ -56,6 +56,10 @@ ANSWERS = {
         ["a.run b.run 'new one'\"'\"'s.run'", "none", "script", "P@5 3", "30"],
         ["plan", "sample", "estimate"],
     ),
+    "nDCG, whose sheets would follow from labels": (
+        ["a.run b.run", "old.qrels", "me", "nDCG@5", "60%"],
+        ["plan", "sample", "estimate", "compare"],
+    ),
     "two people": (
         ["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"],
         ["plan", "sample", "estimate", "compare"],
