@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from activeeval import DCG, METHODS, NDCG, QueryPool, Rankings, Target, default_method
 from activeeval.cases.modelling import GradeBeliefs
@@ -29,14 +32,34 @@ from activeeval.tasks.demonstration import LISTED, MAX_GRADE, recipe_beliefs
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "_static" / "calculator-data.js"
 FIXTURES = ROOT / "tests" / "site" / "calculator-fixtures.json"
-N_KINDS, N_TRAINING, SEED, N_FIXTURES = 60, 300, 5, 200
+N_KINDS, N_TRAINING, SEED, N_FIXTURES, N_DRAWN = 60, 300, 5, 200, 250
 MEASURES = {"nDCG@10": NDCG(cutoff=10), "DCG@10": DCG(cutoff=10)}
 QUESTIONS = ("difference", "run")
 QUALITIES = ("none", "weak", "good")
-OVERHEADS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0)
+OVERHEADS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.5, 7.0, 10.0)
 SHARES = (
     *np.geomspace(0.004, 0.4, 17).round(5).tolist(),
-    *(0.46, 0.53, 0.6, 0.65, 0.7, 0.74, 0.78, 0.81, 0.84, 0.87, 0.9, 0.925),
+    *(
+        0.43,
+        0.46,
+        0.495,
+        0.53,
+        0.565,
+        0.6,
+        0.625,
+        0.65,
+        0.675,
+        0.7,
+        0.72,
+        0.74,
+        0.76,
+        0.78,
+        0.81,
+        0.84,
+        0.87,
+        0.9,
+        0.925,
+    ),
 )
 """Budgets of the grid, of what judging everything costs."""
 FREEDOMS = tuple(np.geomspace(2.2, 100_000, 40).round(4).tolist())
@@ -44,10 +67,11 @@ FEWEST = 10
 """Below that many queries that chance chooses no number is given, as the package itself reads no segment below it."""
 NOISES = (1.7, 2.2)
 """Of the new and of the old ranker, as in the files that `activeeval demo` leaves."""
-FEWEST_TIMES = {"DCG@10": 1, "nDCG@10": 12}
-"""How often a fixture's pool holds each kind at least: moments of nDCG come from drawn labels, and two plans of sixty
-queries differ by 2 %."""
-LARGE, MOST_TIMES = 20, 30
+TIMES = {"DCG@10": (1, 30), "nDCG@10": (12, 16)}
+"""How often a fixture's pool holds each kind: moments of nDCG come from drawn labels, by which two plans of sixty
+queries differ by 2 %, and take their time."""
+SHARE_OF_NDCG = 0.25
+LARGE = 20
 """How many times the grid's pool holds each kind."""
 
 
@@ -129,15 +153,16 @@ def _spread(measure: str, question: str, quality: str) -> float:
 
 def grid() -> dict[str, Any]:
     """Return all that the page computes with."""
-    tables = {
-        f"{measure} {question}": {
+    cells = list(product(MEASURES, QUESTIONS, QUALITIES))
+    made = Parallel(n_jobs=-1)(delayed(_table)(*cell) for cell in cells)
+    tables: dict[str, Any] = {}
+    for (measure, question, quality), table in zip(cells, made, strict=True):
+        tables.setdefault(f"{measure} {question}", {})[quality] = table
+    for measure, question in product(MEASURES, QUESTIONS):
+        tables[f"{measure} {question}"] |= {
             "S": _rounded(_scale(measure) * _spread(measure, question, "good")),
             "whole": [_rounded(_whole(measure, question, overhead)) for overhead in OVERHEADS],
-            **{quality: _table(measure, question, quality) for quality in QUALITIES},
         }
-        for measure in MEASURES
-        for question in QUESTIONS
-    }
     own = forecast(planner(1, "DCG@10", "run", "good", 0.0), "DCG@10")
     return {
         "overheads": OVERHEADS,
@@ -180,12 +205,12 @@ def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def fixtures() -> Iterator[dict[str, Any]]:
-    """Yield what the package itself plans for pools, budgets and overheads drawn at random."""
+def fixtures() -> Iterator[tuple[dict[str, Any], float]]:
+    """Yield pools drawn at random, and shares of what judging everything costs."""
     rng = np.random.default_rng(SEED)
     while True:
-        measure = str(rng.choice(list(MEASURES)))
-        n_times = int(np.exp(rng.uniform(np.log(FEWEST_TIMES[measure]), np.log(MOST_TIMES))))
+        measure = "nDCG@10" if rng.random() < SHARE_OF_NDCG else "DCG@10"
+        n_times = int(np.exp(rng.uniform(*np.log(TIMES[measure]))))
         case = {
             "queries": n_times * N_KINDS,
             "measure": measure,
@@ -194,13 +219,14 @@ def fixtures() -> Iterator[dict[str, Any]]:
             "overhead": round(float(rng.uniform(0, 10)), 2),
         }
         share = float(np.exp(rng.uniform(np.log(0.01), np.log(0.9))))
-        yield case | planned_for(case, share)
+        yield case, share
 
 
 def planned_for(case: dict[str, Any], share: float) -> dict[str, Any]:
     """Return the budget, in judgments, with what the package's plans say of it."""
     own = forecast(_of_case(case), case["measure"])
-    return {"budget": round(share * own.cost)} | halves(case | {"budget": round(share * own.cost)})
+    asked = case | {"budget": round(share * own.cost)}
+    return asked | halves(asked)
 
 
 def halves(case: dict[str, Any]) -> dict[str, float]:
@@ -228,13 +254,11 @@ def _of_case(case: dict[str, Any]) -> Planner:
 
 def write() -> None:
     """Write the data of the page and the fixtures."""
-    DATA.write_text(f"window.ACTIVEEVAL_CALCULATOR = {json.dumps(grid(), separators=(',', ':'))};\n")
-    kept = []
-    for case in fixtures():
-        if min(case["n_open"], case["n_draws"]) >= FEWEST and math.isfinite(case["random"]):
-            kept.append(case)
-        if len(kept) == N_FIXTURES:
-            break
+    if "--fixtures" not in sys.argv:
+        DATA.write_text(f"window.ACTIVEEVAL_CALCULATOR = {json.dumps(grid(), separators=(',', ':'))};\n")
+    drawn = list(islice(fixtures(), N_DRAWN))
+    planned = Parallel(n_jobs=-1)(delayed(planned_for)(case, share) for case, share in drawn)
+    kept = [case for case in planned if min(case["n_open"], case["n_draws"]) >= FEWEST][:N_FIXTURES]
     command = "python docs/_ext/calculator.py"
     FIXTURES.write_text(json.dumps({"command": command, "fixtures": kept}, indent=0) + "\n")
 
