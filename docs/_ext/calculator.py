@@ -32,7 +32,7 @@ from activeeval.tasks.demonstration import LISTED, MAX_GRADE, recipe_beliefs
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "_static" / "calculator-data.js"
 FIXTURES = ROOT / "tests" / "site" / "calculator-fixtures.json"
-N_KINDS, N_TRAINING, SEED, N_FIXTURES, N_DRAWN = 60, 300, 5, 200, 250
+N_KINDS, N_TRAINING, SEED, N_FIXTURES, N_DRAWN = 60, 300, 5, 200, 280
 MEASURES = {"nDCG@10": NDCG(cutoff=10), "DCG@10": DCG(cutoff=10)}
 QUESTIONS = ("difference", "run")
 QUALITIES = ("none", "weak", "good")
