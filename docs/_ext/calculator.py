@@ -32,7 +32,7 @@ from activeeval.tasks.demonstration import LISTED, MAX_GRADE, recipe_beliefs
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "_static" / "calculator-data.js"
 FIXTURES = ROOT / "tests" / "site" / "calculator-fixtures.json"
-N_KINDS, N_TRAINING, SEED, N_FIXTURES, N_DRAWN = 60, 300, 5, 200, 280
+N_KINDS, N_TRAINING, SEED, N_FIXTURES, N_DRAWN = 60, 300, 5, 200, 320
 MEASURES = {"nDCG@10": NDCG(cutoff=10), "DCG@10": DCG(cutoff=10)}
 QUESTIONS = ("difference", "run")
 QUALITIES = ("none", "weak", "good")
@@ -63,6 +63,8 @@ SHARES = (
 )
 """Budgets of the grid, of what judging everything costs."""
 FREEDOMS = tuple(np.geomspace(2.2, 100_000, 40).round(4).tolist())
+MOST_SHARE = 0.8
+"""Beyond that a budget is called nearly everything: what is left bends faster than the grid."""
 FEWEST = 10
 """Below that many queries that chance chooses no number is given, as the package itself reads no segment below it."""
 NOISES = (1.7, 2.2)
@@ -170,6 +172,7 @@ def grid() -> dict[str, Any]:
         "freedoms": FREEDOMS,
         "g": [_rounded(_ratio(own, freedom)) for freedom in FREEDOMS],
         "fewest": FEWEST,
+        "most": MOST_SHARE,
         "tables": tables,
     }
 
@@ -226,7 +229,7 @@ def planned_for(case: dict[str, Any], share: float) -> dict[str, Any]:
     """Return the budget, in judgments, with what the package's plans say of it."""
     own = forecast(_of_case(case), case["measure"])
     asked = case | {"budget": round(share * own.cost)}
-    return asked | halves(asked)
+    return asked | halves(asked) | {"share": asked["budget"] / own.cost}
 
 
 def halves(case: dict[str, Any]) -> dict[str, float]:
@@ -252,13 +255,18 @@ def _of_case(case: dict[str, Any]) -> Planner:
     return planner(case["queries"] // N_KINDS, case["measure"], case["question"], case["quality"], case["overhead"])
 
 
+def is_answered(case: dict[str, Any]) -> bool:
+    """Whether the page gives numbers for a case."""
+    return min(case["n_open"], case["n_draws"]) >= FEWEST and case["share"] <= MOST_SHARE
+
+
 def write() -> None:
     """Write the data of the page and the fixtures."""
     if "--fixtures" not in sys.argv:
         DATA.write_text(f"window.ACTIVEEVAL_CALCULATOR = {json.dumps(grid(), separators=(',', ':'))};\n")
     drawn = list(islice(fixtures(), N_DRAWN))
     planned = Parallel(n_jobs=-1)(delayed(planned_for)(case, share) for case, share in drawn)
-    kept = [case for case in planned if min(case["n_open"], case["n_draws"]) >= FEWEST][:N_FIXTURES]
+    kept = [case for case in planned if is_answered(case)][:N_FIXTURES]
     command = "python docs/_ext/calculator.py"
     FIXTURES.write_text(json.dumps({"command": command, "fixtures": kept}, indent=0) + "\n")
 

@@ -44,7 +44,7 @@
     if (share >= 1) return { all, half: 0 };
     const of = (name) => mixedLogs(asked.overhead, (k) => smooth(data.shares, table[name][k], share));
     const n = asked.queries * of("o");
-    const isKnown = share >= data.shares[0] && share <= data.shares[data.shares.length - 1] && n >= data.fewest;
+    const isKnown = share >= data.shares[0] && share <= data.most && n >= data.fewest;
     return { all, n, half: isKnown ? halfWidth(((of("v") / asked.queries) * n) / (n - 2), n) : null };
   }
 
@@ -83,7 +83,7 @@
     const own = sampled(asked);
     if (own.half === 0) return [`That pays for everything: ${rounded(own.all)} judgments.`, "No sample is needed."];
     if (own.half === null) {
-      const isMost = asked.budget > 0.9 * own.all;
+      const isMost = asked.budget > data.most * own.all;
       if (isMost) return [`That is nearly everything: judge all ${rounded(own.all)}.`];
       return ["Too few queries would be judged: from such a sample nothing can be told.", "Raise the budget."];
     }
