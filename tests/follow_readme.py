@@ -31,7 +31,9 @@ def main() -> int:
             install = way if way == "make demo" else f"{by_pip} && activeeval demo"
             path = os.pathsep.join([str(clone / ".venv" / "bin"), os.environ["PATH"]])
             if not ran(install, clone, path)[0] or not all(
-                says(block, clone / EXAMPLE, path) for block in BLOCK.finditer(page) if block["said"]
+                says(block, clone / EXAMPLE, path)
+                for block in BLOCK.finditer(page)
+                if block["commands"].startswith("activeeval ")
             ):
                 return 1
     return 0

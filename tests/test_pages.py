@@ -189,7 +189,7 @@ def plain(text):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_is_what_its_commands_say(page):
     blocks = list(run_page(page))
-    assert len(blocks) >= 2
+    assert blocks
     for block, said in blocks:
         assert plain(said) == plain(block["said"]), block["commands"]
 
