@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from activeeval.grade_models import ForestGradeModel, cross_fitted_probs
 from activeeval.measures import DCG, NDCG, SampledMeasure, Target
 from activeeval.pool import QueryPool, Rankings
 from activeeval.simulation import Saving, saving_of, simulate
+from activeeval.types import Floats, Ints
 
 MAX_GRADE = 4
 LISTED = 20
@@ -45,6 +46,23 @@ def recipe_beliefs(training: GeneratedPool, evaluated: GeneratedPool, seed: int)
     return GradeBeliefs(probs).taught(out_of_fold, training.grades, queries)
 
 
+def pooled(pool: QueryPool, scores: Sequence[Floats], listed: int = LISTED) -> tuple[QueryPool, Ints, list[Rankings]]:
+    """Return the pool of what rankers list first, at one cost an item, which items these are, and the lists on it.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> smaller, rows, (first, second) = pooled(pool, [np.array([3.0, 2, 1]), np.array([2.0, 3, 1])], listed=1)
+    >>> rows.tolist(), first.items.tolist(), second.items.tolist()
+    ([0, 1], [0], [1])
+    """
+    lists = [Rankings.from_scores(pool, each).cut_at(listed) for each in scores]
+    rows = np.unique(np.concatenate([run.items for run in lists]))
+    offsets = np.searchsorted(rows, pool.query_offsets)
+    smaller = QueryPool(pool.query_ids, offsets, [pool.item_ids[row] for row in rows])
+    return smaller, rows, [run.restricted_to(smaller, rows) for run in lists]
+
+
 def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[], Saving]]:
     """Return the measures by title, each to be run by a call; the pool and the model are made at once.
 
@@ -55,16 +73,7 @@ def savings(n_queries: int, repetitions: int, seed: int) -> dict[str, Callable[[
     training, others = generate_pool(n_queries, pool_rng).split(max(n_queries // 10, 1))
     beliefs = recipe_beliefs(training, others, seed)
     scores = beliefs.probs @ np.arange(MAX_GRADE + 1)
-    lists = [
-        Rankings.from_scores(others.pool, each).cut_at(LISTED) for each in (scores, noisy_scores(scores, noise_rng))
-    ]
-    rows = np.unique(np.concatenate([run.items for run in lists]))
-    pool = QueryPool(
-        others.pool.query_ids,
-        np.searchsorted(rows, others.pool.query_offsets),
-        [others.pool.item_ids[row] for row in rows],
-    )
-    new, old = (run.restricted_to(pool, rows) for run in lists)
+    pool, rows, (new, old) = pooled(others.pool, [scores, noisy_scores(scores, noise_rng)])
     beliefs, grades = replace(beliefs, probs=beliefs.probs[rows]), others.grades[rows]
     budgets = round_budgets(pool.n_items, float(np.diff(pool.query_offsets).max()))
 

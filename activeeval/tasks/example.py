@@ -63,17 +63,14 @@ def write_example(folder: str | Path) -> list[str]:
         ("truth.qrels", listed, made.grades),
     ):
         files[name] = partial(write_qrels, Qrels(*_ids(queries, documents, np.flatnonzero(taken)), grades[taken]))
-    files[JUDGED] = partial(_write_judged, files=dict(files), pairs=listed_pairs(queries, documents, made.grades))
+    pairs = zip(queries.tolist(), documents.tolist(), strict=True)
+    known_grades = dict(zip(pairs, made.grades.tolist(), strict=True))
+    files[JUDGED] = partial(_write_judged, files=dict(files), pairs=known_grades)
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, write in files.items():
         if not Path(folder, name).exists():
             write(Path(folder, name))
     return list(files)
-
-
-def listed_pairs(queries: NDArray[Any], documents: NDArray[Any], grades: Ints) -> dict[tuple[str, str], int]:
-    """Return the grade of each pair of query and document."""
-    return dict(zip(zip(queries.tolist(), documents.tolist(), strict=True), grades.tolist(), strict=True))
 
 
 def _write_judged(

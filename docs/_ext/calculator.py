@@ -27,7 +27,7 @@ from activeeval import DCG, METHODS, NDCG, QueryPool, Rankings, Target, default_
 from activeeval.cases.modelling import GradeBeliefs
 from activeeval.generated import WEIGHTS, GeneratedPool, generate_pool
 from activeeval.planning import Forecast, Planner, Prospect
-from activeeval.tasks.demonstration import LISTED, MAX_GRADE, recipe_beliefs
+from activeeval.tasks.demonstration import LISTED, MAX_GRADE, pooled, recipe_beliefs
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "_static" / "calculator-data.js"
@@ -104,13 +104,9 @@ def _listed(pool: GeneratedPool, seed: int) -> tuple[GeneratedPool, list[np.ndar
     """Return what either of two rankers lists among its first 20, and their scores of it."""
     rng, known = np.random.default_rng(seed), pool.features[:, : WEIGHTS.size] @ WEIGHTS
     scores = [known + noise * rng.standard_normal(known.size) for noise in NOISES]
-    lists = [Rankings.from_scores(pool.pool, each).cut_at(LISTED) for each in scores]
-    rows = np.unique(np.concatenate([run.items for run in lists]))
-    offsets = np.searchsorted(rows, pool.pool.query_offsets)
-    taken = QueryPool(pool.pool.query_ids, offsets, [pool.pool.item_ids[row] for row in rows])
-    return GeneratedPool(taken, pool.grades[rows], pool.features[rows], pool.lengths[rows]), [
-        each[rows] for each in scores
-    ]
+    taken, rows, _ = pooled(pool.pool, scores)
+    kept = GeneratedPool(taken, pool.grades[rows], pool.features[rows], pool.lengths[rows])
+    return kept, [each[rows] for each in scores]
 
 
 def planner(n_times: int, measure: str, question: str, quality: str, overhead: float) -> Planner:
