@@ -1,13 +1,11 @@
 """The site, built once for all tests of this folder, and a browser."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from tests.databases import missing
+from browsers import chromium_with
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -30,9 +28,5 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser():
     """Return Chromium."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        missing("chromium", "no browser is installed (Debian: apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with chromium_with("--no-sandbox") as chromium:
+        yield chromium

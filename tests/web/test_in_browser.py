@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sqlite3
 import threading
@@ -10,7 +9,7 @@ import time
 
 import pytest
 import uvicorn
-from databases import missing
+from browsers import chromium_with
 from store.store_cases import make_campaign
 from web.conftest import Site
 from web.test_comparing_page import Compares
@@ -51,12 +50,8 @@ HTML = "<!doctype html><html><body><h3>Framed</h3><script>parent.document.title=
 @pytest.fixture(scope="module")
 def chromium():
     """Return a browser; one for all tests of this file, as starting it takes a second."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        missing("chromium", "no browser is installed (Debian: apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=path, args=list(QUIETLY))
+    with chromium_with(*QUIETLY) as browser:
+        yield browser
 
 
 class Running:
