@@ -138,18 +138,28 @@ def top_one_cross_entropy(scores, labels):
     return -sum(p * math.log(q) for p, q in zip(shares(labels), shares(scores), strict=True))
 
 
-# nDCG
+# nDCG and AP of ties: the mean over all permutations that the scores allow
+
+
+def mean_over_orders(value, scores):
+    orders = itertools.permutations(range(len(scores)))
+    allowed = [z for z in orders if all(scores[a] >= scores[b] for a, b in itertools.pairwise(z))]
+    return sum(map(value, allowed)) / len(allowed)
 
 
 def tied_ndcg(scores, grades):
-    """The mean over all permutations that the scores allow."""
-
     def dcg(order):
         return sum((2 ** grades[item] - 1) / math.log2(k + 2) for k, item in enumerate(order))
 
-    orders = itertools.permutations(range(len(scores)))
-    allowed = [z for z in orders if all(scores[a] >= scores[b] for a, b in itertools.pairwise(z))]
-    return sum(map(dcg, allowed)) / len(allowed) / dcg(sorted(range(len(grades)), key=lambda i: -grades[i]))
+    return mean_over_orders(dcg, scores) / dcg(sorted(range(len(grades)), key=lambda i: -grades[i]))
+
+
+def tied_ap(scores, grades):
+    def precision(order):
+        hits = [k for k, item in enumerate(order, 1) if grades[item] > 0]
+        return sum(n / k for n, k in enumerate(hits, 1)) / len(hits)
+
+    return mean_over_orders(precision, scores)
 
 
 # Convex programs
@@ -190,7 +200,7 @@ def least_hinges(groups, C):
 # Boosting
 
 
-def boosted(queries, beta, top, n_rounds):
+def boosted(queries, beta, top, n_rounds, performance=tied_ndcg):
     """Weights of features in [0, 1] after so many rounds, and the edges; the first query's items come first.
 
     A query is (rows of features, grades), best grade first; with `top` lists are T and pairs T × F.
@@ -211,7 +221,7 @@ def boosted(queries, beta, top, n_rounds):
         for sign in (1, -1):
             for j in range(n_features):
                 gain = sum(
-                    d * tied_ndcg([sign * row[j] for row in rows], g)
+                    d * performance([sign * row[j] for row in rows], g)
                     for d, (rows, g) in zip(of_lists, lists, strict=True)
                 )
                 gap = sum(d * sign * (u[j] - v[j]) for d, (u, v, _) in zip(of_pairs, pairs, strict=True))
@@ -221,7 +231,7 @@ def boosted(queries, beta, top, n_rounds):
         weights[j] += alpha
         edges.append(edge)
         sums = [[sum(w * x for w, x in zip(weights, row, strict=True)) for row in rows] for rows, _ in lists]
-        of_lists = [math.exp(-tied_ndcg(s, g)) for s, (_, g) in zip(sums, lists, strict=True)]
+        of_lists = [math.exp(-performance(s, g)) for s, (_, g) in zip(sums, lists, strict=True)]
         of_lists = [d / sum(of_lists) for d in of_lists]
         of_pairs = [d * math.exp(-alpha * (u[j] - v[j])) for d, (u, v, _) in zip(of_pairs, pairs, strict=True)]
         of_pairs = [d / sum(of_pairs) for d in of_pairs]

@@ -6,14 +6,14 @@ are those of `activeeval.rankers.focused`: largest margins, boosting and gradien
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from activeeval.checks import whole_number
-from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, PairEdges
+from activeeval.checks import positive, whole_number
+from activeeval.errors import InputError
+from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, ListMeasure, PairEdges
 from activeeval.rankers.gradients import GradientRanker
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import (
@@ -138,7 +138,7 @@ class RankBoost(BoostedRanker):
     n_iter : int
         Rounds.
     max_repeats : int, optional
-        A weak ranker that was taken so many times running is not taken again.
+        A weak ranker that was taken so many times running sits out until another one was taken.
     n_thresholds : int, optional
         Weak rankers are indicators of x > θ for so many equal steps θ over the range of each feature. By default they
         are the features themselves, scaled to [0, 1] by their range over all items of the fit.
@@ -168,46 +168,35 @@ class RankBoost(BoostedRanker):
     array([2, 0, 1, 3])
     """
 
-    def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
-        super().__init__(n_iter, max_repeats)
-        self.n_thresholds = n_thresholds
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.n_thresholds is not None:
-            whole_number(self.n_thresholds, "n_thresholds", 1)
-
-    def _columns(self, features: NDArray[Any]) -> Floats:
-        scaled = super()._columns(features)
-        if self.n_thresholds is None:
-            return scaled
-        steps = np.arange(1, int(self.n_thresholds) + 1) / (int(self.n_thresholds) + 1)
-        return np.hstack([scaled > step for step in steps]).astype(np.float64)
-
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
         return ((1.0, PairEdges.of(weak, lists, "all")),)
 
 
 class AdaRank(BoostedRanker):
-    """Rank by a sum of single features, boosted on the nDCG of whole lists.
+    """Rank by a sum of single features, or of thresholds on them, boosted on a measure of whole lists.
 
-    Each round takes the feature f of the largest ρ = Σ D(i) nDCG(f, i) over queries, with α = ½ log((1 + ρ) / (1 − ρ)),
-    and then weighs queries by exp(−nDCG) of the sum so far.
+    Each round takes the weak ranker f of the largest ρ = Σ D(i) E(f, i) over queries, E the measure, with
+    α = ½ log((1 + ρ) / (1 − ρ)), and then weighs queries by exp(−E) of the sum so far.
 
     Parameters
     ----------
-    n_iter, max_repeats
+    n_iter, max_repeats, n_thresholds
         As in `RankBoost`.
+    measure : {"ndcg", "ap"}
+        nDCG with gains 2^y − 1 of the whole list; or average precision, relevant being the items of a grade above 0.
+    tol : float, optional
+        Where a round lowers the mean of the measure over the training queries by more than that, it is taken back and
+        boosting ends. By default it goes on.
 
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost` without thresholds.
+        As in `RankBoost`.
 
     Notes
     -----
     Features are scaled to [0, 1] by their range over all items of the fit; tied items are worth the mean over their
-    orders. A feature may be taken reversed. nDCG knows the order alone: where the second round takes the
+    orders. A feature may be taken reversed. The measure knows the order alone: where the second round takes the
     feature of the first again, order and weights stay as they are and it is taken for ever. `max_repeats` then lets the
     others come in.
 
@@ -223,8 +212,34 @@ class AdaRank(BoostedRanker):
     array([9.99, 0.  ])
     """
 
-    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
-        return ((1.0, ListEdges.of(weak, lists, "all")),)
+    def __init__(
+        self,
+        n_iter: int = 100,
+        max_repeats: int | None = None,
+        n_thresholds: int | None = None,
+        measure: ListMeasure = "ndcg",
+        tol: float | None = None,
+    ) -> None:
+        super().__init__(n_iter, max_repeats, n_thresholds)
+        self.measure = measure
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.measure not in get_args(ListMeasure):
+            raise InputError(f"measure must be 'ndcg' or 'ap', got {self.measure!r}")
+        if self.tol is not None:
+            positive(self.tol, "tol")
+
+    def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, ListEdges]]:
+        return ((1.0, ListEdges.of(weak, lists, "all", self.measure)),)
+
+    def _goes_on(self, terms: Sequence[tuple[float, Any]]) -> Callable[[Floats, Floats], bool]:
+        if self.tol is None:
+            return super()._goes_on(terms)
+        ((_, lists),) = terms
+        # before the first round there is no order, and what its ties are worth is no measure to fall behind
+        return lambda before, after: not before.any() or lists.mean(after) >= lists.mean(before) - self.tol
 
 
 class RankNet(GradientRanker):

@@ -5,8 +5,8 @@ is above a threshold, either of them in both directions, f and 1 − f. In each 
 
     ρ = β Σ_i D(T_i) E(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v))
 
-is taken with α = ½ log((1 + ρ) / (1 − ρ)). E is nDCG with gains 2^y − 1, tied items worth the mean over their orders.
-After rounds that add up to scores F the distributions are
+is taken with α = ½ log((1 + ρ) / (1 − ρ)). E is nDCG with gains 2^y − 1 or average precision, tied items worth the mean
+over their orders. After rounds that add up to scores F the distributions are
 
     D(T_i) ∝ exp(−E(F, T_i)),        D(u, v) ∝ D_1(u, v) exp(−(F(x_u) − F(x_v))),
 
@@ -17,9 +17,9 @@ RankBoost is β = 0 on all pairs, AdaRank β = 1 on whole lists.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from activeeval.types import Floats
 _LARGEST_EDGE = 1 - 1e-12
 # of rounding: a feature that is constant in every query has edges of this size
 _NO_EDGE = 1e-12
+ListMeasure = Literal["ndcg", "ap"]
 
 
 class Edges(Protocol):
@@ -66,35 +67,49 @@ class ListEdges:
     """Σ D(T_i) E(f, T_i) of lists."""
 
     performances: Floats
-    gains: Floats
+    labels: Floats
     spans: Spans
+    measure: ListMeasure
 
     @classmethod
-    def of(cls, weak: Floats, lists: JudgedLists, part: Part) -> Self:
+    def of(cls, weak: Floats, lists: JudgedLists, part: Part, measure: ListMeasure = "ndcg") -> Self:
         if lists.grades.max() > LARGEST_GRADE:
             raise InputError(f"grades holds {lists.grades.max()}, gains 2^y − 1 go up to a grade of {LARGEST_GRADE}")
-        gains, spans = np.exp2(lists.grades.astype(np.float64)) - 1.0, lists.spans(part)
-        both = [[ndcgs(values, gains, spans) for values in np.ascontiguousarray(sign * weak.T)] for sign in (1, -1)]
-        return cls(np.array(both), gains, spans)
+        grades, spans = lists.grades.astype(np.float64), lists.spans(part)
+        labels = np.exp2(grades) - 1.0 if measure == "ndcg" else np.minimum(grades, 1.0)
+        both = [
+            [performances(values, labels, spans, measure) for values in np.ascontiguousarray(sign * weak.T)]
+            for sign in (1, -1)
+        ]
+        return cls(np.array(both), labels, spans, measure)
 
     def __call__(self, scores: Floats) -> Floats:
         if not scores.any():  # before the first round
             return np.asarray(self.performances @ self.spans.weights)
-        shares = np.exp(-ndcgs(scores, self.gains, self.spans))
+        shares = np.exp(-performances(scores, self.labels, self.spans, self.measure))
         return np.asarray(self.performances @ (shares / shares.sum()))
 
+    def mean(self, scores: Floats) -> float:
+        """Return the mean of E over the lists."""
+        return float(performances(scores, self.labels, self.spans, self.measure).mean())
 
-def ndcgs(scores: Floats, gains: Floats, spans: Spans) -> Floats:
-    """Return the nDCG of each list in the order of the scores, shape (n_lists,); ties are worth their mean."""
+
+def performances(scores: Floats, labels: Floats, spans: Spans, measure: ListMeasure) -> Floats:
+    """Return the nDCG of gains, or AP of relevances, of each list in the order of the scores, shape (n_lists,)."""
     from activeeval.kernels.learning import losses
 
     out = np.empty(spans.starts.size)
-    losses.tied_ndcgs(scores, gains, spans.starts, spans.stops, out)
+    kernel = losses.tied_ndcgs if measure == "ndcg" else losses.tied_precisions
+    kernel(scores, labels, spans.starts, spans.stops, out)
     return out
 
 
 def boost(
-    weak: Floats, terms: Sequence[tuple[float, Edges]], n_iter: int, max_repeats: int | None = None
+    weak: Floats,
+    terms: Sequence[tuple[float, Edges]],
+    n_iter: int,
+    max_repeats: int | None = None,
+    goes_on: Callable[[Floats, Floats], bool] = lambda before, after: True,
 ) -> tuple[Floats, Floats]:
     """Return the weights of weak rankers before the first round and after each, and the edges taken.
 
@@ -106,7 +121,9 @@ def boost(
     n_iter : int
         Rounds at most: there are no more once no edge is positive.
     max_repeats : int, optional
-        A weak ranker that was taken so many times running is not taken again.
+        A weak ranker that was taken so many times running sits out until another one was taken.
+    goes_on : callable
+        Of the scores before a round and after it: where it is false, the round is taken back and is the last.
 
     Returns
     -------
@@ -114,39 +131,54 @@ def boost(
     edges : ndarray, shape (n_rounds,)
     """
     path, taken, scores = [np.zeros(weak.shape[1])], [], np.zeros(weak.shape[0])
-    is_out = np.asarray(~weak.any(axis=0))
+    is_constant = np.asarray(~weak.any(axis=0))
     last, n_running = -1, 0
     for _ in range(n_iter):
-        edges = np.where(is_out, -np.inf, sum(weight * edge(scores) for weight, edge in terms))
+        edges = np.where(is_constant, -np.inf, sum(weight * edge(scores) for weight, edge in terms))
+        if n_running == max_repeats:
+            edges[:, last] = -np.inf
         is_reversed, best = divmod(int(np.argmax(edges)), weak.shape[1])
         if edges[is_reversed, best] <= _NO_EDGE:
             break
         edge = min(float(edges[is_reversed, best]), _LARGEST_EDGE)
         # 1 − f instead of f is −f, as far as an order goes
         alpha = np.arctanh(edge) * (-1.0 if is_reversed else 1.0)
-        scores = scores + alpha * weak[:, best]
+        before, scores = scores, scores + alpha * weak[:, best]
+        if not goes_on(before, scores):
+            break
         path.append(path[-1].copy())
         path[-1][best] += alpha
         taken.append(edge)
         last, n_running = best, n_running + 1 if best == last else 1
-        is_out[best] = n_running == max_repeats
     return np.array(path), np.array(taken)
 
 
 class BoostedRanker(StagedRanker):
     """Base of the rankers that add up weak ones."""
 
-    def __init__(self, n_iter: int = 100, max_repeats: int | None = None) -> None:
+    def __init__(self, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None) -> None:
         self.n_iter = n_iter
         self.max_repeats = max_repeats
+        self.n_thresholds = n_thresholds
 
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
         raise TypeError("a ranker says what it boosts")
 
+    def _goes_on(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
+        return lambda before, after: True
+
     def _check_parameters(self) -> None:
         whole_number(self.n_iter, "n_iter", 1)
-        if self.max_repeats is not None:
-            whole_number(self.max_repeats, "max_repeats", 1)
+        for value, name in ((self.max_repeats, "max_repeats"), (self.n_thresholds, "n_thresholds")):
+            if value is not None:
+                whole_number(value, name, 1)
+
+    def _columns(self, features: NDArray[Any]) -> Floats:
+        scaled = super()._columns(features)
+        if self.n_thresholds is None:
+            return scaled
+        steps = np.arange(1, int(self.n_thresholds) + 1) / (int(self.n_thresholds) + 1)
+        return np.hstack([scaled > step for step in steps]).astype(np.float64)
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         self.means_ = features.min(axis=0).astype(np.float64)
@@ -155,5 +187,6 @@ class BoostedRanker(StagedRanker):
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         weak = within_queries(columns, lists)
-        path, self.edges_ = boost(weak, self._terms(weak, lists), int(self.n_iter), self.max_repeats)
+        terms = self._terms(weak, lists)
+        path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._goes_on(terms))
         self._take_path(path)

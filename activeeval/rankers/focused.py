@@ -45,6 +45,11 @@ class FocusedSVM(MarginRanker):
     ConvergenceWarning
         Where `max_iter` did not suffice.
 
+    Notes
+    -----
+    The paper writes AP(z, y) on T without saying what is relevant in a set that is all relevant: the mean over the cuts
+    r is a reading. So are the divisors: "normalised to a comparable range" is all that its footnote says.
+
     References
     ----------
     Niu, Guo, Lan and Cheng (2012). Top-k learning to rank: labeling, ranking and evaluation. SIGIR.
@@ -77,10 +82,10 @@ class FocusedSVM(MarginRanker):
 
 
 class FocusedBoost(BoostedRanker):
-    """Rank by a sum of single features, boosted to order the top items of a query and to part them from the rest.
+    """Rank by a sum of single features, or of thresholds on them, boosted to order the top items and part the rest.
 
-    It is `AdaRank` among the top items, and `RankBoost` between them and the rest. Each round takes the feature f of
-    the largest
+    It is `AdaRank` among the top items, and `RankBoost` between them and the rest. Each round takes the weak ranker f
+    of the largest
 
         ρ = β Σ_i D(T_i) nDCG(f, T_i) + (1 − β) Σ D(u, v) (f(x_u) − f(x_v)),
 
@@ -92,13 +97,18 @@ class FocusedBoost(BoostedRanker):
     ----------
     beta : float
         Weight of the order at the top, from 0 to 1.
-    n_iter, max_repeats
+    n_iter, max_repeats, n_thresholds
         As in `RankBoost`.
 
     Attributes
     ----------
     coef_, path_, edges_, n_iter_, n_features_in_
-        As in `RankBoost` without thresholds.
+        As in `RankBoost`.
+
+    Notes
+    -----
+    The paper writes the loss of a pair as exp(−(y_u − y_v) wᵀ(x_u − x_v)) and its distribution, in Algorithm 2, without
+    the difference of the labels. This is the algorithm's reading: all pairs of the top and the rest count alike.
 
     References
     ----------
@@ -112,8 +122,14 @@ class FocusedBoost(BoostedRanker):
     array([2, 0, 1, 3])
     """
 
-    def __init__(self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None) -> None:
-        super().__init__(n_iter, max_repeats)
+    def __init__(
+        self,
+        beta: float = 0.5,
+        n_iter: int = 100,
+        max_repeats: int | None = None,
+        n_thresholds: int | None = None,
+    ) -> None:
+        super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta
 
     def _check_parameters(self) -> None:

@@ -171,6 +171,16 @@ def test_ndcg_of_ties_is_the_mean_over_their_orders(scores, grades):
     assert out[0] == pytest.approx(naive.tied_ndcg(own, grades), rel=1e-12)
 
 
+@given(scores_of_six, one_grade_each)
+@settings(max_examples=40)
+def test_average_precision_of_ties_is_the_mean_over_their_orders(scores, grades):
+    relevant = np.minimum([grades[0] + 1, *grades[1:]], 1)
+    out = np.empty(1)
+    own = np.round(scores[: len(grades)])
+    kernels.tied_precisions(own, relevant.astype(float), np.array([0]), np.array([len(grades)]), out)
+    assert out[0] == pytest.approx(naive.tied_ap(own, relevant), rel=1e-12)
+
+
 # Gradients and laws
 
 

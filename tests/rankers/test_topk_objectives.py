@@ -139,6 +139,7 @@ def unit_range(X):
     [
         (RankBoost(n_iter=12), 0.0, False),
         (AdaRank(n_iter=3), 1.0, False),
+        (AdaRank(n_iter=3, measure="ap"), 1.0, False),
         (FocusedBoost(0.0, n_iter=8), 0.0, True),
         (FocusedBoost(0.4, n_iter=8), 0.4, True),
         (FocusedBoost(1.0, n_iter=3), 1.0, True),
@@ -148,7 +149,9 @@ def unit_range(X):
 def test_boosting_is_the_plain_loop(ranker, beta, top):
     X, grades, query_ids = small_lists()
     fitted = clone(ranker).fit(X, grades, query_ids)
-    weights, edges = naive.boosted(naive.by_query(unit_range(X), grades, query_ids), beta, top, ranker.n_iter)
+    performance = naive.tied_ap if getattr(ranker, "measure", "") == "ap" else naive.tied_ndcg
+    queries = naive.by_query(unit_range(X), grades, query_ids)
+    weights, edges = naive.boosted(queries, beta, top, ranker.n_iter, performance)
     np.testing.assert_allclose(fitted.coef_, weights, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(fitted.edges_, edges, rtol=1e-9)
 
@@ -178,13 +181,14 @@ def test_a_feature_that_ties_all_items_is_not_taken_even_where_ties_are_worth_mo
     np.testing.assert_allclose(ranker.edges_, 1 / np.log2(3))
 
 
-def test_thresholds_are_indicators_of_equal_steps():
+@pytest.mark.parametrize("ranker", [RankBoost(), AdaRank(max_repeats=1), FocusedBoost(0.3)], ids=name)
+def test_thresholds_are_indicators_of_equal_steps(ranker):
     X, grades, query_ids = naive.top_k_items(2)
-    ranker = RankBoost(n_iter=30, n_thresholds=3).fit(X, grades, query_ids)
+    cut = clone(ranker).set_params(n_iter=30, n_thresholds=3).fit(X, grades, query_ids)
     steps = [(unit_range(X) > step).astype(float) for step in (0.25, 0.5, 0.75)]
-    by_hand = RankBoost(n_iter=30).fit(np.hstack(steps), grades, query_ids)
-    np.testing.assert_allclose(ranker.coef_, by_hand.coef_, rtol=1e-12)
-    np.testing.assert_allclose(ranker.predict(X), by_hand.predict(np.hstack(steps)), rtol=1e-12, atol=1e-12)
+    by_hand = clone(ranker).set_params(n_iter=30).fit(np.hstack(steps), grades, query_ids)
+    np.testing.assert_allclose(cut.coef_, by_hand.coef_, rtol=1e-12)
+    np.testing.assert_allclose(cut.predict(X), by_hand.predict(np.hstack(steps)), rtol=1e-12, atol=1e-12)
 
 
 def test_a_perfect_feature_weighs_a_finite_amount():
@@ -199,8 +203,28 @@ def test_the_best_feature_is_taken_for_ever_unless_its_repeats_are_limited():
     assert np.count_nonzero(AdaRank(n_iter=20).fit(X, grades, query_ids).coef_) == 1
     limited = AdaRank(n_iter=20, max_repeats=1).fit(X, grades, query_ids)
     assert np.all(np.count_nonzero(np.diff(limited.path_, axis=0), axis=1) == 1)
-    assert np.count_nonzero(np.diff(limited.path_, axis=0), axis=0).tolist() == [1, 1, 1, 1]
-    assert limited.n_iter_ == 4
+    rounds = np.flatnonzero(np.diff(limited.path_, axis=0)) % X.shape[1]
+    assert np.all(rounds[1:] != rounds[:-1])
+    assert rounds.size == 20 > np.unique(rounds).size > 1
+    alone = AdaRank(n_iter=20, max_repeats=3).fit(X[:, :1], grades, query_ids)
+    assert alone.n_iter_ == 3
+
+
+@pytest.mark.parametrize("measure", ["ndcg", "ap"])
+def test_boosting_of_lists_ends_before_the_measure_falls(measure):
+    X, grades, query_ids = naive.top_k_items(4, noise=1.5)
+    forever = AdaRank(n_iter=60, max_repeats=1, measure=measure).fit(X, grades, query_ids)
+    performance = naive.tied_ap if measure == "ap" else naive.tied_ndcg
+
+    def mean(scores):
+        return np.mean([performance(s[:, 0], g) for s, g in naive.by_query(scores[:, None], grades, query_ids)])
+
+    means = np.array([mean(scores) for scores in forever.staged_predict(X)])
+    falls = np.flatnonzero(np.diff(means) < -0.01) + 1
+    assert falls.size
+    ended = AdaRank(n_iter=60, max_repeats=1, measure=measure, tol=0.01).fit(X, grades, query_ids)
+    assert ended.n_iter_ == falls[0]
+    np.testing.assert_array_equal(ended.coef_, forever.after(falls[0]).coef_)
 
 
 # Gradients

@@ -38,7 +38,7 @@ SVMS = [RankSVM(), SVMMAP(), FocusedSVM()]
 NETS = [RankNet(), ListNet(), ListMLE(k=3, rng=0), FocusedNet()]
 BOOSTED = [RankBoost(), AdaRank(), FocusedBoost()]
 TEN = SVMS + NETS + BOOSTED
-ALL = [*TEN, RankBoost(n_thresholds=5), AdaRank(max_repeats=1)]
+ALL = [*TEN, RankBoost(n_thresholds=5), AdaRank(max_repeats=1), AdaRank(measure="ap")]
 
 
 def name(value):
@@ -71,7 +71,7 @@ def test_rankers_are_estimators_and_learn(ranker):
 @pytest.mark.parametrize("ranker", ALL, ids=name)
 def test_order_of_rows_names_of_queries_scale_shift_and_sign_of_features_do_not_matter(ranker):
     X, grades, query_ids = naive.top_k_items(2, noise=1.0)
-    ranker = clone(ranker).set_params(**({"tol": 1e-9} if hasattr(ranker, "tol") else {}))
+    ranker = clone(ranker).set_params(**({"tol": 1e-9} if hasattr(ranker, "C") else {}))
     scores = ranker.fit(X, grades, query_ids).predict(X)
     scores = scores - scores.mean()
     order = np.random.default_rng(5).permutation(grades.size)
@@ -88,7 +88,7 @@ def test_order_of_rows_names_of_queries_scale_shift_and_sign_of_features_do_not_
 @pytest.mark.parametrize("ranker", ALL, ids=name)
 def test_each_query_has_the_same_say_and_those_of_one_grade_none(ranker):
     X, grades, query_ids = naive.top_k_items(2, noise=1.0)
-    ranker = clone(ranker).set_params(**({"tol": 1e-9} if hasattr(ranker, "tol") else {}))
+    ranker = clone(ranker).set_params(**({"tol": 1e-9} if hasattr(ranker, "C") else {}))
     coef = ranker.fit(X, grades, query_ids).coef_
     twice = clone(ranker).fit(np.tile(X, (2, 1)), np.tile(grades, 2), np.concatenate((query_ids, query_ids + 100)))
     np.testing.assert_allclose(twice.coef_, coef, atol=2e-5)
@@ -155,6 +155,9 @@ def test_the_seed_of_list_mle_orders_equal_grades():
         (RankNet(n_iter=0), "n_iter must be a positive whole number, got 0"),
         (RankBoost(n_iter=True), "n_iter must be a positive whole number, got True"),
         (RankBoost(n_thresholds=0), "n_thresholds must be a positive whole number, got 0"),
+        (AdaRank(measure="map"), "measure must be 'ndcg' or 'ap', got 'map'"),
+        (AdaRank(tol=-1), "tol must be positive and finite, got -1"),
+        (FocusedBoost(n_thresholds=0), "n_thresholds must be a positive whole number, got 0"),
         (AdaRank(max_repeats=0), "max_repeats must be a positive whole number, got 0"),
     ],
     ids=name,

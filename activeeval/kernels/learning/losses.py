@@ -273,6 +273,41 @@ def tied_ndcgs(scores, gains, starts, stops, out):
 
 
 @_jit
+def tied_precisions(scores, relevances, starts, stops, out):
+    """Fill ``out`` with the average precision of each list in the order of the scores, ties worth their mean.
+
+    Of n tied items with r relevant ones, behind a place and R relevant ones before, the place i = 1 … n is relevant
+    with probability r/n, and then (i − 1)(r − 1)/(n − 1) of those before it in the tie are, in the mean. So the tie adds
+    (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
+
+    Parameters
+    ----------
+    relevances : array of float64, shape (n_items,)
+        0 or 1, not all 0 within a list.
+    out : array of float64, shape (n_lists,)
+    """
+    for q in range(starts.size):
+        order = _by_score(scores, starts[q], stops[q])
+        n = order.size
+        value = 0.0
+        before = 0.0
+        i = 0
+        while i < n:
+            first = i
+            relevant = 0.0
+            while i < n and scores[order[i]] == scores[order[first]]:
+                relevant += relevances[order[i]]
+                i += 1
+            if relevant > 0.0:
+                size = i - first
+                a_place = (relevant - 1.0) / (size - 1.0) if size > 1 else 0.0
+                for j in range(size):
+                    value += relevant / size * (before + 1.0 + j * a_place) / (first + j + 1.0)
+            before += relevant
+        out[q] = value / before
+
+
+@_jit
 def _by_score(scores, start, stop):
     """Return the items from start to before stop, the highest score first."""
     if stop - start > _FEW:
