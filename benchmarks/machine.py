@@ -30,6 +30,11 @@ def stay_on_one_core(module: str) -> None:
     _start_again_with(dict.fromkeys(_ONE_THREAD, "1"), module)
 
 
+def on_one_thread(module: str) -> None:
+    """Start the process again with every thread pool at 1, for what is spread over processes."""
+    _start_again_with(dict.fromkeys(_ONE_THREAD, "1"), module)
+
+
 def keep_freed_memory(module: str) -> None:
     """Start the process again so that glibc keeps large arrays that are freed for the next ones.
 

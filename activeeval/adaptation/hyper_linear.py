@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.adaptation.ensembles import read_ensemble
+from activeeval.adaptation.margins import LargestMargins
 from activeeval.adaptation.trees import Trees
 from activeeval.adaptation.weights import (
     ClosedForm,
     Differences,
-    LargestMargins,
     Moves,
     Solver,
     StochasticGradient,
@@ -34,8 +34,7 @@ from activeeval.types import Floats, Ints
 
 Method = Literal["sgd", "closed_form", "hinge"]
 Scaling = Literal["mean", "sum"]
-# a pass over 20,000 pairs and 300 trees takes 0.1 s: the slowest programs end within a minute
-_EPOCHS = {"sgd": 20, "closed_form": 1, "hinge": 500}
+_SGD_EPOCHS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,7 @@ class Adaptation:
     gap : float
         By how much that is above the least value at most, by the dual program of ``"hinge"``; NaN of the others.
     n_epochs : int
-        Passes over the pairs; 0 of the closed form.
+        Passes over the pairs; 0 of the closed form, and without the steps of the interior point method.
     converged : bool
         False where ``"hinge"`` ended with a gap above its tolerance. ``"sgd"`` ends after its epochs and knows of none.
     """
@@ -189,14 +188,16 @@ class HyperLinearRanker:
             ``"closed_form"``: ℓ(m) = (1 − m)² (eq. 5), solved to rounding; the fewer of pairs and leaves may be 10,000.
             ``"sgd"``: the same loss by stochastic gradient, one pair a step, in a given number of epochs, the
             steps averaged. It ends at the closed form where they are many; few keep the weights closer to w_0.
-            ``"hinge"``: ℓ(m) = max(0, 1 − m) (eq. 8), by its dual program.
+            ``"hinge"``: ℓ(m) = max(0, 1 − m) (eq. 8), by its dual program: coordinate ascent, and an interior point
+            method for what 50 passes leave, where no more than 10,000 leaves tell pairs apart.
         regularization : float
             λ, positive.
         scaling : {"mean", "sum"}
             ``"sum"``: Σ ℓ + λ‖w − w_0‖² instead, the same as ``"mean"`` with λ/n. So is eq. 6 printed; the C of eq. 9
             is 1/(2λ) of the sum, 1/(2nλ) of the mean.
         n_epochs : int, optional
-            Passes over the pairs, 20 by default, of ``"hinge"`` 500 at most.
+            Passes over the pairs, 20 by default. ``"hinge"`` ends after so many, solved or not; by default it takes
+            what it needs, without the interior point method 500 at most.
         tol : float
             The gap of ``"hinge"`` may be that share of the objective.
         rng : Generator, SeedSequence, int or None
@@ -266,21 +267,21 @@ def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> t
     return n_pairs, n_leaves
 
 
-def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int:
-    """Return the number of epochs, or say which option is wrong."""
+def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
+    """Return the number of epochs, None for as many as it takes, or say which option is wrong."""
     for value, kind, what in ((method, Method, "method"), (scaling, Scaling, "scaling")):
         if value not in get_args(kind):
             known = ", ".join(map(repr, get_args(kind)))
             raise InputError(f"{what} must be one of {known}, got {value!r}")
     positive(tol, "tol")
-    return whole_number(_EPOCHS[method] if n_epochs is None else n_epochs, "n_epochs", 1)
+    return None if n_epochs is None else whole_number(n_epochs, "n_epochs", 1)
 
 
-def _solver(method: Method, differences: Differences, n_epochs: int, tol: float, seed: int) -> Solver:
+def _solver(method: Method, differences: Differences, n_epochs: int | None, tol: float, seed: int) -> Solver:
     if method == "closed_form":
         return ClosedForm.of(differences)
     if method == "sgd":
-        return StochasticGradient(differences, n_epochs, seed)
+        return StochasticGradient(differences, n_epochs or _SGD_EPOCHS, seed)
     return LargestMargins(differences, n_epochs, tol, seed)
 
 

@@ -30,8 +30,6 @@ _BLOCK = 1024
 # of the weights' own moves, what the last correction of a closed form may be. It is of the size of their error (tests),
 # and in benchmarks.adaptation at most 4e-10, at the smallest λ that the paper prints
 EXACT = 1e-6
-# epochs between two looks at the gap: each look costs half an epoch
-_LOOK = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,53 +230,6 @@ class StochasticGradient:
             settings = (random.permutation(n), epoch * n, margins, losses.SQUARED, ridge, curvature)
             weight += leaf_pairs.stochastic_steps(rows, *settings, moves, total)
         return Moves(values=total / weight, n_epochs=self.n_epochs, gap=np.nan, converged=True)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LargestMargins:
-    """The hinge loss, as the quadratic program ½‖v‖² + C Σ ξ_i with C = 1/(2nλ), by coordinate ascent in its dual.
-
-    Parameters
-    ----------
-    differences : Differences
-    n_epochs : int
-        At most.
-    tol : float
-        The gap may be that share of the objective.
-    seed : int
-        Of the orders, the same for every λ.
-    """
-
-    differences: Differences
-    n_epochs: int
-    tol: float
-    seed: int
-
-    def __call__(self, ridge: float) -> Moves:
-        from activeeval.kernels.learning import leaf_pairs
-
-        n, rows = self.differences.n_pairs, self.differences.sparse_rows()
-        random = np.random.default_rng(self.seed)
-        bound, norms = 1.0 / (2.0 * n * ridge), self.differences.norms
-        multipliers, moves = np.zeros(n), np.zeros(self.differences.columns.size)
-        for epoch in range(1, self.n_epochs + 1):
-            order = random.permutation(n)
-            leaf_pairs.coordinate_steps(rows, order, self.differences.base_margins, norms, bound, multipliers, moves)
-            if epoch % _LOOK == 0 or epoch == self.n_epochs:
-                # anew, without the rounding of all the steps
-                moves = self.differences.rows.T @ multipliers
-                value, gap = self._value(multipliers, moves, bound)
-                if gap <= self.tol * value:
-                    break
-        return Moves(values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=gap <= self.tol * value)
-
-    def _value(self, multipliers: Floats, moves: Floats, bound: float) -> tuple[float, float]:
-        """Return the program's value, and by how much it is above the dual's."""
-        short = 1.0 - self.differences.base_margins
-        size = float(moves @ moves)
-        slacks = np.maximum(short - self.differences.rows @ moves, 0.0)
-        value = 0.5 * size + bound * float(slacks.sum())
-        return value, value - (float(multipliers @ short) - 0.5 * size)
 
 
 def seed_of(rng: Seed) -> int:

@@ -166,7 +166,7 @@ class Depth:
 
     def fits(self, measure: Measure) -> bool:
         """Whether a measure can be read from what is judged: any but those of queries judged whole."""
-        return not getattr(measure, "is_judged_whole", False)
+        return getattr(measure, "reads_parts", True)
 
     def model(self, beliefs: GradeProbs) -> GradeProbs:
         """Return the beliefs to predict with: never sure of themselves."""

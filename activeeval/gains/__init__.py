@@ -14,6 +14,7 @@ from activeeval.gains.learned import LearnedGains
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import PairSummary, open_pairs, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
+from activeeval.gains.rank_one import RankOneTest, rank_one_test
 from activeeval.gains.reading import ListSource, load_pairs, load_preferences
 from activeeval.gains.readout import ReadOut, read_out, similarity
 from activeeval.gains.stability import Stability, bootstrap_gains
@@ -26,6 +27,7 @@ __all__ = [
     "ListSource",
     "PairSummary",
     "PreferenceData",
+    "RankOneTest",
     "ReadOut",
     "SimpleMargin",
     "Stability",
@@ -38,6 +40,7 @@ __all__ = [
     "open_pairs",
     "random_judged_pairs",
     "random_list_pairs",
+    "rank_one_test",
     "read_out",
     "similarity",
     "summarize_pairs",

@@ -20,7 +20,7 @@ from activeeval.gains.pair_summary import both_ways, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
-from activeeval.measures import Additive
+from activeeval.measures import Additive, RankGains
 from activeeval.types import Floats, Ints
 
 # Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
@@ -198,6 +198,33 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
         gains = readout.gains if best_gain is None else best_gain * readout.relative_gains
         return Additive(_short(gains), _short(readout.discounts), self.n_ranks_)
+
+    def rank_gains(self, best_gain: float | None = None) -> RankGains:
+        """Return the weights themselves as a measure: a gain for every rank and grade, to six digits.
+
+        Parameters
+        ----------
+        best_gain : float, optional
+            What the best grade is to gain at the first rank, positive.
+
+        Examples
+        --------
+        >>> lists = np.random.default_rng(0).integers(0, 3, size=(2, 50, 2))
+        >>> first, second = (np.array([[0, 1, 3], [0, 0, 2]])[np.arange(2), side].sum(axis=1) for side in lists)
+        >>> better = (first > second)[:, None]
+        >>> data = PreferenceData(np.where(better, *lists), np.where(better, *lists[::-1]), ties=first == second)
+        >>> measure = GainDiscountLearner(C=100.0).fit(data).rank_gains(best_gain=3)
+        >>> measure.gains[0][-1], measure.max_grade
+        (3.0, 2)
+        """
+        check_is_fitted(self)
+        if self.documents_:
+            raise InputError("documents that nobody graded have no gains; their weights are in weights_")
+        best = float(self.weights_[0, -1])
+        if best_gain is not None and not (0 < best_gain < np.inf and best > 0):
+            raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
+        weights = self.weights_ if best_gain is None else self.weights_ * (best_gain / best)
+        return RankGains(np.reshape(_short(weights.ravel()), weights.shape))
 
     def _is_right(self, data: PreferenceData) -> NDArray[np.bool_]:
         return np.asarray(self.decision_function(data)[~data.ties] > 0)

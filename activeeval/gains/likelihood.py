@@ -94,17 +94,32 @@ class Likelihood:
 
     def loss(self, z: Floats) -> tuple[float, Floats]:
         """Return −log of the likelihood, and its derivative."""
-        by_pair = self._by_pair(z)
+        discounts, steps = self._parts(z)
+        value, by_weight, by_noise = self.of_weights(np.outer(discounts, steps), z[-2], z[-1])
+        return value, np.concatenate((by_weight @ steps @ self.sums, discounts @ by_weight, by_noise))
+
+    def of_weights(self, weights: Floats, log_steepness: float, turned: float) -> tuple[float, Floats, Floats]:
+        """Return −log of the likelihood of any weights, and its derivative by them and by log s and ε.
+
+        Parameters
+        ----------
+        weights : array of float, shape (K, Y)
+            What a grade adds to that below it, at each rank.
+        """
+        by_pair = self._by_pair(weights.ravel(), log_steepness, turned)
         by_lead = by_pair.slopes - by_pair.units * (by_pair.slopes @ by_pair.units / len(self.rows))
         by_weight = (by_lead @ self.rows).reshape(self.n_ranks, -1) * by_pair.scale
-        discounts, steps = self._parts(z)
-        by_steepness = np.exp(z[-2]) * (by_pair.slopes @ by_pair.units)
-        parts = (by_weight @ steps @ self.sums, discounts @ by_weight, [by_steepness, by_pair.by_turned.sum()])
-        return -float(np.log(by_pair.chances).sum()), -np.concatenate(parts)
+        by_steepness = np.exp(log_steepness) * (by_pair.slopes @ by_pair.units)
+        by_noise = np.array([by_steepness, by_pair.by_turned.sum()])
+        return -float(np.log(by_pair.chances).sum()), -by_weight, -by_noise
+
+    def chances(self, z: Floats) -> Floats:
+        """Return the probability of each preference, shape (n,)."""
+        return self._at(z).chances
 
     def slopes(self, z: Floats) -> Floats:
         """Return the derivative of each preference's log-likelihood, shape (n, K + Y + 2)."""
-        by_pair = self._by_pair(z)
+        by_pair = self._at(z)
         by_shares = self.leads(z)[1]
         by_shares -= np.outer(by_pair.units, by_pair.units @ by_shares / len(self.rows))
         by_steepness = np.exp(z[-2]) * by_pair.slopes * by_pair.units
@@ -122,7 +137,11 @@ class Likelihood:
         usual = np.linalg.solve(self.sums, 1 / np.log2(1 + np.arange(1, self.n_ranks + 1)))
         shares = np.concatenate((usual, np.full(self.n_steps, 1 / self.n_steps)))
         starts = [np.concatenate((shares, [np.log(steepness), turned])) for steepness, turned in _STARTS]
-        return min((self._search(self.loss, start, (), _FIT) for start in starts), key=lambda z: self.loss(z)[0])
+        return min(map(self.best_from, starts), key=lambda z: self.loss(z)[0])
+
+    def best_from(self, start: Floats) -> Floats:
+        """Return the z that a search from another one ends at."""
+        return self._search(self.loss, start, (), _FIT)
 
     def farthest(self, direction: Floats, best: Floats, room: float) -> Floats:
         """Return the z of the least direction · z whose loss is at most ``room`` above that of the best."""
@@ -164,11 +183,13 @@ class Likelihood:
     def _parts(self, z: Floats) -> tuple[Floats, Floats]:
         return self.sums @ z[: self.n_ranks], z[self.n_ranks : -2]
 
-    def _by_pair(self, z: Floats) -> _ByPair:
-        discounts, steps = self._parts(z)
-        leads = self.rows @ np.outer(discounts, steps).ravel()
+    def _at(self, z: Floats) -> _ByPair:
+        return self._by_pair(np.outer(*self._parts(z)).ravel(), z[-2], z[-1])
+
+    def _by_pair(self, weights: Floats, log_steepness: float, turned: float) -> _ByPair:
+        leads = self.rows @ weights
         size = float(np.sqrt(leads @ leads / len(leads) + _FAINT))
-        units, steepness, turned = leads / size, np.exp(z[-2]), z[-1]
+        units, steepness = leads / size, np.exp(log_steepness)
         follows = expit(steepness * units)
         chances = turned + (1 - 2 * turned) * follows
         slopes = (1 - 2 * turned) * follows * (1 - follows) / chances

@@ -4,6 +4,7 @@ from activeeval.measures.families import Additive, Cascade
 from activeeval.measures.labels import LabelsLike, SoftLabels
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, least_relevant
 from activeeval.measures.parsing import parse_measure
+from activeeval.measures.rank_gains import RankGains
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.target import Measure, SampledMeasure, Target, called, check_sampled, shown_name
 from activeeval.measures.top_k import kERR, kNDCG, top_k_grades
@@ -21,6 +22,7 @@ __all__ = [
     "LabelsLike",
     "Measure",
     "Precision",
+    "RankGains",
     "Recall",
     "SampledMeasure",
     "SoftLabels",

@@ -51,7 +51,8 @@ def best_grades(
     Returns
     -------
     ndarray of int64, shape (n_items,), or None
-        None of a measure of the top k, whose grades depend on each other, and of shares of an ideal with gains below 0.
+        None of a measure of the top k, whose grades depend on each other, of gains by rank, and of shares of an ideal
+        with gains below 0.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def best_grades(
     >>> best_grades(NDCG(), pool, np.array([1, -1, -1]), ranking, 2)
     array([1, 1, 1])
     """
-    if measure.is_judged_whole:
+    if not measure.reads_parts:
         return None
     longest = max(int(ranking.lengths.max(initial=0)), 1)
     terms = measure.terms(max_grade + 1, longest, int(np.diff(pool.query_offsets).max()))

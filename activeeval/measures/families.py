@@ -50,6 +50,7 @@ class _Family(WithCutoff):
     needs_all_items: ClassVar[bool] = False
     no_gain_between: ClassVar[str] = ""
     is_judged_whole: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = True
 
     @property
     def is_additive(self) -> bool:

@@ -12,6 +12,7 @@ from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
+from activeeval.measures.rank_gains import RankGains
 from activeeval.measures.ranked import AP, NDCG, Judged, Recall
 from activeeval.measures.rules import Exponential, log_discount
 from activeeval.measures.target import Measure
@@ -32,6 +33,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "kNDCG": ("k",),
     "kERR": ("k",),
     "Additive": ("gains", "dcg", "discounts"),
+    "RankGains": ("gains",),
 }
 _SPELLINGS = {
     "ndcg": ("nDCG", {"dcg": "log2"}),
@@ -88,11 +90,11 @@ _RANX_RBP = re.compile(r"rbp\.(?P<digits>\d+)")
 def parse_measure(text: str) -> Measure:
     """Return the measure that a string names.
 
-    Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}),
-    ERR (max_rel), RBP (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any
-    sum of gains over ranks; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and κ-ERR. The spellings of
-    trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``) are read too. Plain nDCG is
-    linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
+    Names and parameters are those of ir_measures: nDCG, DCG (dcg='log2' | 'exp-log2', gains={…}), ERR (max_rel), RBP
+    (p, rel), P, R, Success, RR, AP (rel), Judged; and Additive (gains={…}, discounts=[…]), any sum of gains over
+    ranks, RankGains (gains=[[…],[…]]), gains by rank; kNDCG and kERR (k) of a top-k truth, also written κ-NDCG and
+    κ-ERR. The spellings of trec_eval (``ndcg_cut_10``, ``recall.10``) and ranx (``ndcg_burges@10``, ``hit_rate@5``)
+    are read too. Plain nDCG is linear, plain DCG the exponential one; ``str`` of the result prints every parameter.
 
     The text may come from anywhere, so no file is opened: ``@FILE`` is refused, which
     `activeeval.cases.arguments.asked_measure` takes from a caller's own arguments.
@@ -197,6 +199,7 @@ _BUILDERS: dict[str, Callable[[_Parameters, int | None], Measure]] = {
     "RBP": _rbp,
     "P": lambda parameters, cutoff: Precision(cutoff, parameters.rel),
     "Additive": _additive,
+    "RankGains": lambda parameters, cutoff: RankGains(parameters.gains, cutoff),
     "R": lambda parameters, cutoff: Recall(cutoff, parameters.rel),
     "Success": lambda parameters, cutoff: Success(cutoff, parameters.rel),
     "RR": lambda parameters, cutoff: RR(parameters.rel, cutoff),

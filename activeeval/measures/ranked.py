@@ -69,6 +69,7 @@ class Normalised(_Ranked):
     needs_all_items: ClassVar[bool] = True
     is_additive: ClassVar[bool] = False
     is_judged_whole: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = True
 
     def discount_vector(self, longest: int) -> Floats:
         """Return the discounts of the ranks that count in lists of up to ``longest`` items."""

@@ -51,6 +51,11 @@ class SampledMeasure(Measure, Protocol):
     @property
     def is_judged_whole(self) -> bool: ...
 
+    @property
+    def reads_parts(self) -> bool:
+        """Whether it has an expected value when a part of a query's items is judged."""
+        ...
+
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms: ...
 
     @property

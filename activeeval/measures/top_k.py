@@ -83,6 +83,7 @@ class TopK(Normalised):
 
     no_gain_between: ClassVar[str] = "ranks"
     is_judged_whole: ClassVar[bool] = True
+    reads_parts: ClassVar[bool] = False
     name: str
     k: int
     cutoff: int | None = None

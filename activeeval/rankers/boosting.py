@@ -64,7 +64,15 @@ class PairEdges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListEdges:
-    """Σ D(T_i) E(f, T_i) of lists."""
+    """Σ D(T_i) E(f, T_i) of lists.
+
+    Attributes
+    ----------
+    performances : ndarray, shape (2, n_weak, n_lists)
+    labels : ndarray, shape (n_items,)
+    spans : Spans
+    measure : {"ndcg", "ap"}
+    """
 
     performances: Floats
     labels: Floats
@@ -109,7 +117,7 @@ def boost(
     terms: Sequence[tuple[float, Edges]],
     n_iter: int,
     max_repeats: int | None = None,
-    goes_on: Callable[[Floats, Floats], bool] = lambda before, after: True,
+    pays: Callable[[Floats, Floats], bool] = lambda before, after: True,
 ) -> tuple[Floats, Floats]:
     """Return the weights of weak rankers before the first round and after each, and the edges taken.
 
@@ -122,8 +130,9 @@ def boost(
         Rounds at most: there are no more once no edge is positive.
     max_repeats : int, optional
         A weak ranker that was taken so many times running sits out until another one was taken.
-    goes_on : callable
-        Of the scores before a round and after it: where it is false, the round is taken back and is the last.
+    pays : callable
+        Of the scores before a round and after it: where it is false, the round is taken back, and its weak ranker sits
+        out until another one was taken.
 
     Returns
     -------
@@ -132,25 +141,34 @@ def boost(
     """
     path, taken, scores = [np.zeros(weak.shape[1])], [], np.zeros(weak.shape[0])
     is_constant = np.asarray(~weak.any(axis=0))
-    last, n_running = -1, 0
-    for _ in range(n_iter):
-        edges = np.where(is_constant, -np.inf, sum(weight * edge(scores) for weight, edge in terms))
-        if n_running == max_repeats:
-            edges[:, last] = -np.inf
-        is_reversed, best = divmod(int(np.argmax(edges)), weak.shape[1])
-        if edges[is_reversed, best] <= _NO_EDGE:
+    sits_out, last, n_running, edges = is_constant.copy(), -1, 0, _edges(terms, scores)
+    while len(taken) < n_iter:
+        open_edges = np.where(sits_out, -np.inf, edges)
+        is_reversed, best = divmod(int(np.argmax(open_edges)), weak.shape[1])
+        if open_edges[is_reversed, best] <= _NO_EDGE:
             break
-        edge = min(float(edges[is_reversed, best]), _LARGEST_EDGE)
+        edge = min(float(open_edges[is_reversed, best]), _LARGEST_EDGE)
         # 1 − f instead of f is −f, as far as an order goes
         alpha = np.arctanh(edge) * (-1.0 if is_reversed else 1.0)
-        before, scores = scores, scores + alpha * weak[:, best]
-        if not goes_on(before, scores):
-            break
+        after = scores + alpha * weak[:, best]
+        if not pays(scores, after):
+            sits_out[best] = True
+            continue
         path.append(path[-1].copy())
         path[-1][best] += alpha
         taken.append(edge)
-        last, n_running = best, n_running + 1 if best == last else 1
+        if best == last:
+            n_running += 1
+        else:
+            last, n_running, sits_out = best, 1, is_constant.copy()
+        sits_out[best] |= n_running == max_repeats
+        scores = after
+        edges = _edges(terms, scores)
     return np.array(path), np.array(taken)
+
+
+def _edges(terms: Sequence[tuple[float, Edges]], scores: Floats) -> Floats:
+    return np.sum([weight * edge(scores) for weight, edge in terms], axis=0)
 
 
 class BoostedRanker(StagedRanker):
@@ -164,7 +182,8 @@ class BoostedRanker(StagedRanker):
     def _terms(self, weak: Floats, lists: JudgedLists) -> Sequence[tuple[float, Edges]]:
         raise TypeError("a ranker says what it boosts")
 
-    def _goes_on(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
+    def _pays(self, terms: Sequence[tuple[float, Edges]]) -> Callable[[Floats, Floats], bool]:
+        """Return what says of the scores before a round and after it whether it is kept."""
         return lambda before, after: True
 
     def _check_parameters(self) -> None:
@@ -188,5 +207,5 @@ class BoostedRanker(StagedRanker):
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         weak = within_queries(columns, lists)
         terms = self._terms(weak, lists)
-        path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._goes_on(terms))
+        path, self.edges_ = boost(weak, terms, int(self.n_iter), self.max_repeats, self._pays(terms))
         self._take_path(path)

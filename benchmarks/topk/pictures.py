@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.metric_learning.drawing import COLOURS, finish, one_legend, panels
-from benchmarks.topk.running import FOCUSED, RANKS
+from benchmarks.topk.running import FINE, FOCUSED, RANKS
 
 Result = dict[str, Any]
 
@@ -15,12 +17,29 @@ def save_all(result: Result, folder: Path) -> list[Path]:
     """Draw what a result holds; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, draw in (("topk-ranks", _ranks), ("topk-beta", _beta)):
+    for name, draw in (("topk-control", _control), ("topk-ranks", _ranks), ("topk-beta", _beta)):
         figure = draw(result)
         for suffix in ("svg", "png"):
             paths.append(folder / f"{name}.{suffix}")
             figure.savefig(paths[-1], dpi=110, metadata={"Date": None} if suffix == "svg" else None)
     return paths
+
+
+def _control(result: Result) -> Any:
+    """By how much each focused ranker is ahead of its parents, over the angle of the two directions."""
+    rows = result["control"]["rows"]
+    figure, axes = panels(len(FOCUSED))
+    for axis, (name, parents) in zip(axes[0], FOCUSED.items(), strict=True):
+        for colour, parent, role in zip(COLOURS, parents, ("lists", "pairs"), strict=False):
+            own = [row for row in rows if (row["ranker"], row["parent"]) == (name, parent)]
+            angles, gaps, errors = ([row[key] for row in own] for key in ("angle", "gap", "se"))
+            label = f"its parent of {role}"
+            axis.errorbar(angles, gaps, 1.96 * np.array(errors), color=colour, marker="o", ms=4, capsize=3, label=label)
+        axis.axhline(0, color="0.5", lw=0.8)
+        axis.set_xticks([row["angle"] for row in own])
+        finish(axis, name, "angle between choice and order, degrees", "κ-NDCG@10 ahead of (95 %)")
+    one_legend(figure, axes)
+    return figure
 
 
 def _ranks(result: Result) -> Any:
@@ -44,12 +63,21 @@ def _ranks(result: Result) -> Any:
 
 
 def _beta(result: Result) -> Any:
-    """κ-N@10 over β on one fold."""
-    figure, axes = panels(len(result["beta"]))
-    for axis, (name, curves) in zip(axes[0], result["beta"].items(), strict=True):
-        for colour, (one, curve) in zip(COLOURS, curves.items(), strict=False):
-            betas, values = ([row[key] for row in curve] for key in ("beta", "test"))
-            axis.plot(betas, values, color=colour, marker="o", ms=3, label=one)
-        finish(axis, name, "β: weight of the order inside the top", "κ-NDCG@10, one fold")
+    """Figures 1 and 2: every measure over β, mean and standard error over folds; the top-k truth above, grades
+    below.
+    """
+    cases = list(result["beta"])
+    figure, axes = panels(len(FOCUSED), len(cases))
+    for row, case in zip(axes, cases, strict=True):
+        for axis, name in zip(row, FOCUSED, strict=True):
+            for colour, (measure, curves) in zip(COLOURS, result["beta"][case][name].items(), strict=False):
+                values = np.array(curves)
+                # of each fold's own mean, so that bars show what β changes and not how folds differ
+                level = values - values.mean(axis=1, keepdims=True)
+                errors = level.std(axis=0, ddof=1) / np.sqrt(len(values))
+                label = measure.removeprefix("κ-").replace("N@", "(κ-)NDCG@").replace("ERR", "(κ-)ERR")
+                style = {"color": colour, "marker": "o", "ms": 2, "lw": 1, "capsize": 1, "label": label}
+                axis.errorbar(FINE, values.mean(axis=0), errors, **style)
+            finish(axis, f"{case}: {name}", "β: weight of the order inside the top", "mean of five folds")
     one_legend(figure, axes)
     return figure

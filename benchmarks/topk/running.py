@@ -1,11 +1,16 @@
-"""Five folds of ten rankers: tuned on the validation part, scored query by query on the test part."""
+"""Folds of ten rankers, each tuned on the validation part with the same effort, scored query by query on the test part.
+
+What is tuned is one grid for a focused ranker and its parents: costs and whether features are divided by their
+deviation for those of margins, rounds and thresholds for those that boost, steps and the same division for
+those that follow a gradient; a focused one has β beside, AdaRank the measure that it boosts.
+"""
 
 from __future__ import annotations
 
-import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -25,15 +30,17 @@ from activeeval.rankers import (
     RankSVM,
     choose,
 )
-from benchmarks.topk.collections import Collection, K
+from benchmarks.topk.collections import Collection
 
 RANKS = range(1, 11)
-MARGINS = {"C": [0.1, 1.0, 10.0, 100.0]}
+MARGINS = {"C": [0.1, 1.0, 10.0, 100.0], "standardize": [True, False]}
 """Losses are about 1 for a ranker that knows nothing; on MQ2008 costs from 1 to 100 are chosen."""
-ROUNDS = {"n_iter": [1, 2, 5, 10, 20, 30, 50, 100, 200, 300]}
-STEPS = {"n_iter": [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100]}
-BETAS = {"beta": [0.1, 0.3, 0.5, 0.7, 0.9]}
-FINE = [round(0.05 * step, 2) for step in range(21)]
+ROUNDS = {"n_iter": [1, 2, 5, 10, 20, 30, 50, 100, 200, 300], "n_thresholds": [None, 20]}
+STEPS = {"n_iter": [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100], "standardize": [True, False]}
+BETAS = {"beta": [0.02, 0.1, 0.3, 0.5, 0.8]}
+FINE = tuple(round(0.05 * step, 2) for step in range(21))
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Features, labels and queries of items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,85 +56,158 @@ RANKERS = {
     "SVM-MAP": Entry(SVMMAP(), MARGINS),
     "RankSVM": Entry(RankSVM(), MARGINS),
     "FocusedSVM": Entry(FocusedSVM(), MARGINS | BETAS, of_top=True),
-    "AdaRank": Entry(AdaRank(), ROUNDS | {"max_repeats": [None, 1, 2, 5]}),
-    "RankBoost": Entry(RankBoost(), ROUNDS | {"n_thresholds": [None, 10, 30]}),
+    "AdaRank": Entry(AdaRank(), ROUNDS | {"measure": ["ndcg", "ap"], "max_repeats": [5, 8]}),
+    "RankBoost": Entry(RankBoost(), ROUNDS),
     "FocusedBoost": Entry(FocusedBoost(), ROUNDS | BETAS, of_top=True),
     "ListNet": Entry(ListNet(), STEPS),
     "RankNet": Entry(RankNet(), STEPS),
     "FocusedNet": Entry(FocusedNet(), STEPS | BETAS, of_top=True),
-    "ListMLE": Entry(ListMLE(k=K, rng=0), STEPS, of_top=True),
+    "ListMLE": Entry(ListMLE(rng=0), STEPS, of_top=True),
 }
 FOCUSED = {"FocusedSVM": ("SVM-MAP", "RankSVM"), "FocusedBoost": ("AdaRank", "RankBoost")}
 FOCUSED |= {"FocusedNet": ("ListNet", "RankNet")}
+WORLDS = ("graded", "top-k")
 
 
-def measures(world: str, max_grade: int) -> dict[str, Any]:
+def measures(world: str, k: int, max_grade: int) -> dict[str, Any]:
     """Return the measures of a world: of grades, or of the top-k truth."""
     if world == "graded":
-        return {f"N@{k}": NDCG("exp", k) for k in RANKS} | {"ERR": ERR(max_grade)}
-    return {f"κ-N@{k}": kNDCG(K, k) for k in RANKS} | {"κ-ERR": kERR(K)}
+        return {f"N@{cutoff}": NDCG("exp", cutoff) for cutoff in RANKS} | {"ERR": ERR(max_grade)}
+    return {f"κ-N@{cutoff}": kNDCG(k, cutoff) for cutoff in RANKS} | {"κ-ERR": kERR(k)}
+
+
+class Parts(NamedTuple):
+    """The parts of a collection's queries that are learned from, tuned on and tested on."""
+
+    train: Sequence[int]
+    tune: Sequence[int]
+    test: Sequence[int]
+
+    @classmethod
+    def of_fold(cls, number: int) -> Parts:
+        """Three parts to train on, one to tune on, one to test on, as LETOR has them."""
+        return cls([(number + step) % 5 for step in range(3)], [(number + 3) % 5], [(number + 4) % 5])
+
+
+SPLIT = Parts([0], [1], [2])
+"""Of a generated collection."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """Rows to train on, to tune on and to test on; ``labels`` are of the test, by which rankers are scored."""
+    """Rows to train on, to tune on and to test on, by the grades or by the truth."""
 
     collection: Collection
     world: str
-    number: int
+    parts: Parts
+
+    @property
+    def truth(self) -> np.ndarray:
+        """What rankers are scored by."""
+        return self.collection.truth if self.world == "top-k" else self.collection.grades
 
     def labels(self, of_top: bool) -> np.ndarray:
         """Return what a ranker learns from: grades, a random order of theirs, or the truth."""
-        if self.world == "top-k":
-            return self.collection.truth
-        return self.collection.random_order if of_top else self.collection.grades
+        return self.collection.random_order if of_top and self.world == "graded" else self.truth
 
-    def judged(self, parts: list[int], labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def judged(self, parts: Sequence[int], labels: np.ndarray) -> Rows:
         """Return features, labels and queries of parts."""
         rows = self.collection.rows(parts)
         return self.collection.features[rows], labels[rows], self.collection.pool.item_queries[rows]
 
-    @property
-    def parts(self) -> tuple[list[int], list[int], list[int]]:
-        """Three parts to train on, one to tune on, one to test on, as LETOR has them."""
-        return [(self.number + step) % 5 for step in range(3)], [(self.number + 3) % 5], [(self.number + 4) % 5]
+    def ranker(self, name: str) -> Any:
+        """Return a ranker that is not fitted yet."""
+        ranker = clone(RANKERS[name].ranker)
+        return ranker.set_params(k=self.collection.k) if "k" in ranker.get_params() else ranker
 
-    def chosen(self, name: str) -> tuple[Any, dict[str, Any], float]:
-        """Return a ranker tuned on the validation part, its parameters, and the seconds of its fit."""
-        entry, (train, tune, _) = RANKERS[name], self.parts
-        grades = self.collection.truth if self.world == "top-k" else self.collection.grades
-        decides = kNDCG(K, 10) if self.world == "top-k" else NDCG("exp", 10)
-        rows = self.judged(train, self.labels(entry.of_top))
+    def chosen(self, name: str) -> tuple[Any, dict[str, Any]]:
+        """Return a ranker tuned on the validation part, and its parameters."""
+        entry = RANKERS[name]
+        decides = kNDCG(self.collection.k, 10) if self.world == "top-k" else NDCG("exp", 10)
+        train = self.judged(self.parts.train, self.labels(entry.of_top))
+        tune = self.judged(self.parts.tune, self.truth)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = choose(entry.ranker, entry.grid, train=rows, validation=self.judged(tune, grades), measure=decides)
-            started = time.perf_counter()
-            clone(entry.ranker).set_params(**found.params).fit(*rows)
-        return found.ranker, dict(found.params), time.perf_counter() - started
+            found = choose(self.ranker(name), entry.grid, train=train, validation=tune, measure=decides)
+        return found.ranker, dict(found.params)
 
-    def scores(self, ranker: Any) -> dict[str, np.ndarray]:
+    def fitted(self, name: str, params: dict[str, Any]) -> Any:
+        """Return a ranker fitted on the training parts."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            rows = self.judged(self.parts.train, self.labels(RANKERS[name].of_top))
+            return self.ranker(name).set_params(**params).fit(*rows)
+
+    def values(self, ranker: Any) -> dict[str, np.ndarray]:
         """Return every measure of the world for each query of the test part."""
-        grades = self.collection.truth if self.world == "top-k" else self.collection.grades
-        features, labels, queries = self.judged(self.parts[2], grades)
+        features, labels, queries = self.judged(self.parts.test, self.truth)
+        return self.values_of(ranker.predict(features), labels, queries)
+
+    def values_of(self, scores: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> dict[str, np.ndarray]:
+        """Return every measure of scores, whatever they come from."""
         offsets = np.concatenate(([0], np.cumsum(np.bincount(np.unique(queries, return_inverse=True)[1]))))
         pool = QueryPool(np.arange(offsets.size - 1), offsets)
-        ranking = Rankings.from_scores(pool, ranker.predict(features))
-        asked = measures(self.world, int(self.collection.grades.max()))
+        ranking = Rankings.from_scores(pool, scores)
+        asked = measures(self.world, self.collection.k, int(self.collection.grades.max()))
         return {name: measure.score(pool, labels, ranking) for name, measure in asked.items()}
 
 
-def run_fold(collection: Collection, world: str, number: int) -> dict[str, Any]:
-    """Return what each ranker reaches on a fold: parameters, seconds, and values by measure and query."""
-    fold, found = Fold(collection, world, number), {}
-    for name in RANKERS:
-        ranker, params, seconds = fold.chosen(name)
-        values = {measure: own.round(6).tolist() for measure, own in fold.scores(ranker).items()}
-        found[name] = {"params": params, "seconds": seconds, "values": values}
+def run_fold(fold: Fold, rankers: Sequence[str] = tuple(RANKERS)) -> dict[str, Any]:
+    """Return what each ranker reaches on a fold: parameters, and values by measure and query."""
+    found = {}
+    for name in rankers:
+        ranker, params = fold.chosen(name)
+        found[name] = {"params": params, "values": fold.values(ranker)}
     return found
 
 
+def beta_curves(fold: Fold, found: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
+    """Return by focused ranker the mean of each measure of the panels by β, all else as it was chosen."""
+    panels = ("N@5", "N@10", "ERR") if fold.world == "graded" else ("κ-N@5", "κ-N@10", "κ-ERR")
+    curves = {}
+    for name in FOCUSED:
+        values = [fold.values(fold.fitted(name, found[name]["params"] | {"beta": beta})) for beta in FINE]
+        curves[name] = {panel: [float(one[panel].mean()) for one in values] for panel in panels}
+    return curves
+
+
+def directions(fold: Fold) -> dict[str, list[np.ndarray]]:
+    """Return by query how well a ranker of the top's order, and one of what is in the top, do both.
+
+    The share of pairs in order: of the top among themselves ("order"), and of the top and the rest ("choice"). Each is
+    a RankSVM, its C tuned on what it learns; where one does what the other does, the top has no direction of its own.
+    """
+    shares: dict[str, list[np.ndarray]] = {}
+    for learned in ("order", "choice"):
+        train, tune = (_of_part(fold.judged(parts, fold.truth), learned) for parts in fold.parts[:2])
+        ranker = choose(RankSVM(), MARGINS, train=train, validation=tune, measure=NDCG("exp", 10)).ranker
+        for asked in ("order", "choice"):
+            features, labels, queries = _of_part(fold.judged(fold.parts.test, fold.truth), asked)
+            shares[f"{asked} by {learned}"] = _pairs_in_order(ranker.predict(features), labels, queries)
+    return shares
+
+
+def _of_part(rows: Rows, what: str) -> Rows:
+    """Return the top alone, or all items with what is in the top."""
+    features, labels, queries = rows
+    if what == "choice":
+        return features, np.minimum(labels, 1), queries
+    top = labels > 0
+    return features[top], labels[top], queries[top]
+
+
+def _pairs_in_order(scores: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    shares = []
+    for query in np.unique(queries):
+        own, values = labels[queries == query], scores[queries == query]
+        signs = np.sign(own[:, None] - own)
+        right = np.sign(values[:, None] - values) * signs
+        shares.append(((right[signs > 0] + 1) / 2).mean() if (signs > 0).any() else np.nan)
+    return np.array(shares)
+
+
 def summed_up(folds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return means over the test queries of all folds, and each fold's parameters and seconds, by ranker."""
+    """Return means over the test queries of all folds, and each fold's parameters, by ranker."""
     return {
         name: {
             "means": {
@@ -135,21 +215,6 @@ def summed_up(folds: list[dict[str, Any]]) -> dict[str, Any]:
                 for measure in folds[0][name]["values"]
             },
             "params": [fold[name]["params"] for fold in folds],
-            "seconds": [round(fold[name]["seconds"], 3) for fold in folds],
         }
-        for name in RANKERS
+        for name in folds[0]
     }
-
-
-def beta_curve(collection: Collection, name: str, number: int = 0) -> list[dict[str, float]]:
-    """Return κ-N@10 of the test part by β, all else as it was chosen, on one fold."""
-    fold = Fold(collection, "top-k", number)
-    _, params, _ = fold.chosen(name)
-    rows = []
-    for beta in FINE:
-        ranker = clone(RANKERS[name].ranker).set_params(**params | {"beta": beta})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            ranker.fit(*fold.judged(fold.parts[0], collection.truth))
-        rows.append({"beta": beta, "test": float(fold.scores(ranker)["κ-N@10"].mean())})
-    return rows

@@ -28,8 +28,9 @@ from activeeval.adaptation import (
 )
 from activeeval.adaptation.files import _digest
 from activeeval.adaptation.folding import deal_out
+from activeeval.adaptation.margins import LargestMargins
 from activeeval.adaptation.trees import Tree, Trees
-from activeeval.adaptation.weights import Differences, LargestMargins
+from activeeval.adaptation.weights import Differences
 from activeeval.errors import FormatError, InputError, SolverError
 from activeeval.kernels.bundles import SparseRows
 from activeeval.kernels.learning import leaf_pairs, losses
@@ -255,6 +256,27 @@ def test_the_hinge_solves_the_program_of_all_slacks(base, X, n_pairs, ridge):
     assert told.objective - told.gap <= least * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("n_pairs", [12, 150])
+@pytest.mark.parametrize("ridge", [1e-5, 1e-4, 1e-3])
+def test_a_small_lambda_is_solved_by_the_interior_point(base, X, n_pairs, ridge):
+    """Smaller λ end in rounding, C = 1/(2nλ) being a factor of all; ascent alone leaves .9 of the objective at 1e-5."""
+    pairs = preferences(X, n_pairs)
+    adapted = base.adapt(X, pairs, method="hinge", regularization=ridge, tol=1e-6, rng=0)
+    D, told = dense(base, X, pairs), adapted.adaptation_
+    expected = naive.least_hinge(base.coef_, D, ridge)
+    least = naive.objective("hinge", expected, base.coef_, D, ridge)
+    assert told.converged
+    assert told.objective == pytest.approx(least, rel=3e-6)
+    assert told.objective - told.gap <= least * (1 + 1e-9)
+
+
+def test_where_leaves_are_too_many_for_a_matrix_ascent_goes_on(base, X, monkeypatch):
+    monkeypatch.setattr("activeeval.adaptation.margins.MOST_SIDE", 20)
+    pairs = preferences(X, 150)
+    with pytest.warns(ConvergenceWarning, match="after 500 epochs"):
+        base.adapt(X, pairs, method="hinge", regularization=1e-9, rng=0)
+
+
 def test_a_gap_bounds_what_is_missing_and_is_warned_of(base, X):
     pairs = preferences(X, 150)
     with pytest.warns(
@@ -323,6 +345,14 @@ def test_the_gap_is_that_of_the_program_and_its_dual():
     assert moves.gap == pytest.approx(primal - dual, rel=1e-12)
     assert moves.gap > 0.01
     np.testing.assert_allclose(moves.values, v, rtol=1e-12)
+
+
+@pytest.mark.kernel
+def test_the_weighted_gram_is_that_of_dense_rows():
+    D, rows, _, _ = small_rows()
+    weights, out = np.array([0.5, 2.0, 0.0, 3.0, 1.0]), np.zeros((4, 4))
+    leaf_pairs.weighted_gram(rows, weights, out)
+    np.testing.assert_allclose(out, np.tril(D.T @ np.diag(weights) @ D), rtol=1e-12)
 
 
 def small_rows():

@@ -138,8 +138,8 @@ def unit_range(X):
     ("ranker", "beta", "top"),
     [
         (RankBoost(n_iter=12), 0.0, False),
-        (AdaRank(n_iter=3), 1.0, False),
-        (AdaRank(n_iter=3, measure="ap"), 1.0, False),
+        (AdaRank(n_iter=3, tol=None), 1.0, False),
+        (AdaRank(n_iter=3, measure="ap", tol=None), 1.0, False),
         (FocusedBoost(0.0, n_iter=8), 0.0, True),
         (FocusedBoost(0.4, n_iter=8), 0.4, True),
         (FocusedBoost(1.0, n_iter=3), 1.0, True),
@@ -200,31 +200,35 @@ def test_a_perfect_feature_weighs_a_finite_amount():
 def test_the_best_feature_is_taken_for_ever_unless_its_repeats_are_limited():
     X, grades, query_ids = naive.top_k_items(3)
     X[:, 0] += grades
-    assert np.count_nonzero(AdaRank(n_iter=20).fit(X, grades, query_ids).coef_) == 1
-    limited = AdaRank(n_iter=20, max_repeats=1).fit(X, grades, query_ids)
-    assert np.all(np.count_nonzero(np.diff(limited.path_, axis=0), axis=1) == 1)
+    whole = {"n_iter": 20, "tol": None}
+    assert np.count_nonzero(AdaRank(**whole, max_repeats=None).fit(X, grades, query_ids).coef_) == 1
+    limited = AdaRank(**whole, max_repeats=1).fit(X, grades, query_ids)
     rounds = np.flatnonzero(np.diff(limited.path_, axis=0)) % X.shape[1]
     assert np.all(rounds[1:] != rounds[:-1])
     assert rounds.size == 20 > np.unique(rounds).size > 1
-    alone = AdaRank(n_iter=20, max_repeats=3).fit(X[:, :1], grades, query_ids)
+    alone = AdaRank(**whole, max_repeats=3).fit(X[:, :1], grades, query_ids)
     assert alone.n_iter_ == 3
 
 
 @pytest.mark.parametrize("measure", ["ndcg", "ap"])
-def test_boosting_of_lists_ends_before_the_measure_falls(measure):
+@pytest.mark.parametrize("tol", [0.0, 0.01])
+def test_a_round_that_does_not_pay_is_taken_back_and_another_one_tried(measure, tol):
     X, grades, query_ids = naive.top_k_items(4, noise=1.5)
-    forever = AdaRank(n_iter=60, max_repeats=1, measure=measure).fit(X, grades, query_ids)
     performance = naive.tied_ap if measure == "ap" else naive.tied_ndcg
 
     def mean(scores):
         return np.mean([performance(s[:, 0], g) for s, g in naive.by_query(scores[:, None], grades, query_ids)])
 
-    means = np.array([mean(scores) for scores in forever.staged_predict(X)])
-    falls = np.flatnonzero(np.diff(means) < -0.01) + 1
-    assert falls.size
-    ended = AdaRank(n_iter=60, max_repeats=1, measure=measure, tol=0.01).fit(X, grades, query_ids)
-    assert ended.n_iter_ == falls[0]
-    np.testing.assert_array_equal(ended.coef_, forever.after(falls[0]).coef_)
+    means = {}
+    for name, own in (("all", None), ("paying", tol)):
+        ranker = AdaRank(n_iter=60, max_repeats=2, measure=measure, tol=own).fit(X, grades, query_ids)
+        means[name] = np.array([mean(scores) for scores in ranker.staged_predict(X)])
+        rounds = np.flatnonzero(np.diff(ranker.path_, axis=0)) % X.shape[1]
+        runs = np.diff(np.flatnonzero(np.diff(rounds, prepend=-1, append=-1)))
+        assert runs.max() == 2
+    assert np.diff(means["all"]).min() < -tol - 1e-9
+    assert np.diff(means["paying"]).min() >= -tol - 1e-12
+    assert means["paying"][-1] >= means["all"][-1]
 
 
 # Gradients
@@ -308,7 +312,7 @@ def test_focused_boost_ends_in_rank_boost_of_top_or_not_and_in_ada_rank_of_the_t
     X[np.flatnonzero(top)[:2]] = [[0.0], [1.0]]  # the same range with and without the rest
     focused = FocusedBoost(1.0, max_repeats=2).fit(X, grades, query_ids)
     np.testing.assert_allclose(
-        focused.coef_, AdaRank(max_repeats=2).fit(X[top], grades[top], query_ids[top]).coef_, rtol=1e-9
+        focused.coef_, AdaRank(max_repeats=2, tol=None).fit(X[top], grades[top], query_ids[top]).coef_, rtol=1e-9
     )
 
 

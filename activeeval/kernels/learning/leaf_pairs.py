@@ -114,3 +114,23 @@ def coordinate_steps(rows, order, base_margins, norms, bound, multipliers, moves
             multipliers[i] = best
             for p in range(rows.starts[i], rows.starts[i + 1]):
                 moves[rows.columns[p]] += change * rows.values[p]
+
+
+@_jit
+def weighted_gram(rows, weights, out):
+    """Add ΔᵀWΔ to the lower half of a matrix.
+
+    Parameters
+    ----------
+    rows : SparseRows
+        Δ, n_pairs rows, the columns of each ascending.
+    weights : array of float64, shape (n_pairs,)
+        W, a diagonal.
+    out : array of float64, shape (n_columns, n_columns)
+    """
+    for i in range(weights.size):
+        for p in range(rows.starts[i], rows.starts[i + 1]):
+            line = out[rows.columns[p]]
+            share = weights[i] * rows.values[p]
+            for r in range(rows.starts[i], p + 1):
+                line[rows.columns[r]] += share * rows.values[r]

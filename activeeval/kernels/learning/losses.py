@@ -277,8 +277,8 @@ def tied_precisions(scores, relevances, starts, stops, out):
     """Fill ``out`` with the average precision of each list in the order of the scores, ties worth their mean.
 
     Of n tied items with r relevant ones, behind a place and R relevant ones before, the place i = 1 … n is relevant
-    with probability r/n, and then (i − 1)(r − 1)/(n − 1) of those before it in the tie are, in the mean. So the tie adds
-    (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
+    with probability r/n, and then (i − 1)(r − 1)/(n − 1) of those before it in the tie are, in the mean. So the tie
+    adds (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
 
     Parameters
     ----------
