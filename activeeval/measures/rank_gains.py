@@ -124,8 +124,8 @@ class RankGains(_Ranked):
         check_pool(pool, ranking, *(() if versus is None else (versus,)))
         nodes, weights = checked_nodes(pool, grade_probs, node_weights)
         if nodes.shape[2] != self.max_grade + 1:
-            raise InputError(f"grade_probs must have {self.max_grade + 1} columns for {self.name}, got
-            {nodes.shape[2]}")
+            wanted = f"{self.max_grade + 1} columns for {self.name}"
+            raise InputError(f"grade_probs must have {wanted}, got {nodes.shape[2]}")
         items, worth = self._worth(pool, ranking, versus)
         queries = pool.item_queries[items]
         means, variances = np.empty((2, len(nodes), pool.n_queries))

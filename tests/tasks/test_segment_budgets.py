@@ -165,7 +165,7 @@ def test_a_segment_stands_for_a_population_by_its_queries_alone():
         ({"weights": "minimax"}, "`weights` follow from half-widths", "weights"),
         (
             {"measures": ("kNDCG(k=3)@5",), "judging": "top-k", "method": "whole"},
-            "top-k judging plans for the whole",
+            "not of the top k, nor of gains by rank",
             None,
         ),
     ],
