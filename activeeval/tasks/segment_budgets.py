@@ -288,7 +288,8 @@ def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
 def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
     """Return the method of a sample that looks where segments need it; refuse what cannot."""
     if not all(target.measure.reads_parts for target in targets):
-        problem = "half-widths by segment are of measures that read a part of a query's labels: not of the top k, nor
+        whole = "not of the top k, nor of gains by rank"
+        problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"
         of gains by rank" raise InputError(problem, field="segment_half_widths")
     method = find_method(name or default_method(*(target.measure for target in targets)).name)
     if not method.scheme.answers_several or not method.is_optimal:
