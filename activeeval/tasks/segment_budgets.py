@@ -290,7 +290,7 @@ def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
     if not all(target.measure.reads_parts for target in targets):
         whole = "not of the top k, nor of gains by rank"
         problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"
-        of gains by rank" raise InputError(problem, field="segment_half_widths")
+        raise InputError(problem, field="segment_half_widths")
     method = find_method(name or default_method(*(target.measure for target in targets)).name)
     if not method.scheme.answers_several or not method.is_optimal:
         why = "draws with replacement" if method.with_replacement else "takes all queries alike"
