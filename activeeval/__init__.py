@@ -36,8 +36,8 @@ Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
     `parse_measure` reads a name. `DCG`, `NDCG`, `ERR`, `RBP`, `AP`, `Precision`, `Recall`, `RR`, `Success`, `Judged`;
-    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive` and `Cascade` make others. `Target` is what is
-    estimated, `Moments` what a model expects of it.
+    of the k best documents `kERR`, `kNDCG`, `top_k_grades`. `Additive`, `RankGains` and `Cascade` make others.
+    `Target` is what is estimated, `Moments` what a model expects of it.
 Methods and designs
     `METHODS` by name, each a `Method`; `default_method`, `Design`, `optimal_sampling_probs`. Of pools in parts:
     `Chunk`, `chunked_design`, `ChunkedDesign`.
@@ -47,7 +47,7 @@ Grade models and graders
     `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`. More in ``activeeval.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
-    `coherence`.
+    `rank_one_test`, `coherence`.
 Top-k labels and rankers
     `TopKLabelling`; `ExpectedGradeRanker`, `ForestRegressionRanker`, `RankingSVM`. More in ``activeeval.rankers`` and
     ``activeeval.adaptation``.
@@ -88,6 +88,7 @@ _HOMES = {
         "Cascade",
         "Judged",
         "Precision",
+        "RankGains",
         "Recall",
         "Success",
         "Target",
@@ -110,6 +111,7 @@ _HOMES = {
         "coherence",
         "gain_intervals",
         "load_preferences",
+        "rank_one_test",
     ),
     "activeeval.cases.modelling": ("GradeBeliefs",),
     "activeeval.campaign": ("Campaign", "Unit"),

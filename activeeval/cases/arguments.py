@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from activeeval.errors import InputError
 from activeeval.io.gains import read_gains
-from activeeval.measures import Additive, Measure, called, parse_measure
+from activeeval.measures import Additive, Measure, RankGains, called, parse_measure
 
 
 def asked_measure(text: str) -> Measure:
@@ -35,4 +35,6 @@ def asked_measure(text: str) -> Measure:
     if path == "@":
         raise InputError("measure '@': expected the name of a file behind it, as @gains.json")
     gains = read_gains(path[1:])
+    if gains.by_rank:
+        return RankGains(gains.by_rank, label=path)
     return Additive(gains.gains, gains.discounts, len(gains.discounts), label=path)

@@ -51,6 +51,7 @@ cli.add_late(
     estimate="sampling:estimate",
     audit="auditing:audit",
     agreement="agreement:agreement",
+    times="timing:times",
 )
 cli.add_late(
     "Plan",

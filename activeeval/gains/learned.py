@@ -113,6 +113,8 @@ class LearnedGains:
         How much of the weights they hold.
     weights : list of list of float
         Rows by rank, columns by grade.
+    by_rank : bool
+        Whether the weights are the measure, in place of gains and discounts.
     max_grade, depth : int
     C, C_ties : float
     shape, margin : str
@@ -149,6 +151,7 @@ class LearnedGains:
     unjudged: int
     missing: int
     cautions: tuple[Caution, ...]
+    by_rank: bool = False
     intervals: IntervalEnds | None = None
     stability: StabilityBand | None = None
 
@@ -161,6 +164,7 @@ class LearnedGains:
         confidence: float = 0.95,
         best_gain: float | None = None,
         intervals: GainIntervals | None = None,
+        by_rank: bool = False,
     ) -> Self:
         """Take what a learner has learned.
 
@@ -171,10 +175,12 @@ class LearnedGains:
         stability : Stability, optional
             Adds the band that holds ``confidence`` of the resamples, which is no confidence interval.
         best_gain : float, optional
-            See `GainDiscountLearner.measure`; the weights stay on their own scale.
+            See `GainDiscountLearner.measure`; the weights stay on their own scale, unless they are the measure.
         intervals : GainIntervals, optional
             Adds confidence intervals: of gains as shares of the best grade's, of discounts as shares of the first
             rank's.
+        by_rank : bool
+            The weights are the measure.
         """
         measure = learner.measure(best_gain)
         gains = measure.gains.values(learner.n_levels_)
@@ -184,7 +190,10 @@ class LearnedGains:
             gains=gains.tolist(),
             discounts=list(measure.discounts),
             rank_one_share=learner.read_out().rank_one_share,
-            weights=learner.weights_.tolist(),
+            weights=[list(row) for row in learner.rank_gains(best_gain).gains]
+            if by_rank
+            else learner.weights_.tolist(),
+            by_rank=by_rank,
             max_grade=learner.n_levels_ - 1,
             depth=learner.n_ranks_,
             C=learner.C_,

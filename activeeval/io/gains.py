@@ -30,11 +30,14 @@ class GainsFile:
         By rank; there is no credit behind the last.
     fields : dict
         The whole object.
+    by_rank : list of list of float
+        A row for each rank, a gain for each grade, where the file is a measure of gains by rank; else empty.
     """
 
     gains: tuple[float, ...]
     discounts: tuple[float, ...]
     fields: Mapping[str, Any]
+    by_rank: list[list[float]]
 
 
 def read_gains(path: PathLike) -> GainsFile:
@@ -64,6 +67,7 @@ def read_gains(path: PathLike) -> GainsFile:
     ):
         shape = f"{len(discounts)} rows by rank of {len(gains)} numbers by grade"
         raise FormatError(name, None, f"the field weights does not fit gains and discounts, expected {shape}")
+    by_rank = _by_rank(name, fields)
     share, cautions = fields.get("rank_one_share"), fields.get("cautions", [])
     if share is not None and not _is_number(share):
         raise FormatError(name, None, f"the field rank_one_share is {share!r:.60}, expected a number")
@@ -72,7 +76,7 @@ def read_gains(path: PathLike) -> GainsFile:
     for field in ("intervals", "stability"):
         if (ends := fields.get(field)) is not None:
             _check_ends(name, field, ends, {"gains": len(gains), "discounts": len(discounts)})
-    return GainsFile(gains, discounts, fields)
+    return GainsFile(gains, discounts, fields, by_rank)
 
 
 def write_gains(path: PathLike, fields: Mapping[str, Any]) -> None:
@@ -93,6 +97,20 @@ def _numbers(name: str, fields: Mapping[str, Any], field: str, least: int) -> tu
         if not _is_number(value):
             raise FormatError(name, None, f"{field}[{place}] is {value!r:.60}, expected a finite number, at most 1e15")
     return tuple(map(float, values))
+
+
+def _by_rank(name: str, fields: Mapping[str, Any]) -> list[list[float]]:
+    """Return the weights where they are the measure."""
+    if (asked := fields.get("by_rank", False)) not in (True, False):
+        raise FormatError(name, None, f"the field by_rank is {asked!r:.60}, expected true or false")
+    if not asked:
+        return []
+    for rank, row in enumerate(weights := fields.get("weights") or [[None]]):
+        for grade, value in enumerate(row):
+            if not _is_number(value):
+                wanted = "expected a finite number, at most 1e15"
+                raise FormatError(name, None, f"weights[{rank}][{grade}] is {value!r:.60}, {wanted}")
+    return [list(map(float, row)) for row in weights]
 
 
 def _is_number(value: Any) -> bool:

@@ -139,7 +139,8 @@ def boost(
     path : ndarray, shape (n_rounds + 1, n_weak)
     edges : ndarray, shape (n_rounds,)
     """
-    path, taken, scores = [np.zeros(weak.shape[1])], [], np.zeros(weak.shape[0])
+    path, scores = [np.zeros(weak.shape[1])], np.zeros(weak.shape[0])
+    taken: list[float] = []
     is_constant = np.asarray(~weak.any(axis=0))
     sits_out, last, n_running, edges = is_constant.copy(), -1, 0, _edges(terms, scores)
     while len(taken) < n_iter:
@@ -168,7 +169,7 @@ def boost(
 
 
 def _edges(terms: Sequence[tuple[float, Edges]], scores: Floats) -> Floats:
-    return np.sum([weight * edge(scores) for weight, edge in terms], axis=0)
+    return np.asarray(np.sum([weight * edge(scores) for weight, edge in terms], axis=0))
 
 
 class BoostedRanker(StagedRanker):

@@ -35,6 +35,7 @@ def learn_gains(
     seed: int = 0,
     confidence: float = 0.95,
     best_gain: float | None = None,
+    by_rank: bool = False,
 ) -> LearnedGains:
     """Fit a learner and return what it has learned, with what the preferences cannot tell among its cautions.
 
@@ -48,6 +49,8 @@ def learn_gains(
         Of intervals and band; where the preferences support no interval, a caution says why.
     best_gain : float, optional
         See `GainDiscountLearner.measure`.
+    by_rank : bool
+        The measure is a gain for every rank and grade.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeterminedWarning)  # the cautions are returned
@@ -58,7 +61,7 @@ def learn_gains(
         intervals = gain_intervals(learner, data, confidence)
     except InputError as problem:
         refused = [Caution("careful", "no intervals", {"why": str(problem)})]
-    learned = LearnedGains.of(learner, data, stability, confidence, best_gain, intervals)
+    learned = LearnedGains.of(learner, data, stability, confidence, best_gain, intervals, by_rank)
     return replace(learned, cautions=(*learned.cautions, *refused))
 
 

@@ -328,3 +328,48 @@ def test_the_library_warns_where_the_command_line_speaks():
     assert tuple(one.message.caution for one in caught) == learner.cautions_
     assert any("same grades" in text_of(caution) for caution in learner.cautions_)
     assert any("every DCG prefers" in text_of(caution) for caution in learner.cautions_)
+
+
+def test_gains_by_rank_are_a_measure_of_a_file(call, folder, prefs):
+    answer = call(*QUICK, "--by-rank", "--best-gain", 5)
+    assert answer.code == 0, answer.err
+    assert "the measure is the last table, a gain for every rank and grade" in answer.err
+    learner = GainDiscountLearner(C=10.0, rng=0).fit(prefs)
+    measure = asked_measure("@gains.json")
+    assert measure == learner.rank_gains(5.0)
+    assert measure.label == "@gains.json"
+    assert parse_measure(str(measure)) == measure
+    shown = call("gains", "show", "gains.json", "-o", "jsonl").rows
+    assert [row["grade 3"] for row in shown[-K:]] == [row[3] for row in measure.gains]
+    qrels = "\n".join(f"q1 0 d{d} {d % 4}" for d in range(8))
+    (folder / "j.qrels").write_text(qrels)
+    (folder / "j.run").write_text("\n".join(f"q1 Q0 d{d} {d + 1} {9 - d} r" for d in range(8)))
+    (row,) = call("score", "j.qrels", "j.run", "@gains.json", "-o", "jsonl").rows
+    assert row["value"] == pytest.approx(sum(measure.gains[k][k % 4] for k in range(K)))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"by_rank": 3}, "the field by_rank is 3, expected true or false"),
+        ({"by_rank": True}, r"weights[0][0] is None, expected a finite number"),
+        (
+            {"by_rank": True, "weights": [[0, 1, 2, "5"], [0, 0, 0, 0]]},
+            r"weights[0][3] is '5', expected a finite number",
+        ),
+    ],
+)
+def test_gains_by_rank_that_are_none_are_named(folder, call, change, text):
+    (folder / "own.json").write_text(json.dumps(json.loads(OWN) | change))
+    told = call("gains", "show", "own.json")
+    assert told.code == 1
+    assert text in told.err
+
+
+def test_whether_gains_depend_on_the_rank_is_tested(call, folder, prefs):
+    told = call("gains", "test", "prefs.jsonl", "--samples", 19)
+    assert told.code == 0, told.err
+    assert told.out.startswith("Gains need not depend on the rank (p = ")
+    (row,) = call("gains", "test", "prefs.jsonl", "--samples", 19, "-o", "jsonl").rows
+    assert row["p_value"] > 0.05
+    assert (row["n_bootstrap"], row["shape"], row["n_preferences"]) == (19, "decreasing", int((~prefs.ties).sum()))

@@ -501,3 +501,18 @@ def test_score_takes_documents_thrown_out_and_refuses_a_short_truth(folder, call
     told = call("score", "low.csv", "one.run", "kNDCG(k=3)")
     assert told.code == 1
     assert "has ranks 1 … 1 and 1 documents without one that are not `bad`" in told.err
+
+
+def test_the_log_of_a_labelling_tells_how_long_comparing_takes(drawn, call, start):
+    process = start("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv", stdin=-1)
+    _, err = process.communicate("1\n2\n1\n1\nu\nq\n", timeout=120)
+    assert process.returncode == 0, err
+    assert call("campaign", "export", "ann", "--db", "ann.log", "--format", "jsonl", "--out", "ann.jsonl").code == 0
+    (row,) = call("times", "ann.jsonl", "-o", "jsonl").rows
+    assert (row["method"], row["judges"], row["queries"], row["judgments"]) == ("comparisons", 1, 1, 3)
+    assert 0 <= row["seconds"] < 5
+    assert row["minutes"] == pytest.approx(3 * row["seconds"] / 60)
+    assert call("times", "ann.jsonl").out.startswith("Comparisons: 0.0 s each, 0.0 minutes a query of 3.")
+    told = call("times", "s.csv")
+    assert told.code == 1
+    assert "no judgment has a time" in told.err or "s.csv" in told.err
