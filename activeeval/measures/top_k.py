@@ -165,6 +165,9 @@ def kNDCG(k: int = 10, cutoff: int | None = None) -> TopK:
 def kERR(k: int = 10, cutoff: int | None = None) -> TopK:
     """Return κ-ERR: expected reciprocal rank with stop probability (2^y − 1) / 2^k of κ-grades y.
 
+    The paper prints 1/n before each term, n the number of documents; that is read as 1/rank, as ERR has it: with 1/n no
+    value could be above 1/n, and its own are above a third.
+
     Examples
     --------
     >>> print(kERR(k=5, cutoff=10))

@@ -76,6 +76,9 @@ SIMULATED = [
     Claim(2, "200 pairs, where *Other* is below 90 %", "ahead by .05 or more in every bin", "curves", sim.ahead_200),
     Claim(3, "agreement at a difference of 1", "the paper: about 80 %", "agreement", sim.paper_agreement),
     Claim(3, "the same, recomputed", ".61 ln, .64 log2, .54 log10, within .02", "agreement", sim.agreement),
+    Claim(
+        3, "the same of grades 0 to 4, log2", ".75, within .02: the likely reading", "agreement", sim.agreement_from_0
+    ),
     Claim(3, "difference at which 80 % agree, log2", "2.6, within .1", "agreement", sim.crossing),
     *_both(4, "200 of 800 pairs turned", "at least 85 %", "noisy-pairs", sim.quarter),
     Claim(4, "turned pairs", "graceful: no step to the next level costs .05", "noisy-pairs", sim.graceful_pairs),

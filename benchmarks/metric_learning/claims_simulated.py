@@ -70,17 +70,23 @@ def ahead_200(tables: Tables) -> Answer:
 
 def paper_agreement(tables: Tables) -> Answer:
     rows = tables.rows("agreement", "summary")
-    return listed(rows, "agree at 1", "discount"), any(abs(row["agree at 1"] - 0.8) <= 0.02 for row in rows)
+    named = [row | {"of": f"{row['grades']}, {row['discount']}"} for row in rows]
+    return listed(named, "agree at 1", "of"), any(abs(row["agree at 1"] - 0.8) <= 0.02 for row in rows)
 
 
 def agreement(tables: Tables) -> Answer:
-    rows = tables.rows("agreement", "summary")
+    rows = tables.rows("agreement", "summary", grades="1 to 5")
     near = [abs(row["agree at 1"] - said) <= 0.02 for row, said in zip(rows, (0.61, 0.64, 0.54), strict=True)]
     return listed(rows, "agree at 1", "discount"), all(near)
 
 
+def agreement_from_0(tables: Tables) -> Answer:
+    row = tables.one("agreement", "summary", grades="0 to 4", discount="log2")
+    return shown(row, "agree at 1", 3), abs(row["agree at 1"] - 0.75) <= 0.02
+
+
 def crossing(tables: Tables) -> Answer:
-    row = tables.one("agreement", "summary", discount="log2")
+    row = tables.one("agreement", "summary", grades="1 to 5", discount="log2")
     return shown(row, "difference at 80 %", 2), abs(row["difference at 80 %"] - 2.6) <= 0.1
 
 

@@ -12,7 +12,6 @@ from activeeval.gains.learner import GRID
 from activeeval.measures import Additive
 from benchmarks.metric_learning.data import (
     DISCOUNTS,
-    GAINS,
     ONE_LIST,
     OTHER,
     PAIRS,
@@ -33,6 +32,8 @@ EDGES = {
 }
 BINNED = (200, 800)
 AGREEMENT_EDGES = np.arange(0, 10.01, 0.25)
+CODINGS = {"1 to 5": 1, "0 to 4": 0}
+"""How five grades are numbered, by the number of the worst; coded from 0, 2^l − 1 is half as far apart."""
 LOGARITHMS = {"natural log": 1.0, "log2": np.log(2), "log10": np.log(10)}
 
 
@@ -108,16 +109,23 @@ def ratios(weights: Floats) -> tuple[Floats, Floats]:
 
 
 def agreement(rng: np.random.Generator) -> Iterator[Found]:
-    """Compare gains 2^l − 1 and l with the same discounts, by their DCG difference under the former."""
+    """Compare gains 2^l − 1 and l with the same discounts, by their DCG difference under the former.
+
+    The paper numbers grades from 1 in one place and from 0 in another: both.
+    """
     lists, others = random_list_pairs(ONE_LIST, 100_000, rng=rng)
-    for name, base in LOGARITHMS.items():
-        measures = (Additive(GAINS[data], base * DISCOUNTS) for data in ("Data 2", "Data 1"))
-        report = coherence(*measures, lists, others, AGREEMENT_EDGES)
-        shares = np.array([one.agree for one in report.bins])
-        centres = (AGREEMENT_EDGES[:-1] + AGREEMENT_EDGES[1:]) / 2
-        for one, centre in zip(report.bins, centres, strict=True):
-            yield "share", {"discount": name, "difference": centre}, {"agree": one.agree, "pairs": one.pairs}
-        smooth = np.polynomial.Polynomial.fit(centres, shares, 4)
-        crossing = np.interp(0.8, smooth(centres), centres)
-        found = {"agree at 1": smooth(1.0), "difference at 80 %": crossing, "all": report.agree}
-        yield "summary", {"discount": name}, found
+    for grades, least in CODINGS.items():
+        labels = np.arange(least, least + 5)
+        for name, base in LOGARITHMS.items():
+            measures = (Additive(gains, base * DISCOUNTS) for gains in (2.0**labels - 1, labels))
+            report = coherence(*measures, lists, others, AGREEMENT_EDGES)
+            shares = np.array([one.agree for one in report.bins])
+            centres = (AGREEMENT_EDGES[:-1] + AGREEMENT_EDGES[1:]) / 2
+            keys = {"grades": grades, "discount": name}
+            for one, centre in zip(report.bins, centres, strict=True):
+                yield "share", keys | {"difference": centre}, {"agree": one.agree, "pairs": one.pairs}
+            kept = ~np.isnan(shares)
+            smooth = np.polynomial.Polynomial.fit(centres[kept], shares[kept], 4)
+            crossing = np.interp(0.8, smooth(centres[kept]), centres[kept])
+            found = {"agree at 1": smooth(1.0), "difference at 80 %": crossing, "all": report.agree}
+            yield "summary", keys, found

@@ -58,13 +58,17 @@ def _places(axis: Any, rows: Sequence[Row], x: str, y: str, number: int, **style
 
 def agreement(tables: Tables) -> Figure:
     """Share of pairs on which 2^l − 1 and l agree."""
-    figure, axes = panels(1)
-    for number, row in enumerate(tables.rows("agreement", "summary")):
-        name = row["discount"]
-        rows = tables.rows("agreement", "share", discount=name)
-        line(axes[0, 0], rows, "difference", "agree", number, label=f"1 / {name}", marker=None)
-    axes[0, 0].plot(1, 0.8, "kx", label="the paper says")
-    finish(axes[0, 0], "gains 2^l − 1 against l", "DCG difference by 2^l − 1", "share that agrees")
+    rows = tables.rows("agreement", "summary")
+    codings = list(dict.fromkeys(row["grades"] for row in rows))
+    figure, axes = panels(len(codings))
+    for axis, grades in zip(axes[0], codings, strict=True):
+        for number, row in enumerate(one for one in rows if one["grades"] == grades):
+            name = row["discount"]
+            shares = tables.rows("agreement", "share", grades=grades, discount=name)
+            line(axis, shares, "difference", "agree", number, label=f"1 / {name}", marker=None)
+        axis.plot(1, 0.8, "kx", label="the paper says")
+        title = f"grades {grades}: gains 2^l − 1 against l"
+        finish(axis, title, "DCG difference by 2^l − 1", "share that agrees")
     return figure
 
 

@@ -73,6 +73,7 @@ def on_collections(names: Iterable[str], folder: Path, parallel: Any) -> dict[st
         result["focused_boost"].append(no_worse(name, folds["top-k"]))
         if name in PUBLISHED:
             result["published"] += published(name, collection, folds["graded"], folder)
+        print(f"{name}: done", flush=True)
     return result
 
 
