@@ -162,7 +162,12 @@ STEPS = (
         "topk",
         "ten rankers on graded and on top-k truth, the paper's claims: RESULTS.md",
         "benchmarks.topk",
-        ("results/topk.json", "results/figures/topk-ranks.png", "results/figures/topk-beta.png"),
+        (
+            "results/topk.json",
+            "results/figures/topk-control.png",
+            "results/figures/topk-ranks.png",
+            "results/figures/topk-beta.png",
+        ),
     ),
     Step(
         "adaptation",
