@@ -271,13 +271,13 @@ def test_rank_one(samples: int, places: int, form: str, **options: Any) -> None:
     from activeeval.gains import load_preferences, rank_one_test
 
     data = load_preferences(options["prefs"], options["max_grade"], _source(options))
-    found = rank_one_test(data, shape=options["shape"], n_bootstrap=samples, rng=options["seed"])
+    tested = rank_one_test(data, shape=options["shape"], n_bootstrap=samples, rng=options["seed"])
     if form == "text":
-        depends = found.p_value <= _SURE
+        depends = tested.p_value <= _SURE
         what = "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
-        output.show_text(f"Gains {what} (p = {found.p_value:.3g}, {found.n_preferences:,} preferences).")
+        output.show_text(f"Gains {what} (p = {tested.p_value:.3g}, {tested.n_preferences:,} preferences).")
         click.echo()
-    output.emit([asdict(found)], form, places)
+    output.emit([asdict(tested)], form, places)
 
 
 gains.add_section("Commands", learn, show, next_pair, test_rank_one)

@@ -32,6 +32,7 @@ GROUPS = {
         --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
         --nights --from --to estimate --strict-order
         --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
+        --by-rank
         """,
     "How much": """
         --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
@@ -58,9 +59,9 @@ GROUPS = {
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
         create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
-        --resamples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds --click-level
-        --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model sample --difference
-        sample --power --segments --segment-half-width
+        --resamples --samples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds
+        --click-level --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model
+        sample --difference sample --power --segments --segment-half-width
         --pool-parquet --engine --scratch --trust-ids --price-per-judgment --seconds-per-item --hourly-rate --currency
         """,
 }

@@ -39,6 +39,11 @@ class RankOneTest:
     n_preferences : int
         Ties, and pairs of the same grades, left out.
     shape : {"decreasing", "monotone"}
+
+    Examples
+    --------
+    >>> RankOneTest(statistic=3.1, p_value=0.4, n_bootstrap=199, n_preferences=300, shape="decreasing").p_value <= 0.05
+    False
     """
 
     statistic: float

@@ -141,11 +141,11 @@ class RankGains(_Ranked):
     def _worth(self, pool: QueryPool, ranking: Rankings, versus: Rankings | None) -> tuple[Any, Floats]:
         """Return the items that count, and what each grade of each is worth, shape (n, n_grades)."""
         signed = [(1.0, ranking), *(() if versus is None else ((-1.0, versus),))]
-        counted = [(sign, one, one.ranks <= len(self._weights)) for sign, one in signed]
-        items = np.unique(np.concatenate([one.items[counts] for _, one, counts in counted]))
+        counted = [(sign, lists, lists.ranks <= len(self._weights)) for sign, lists in signed]
+        items = np.unique(np.concatenate([lists.items[counts] for _, lists, counts in counted]))
         worth = np.zeros((items.size, self.max_grade + 1))
-        for sign, one, counts in counted:
-            worth[np.searchsorted(items, one.items[counts])] += sign * self._weights[one.ranks[counts] - 1]
+        for sign, lists, counts in counted:
+            worth[np.searchsorted(items, lists.items[counts])] += sign * self._weights[lists.ranks[counts] - 1]
         return items, worth
 
     def __str__(self) -> str:

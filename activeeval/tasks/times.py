@@ -64,8 +64,8 @@ def judging_times(paths: Sequence[str]) -> list[JudgingTime]:
     rows = list(_by_method(judgments))
     if not rows:
         raise InputError(
-            f"{judgments.source}: no judgment has a time; `campaign export NAME --format jsonl` writes those of a "
-            "campaign, and of the log of `label`"
+            f"{judgments.source}: no judgment has a time, expected the log of a campaign, or of a labelling, as its "
+            "export writes it"
         )
     return rows
 

@@ -37,5 +37,5 @@ def test_times_are_those_of_table_1(monkeypatch):
 def test_judgments_without_times_are_refused(tmp_path):
     path = tmp_path / "x.qrels"
     path.write_text("q1 0 a 1\n")
-    with pytest.raises(InputError, match=r"no judgment has a time; `campaign export NAME --format jsonl` writes those"):
+    with pytest.raises(InputError, match=r"no judgment has a time, expected the log of a campaign"):
         judging_times([str(path)])
