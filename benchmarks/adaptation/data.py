@@ -41,7 +41,7 @@ users, and their fourth one more than any is to judges.
 """
 REAL_SHIFTS = {
     "MQ2008": {40: 0.4, 44: -0.4},
-    "OHSUMED": {0: 0.4, 20: -0.4},
+    "OHSUMED": {0: 0.4, 15: -0.4},
     "MSLR": {129: 0.4, 126: -0.4},
 }
 """By feature, in grades: of the web's pages users like those of many links from outside (PageRank) and of short
