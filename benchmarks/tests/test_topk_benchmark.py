@@ -63,10 +63,10 @@ def test_a_truth_of_two_directions():
     chosen = [x[:, :, column][tops > 0].mean() - x[:, :, column][tops == 0].mean() for column in (0, 1)]
     ordered = [np.corrcoef(x[:, :, column][tops > 0], tops[tops > 0])[0, 1] for column in (0, 1)]
     assert chosen[0] > 1 > 0.1 > abs(chosen[1])
-    assert ordered[1] > 0.9 > 0.1 > abs(ordered[0])
+    assert ordered[1] > 0.8 > 0.1 > abs(ordered[0])
     one = control(0, 0)
     x, tops = one.features.reshape(-1, 40, 20), one.truth.reshape(-1, 40)
-    assert np.corrcoef(x[:, :, 0][tops > 0], tops[tops > 0])[0, 1] > 0.8
+    assert np.corrcoef(x[:, :, 0][tops > 0], tops[tops > 0])[0, 1] > 0.7
 
 
 def test_directions_are_told_apart():
@@ -89,7 +89,7 @@ def test_claims_by_hand():
         NOT_SHOWN,
         EXCLUDED,
     }
-    noisy = by_hand(top=folds(TOP, noise=0.5))[2]
+    noisy = by_hand(top=folds(TOP, noise=1.0, FocusedSVM=0.1))[2]
     assert verdict(noisy, "FocusedSVM ahead", "κ-N@10") == NOT_SHOWN
     ahead = by_hand(top=folds(TOP, FocusedSVM=0.05, FocusedNet=0.01), peak=0.1)[2]
     assert verdict(ahead, "FocusedSVM ahead", "κ-N@10") == HOLDS
