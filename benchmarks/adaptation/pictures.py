@@ -43,8 +43,11 @@ def _lambdas(result: Result) -> Any:
 
 def _models(result: Result) -> Any:
     """Figures 8 to 10: every model's B, NDCG5 and precision."""
-    figure, axes = panels(len(result["cases"]))
-    for axis, (name, case) in zip(axes[0], result["cases"].items(), strict=True):
+    n_columns = min(len(result["cases"]), 3)
+    figure, axes = panels(n_columns, -(-len(result["cases"]) // n_columns))
+    for axis in axes.ravel()[len(result["cases"]) :]:
+        axis.remove()
+    for axis, (name, case) in zip(axes.ravel(), result["cases"].items(), strict=False):
         places = np.arange(len(case["models"]))
         for shift, (colour, (key, label)) in enumerate(zip(COLOURS, MEASURES.items(), strict=False)):
             means, errors = zip(*(figures[key] for figures in case["models"].values()), strict=True)
