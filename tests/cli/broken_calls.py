@@ -254,7 +254,7 @@ MODELS = [
 
 MEASURES = [
     ("unknown measure", {}, SCORE + " foo@3", 1,
-     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, kNDCG, kERR, Additive, as nDCG@10 or ERR\(max_rel=4\)@20"),
+     r"unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, kNDCG, kERR, Additive, RankGains, as nDCG@10 or ERR\(max_rel=4\)@20"),
     ("misspelt measure", {}, SCORE + " ndgc@10", 1, r"unknown measure 'ndgc@10'; did you mean nDCG@10\? known: nDCG, DCG, .*"),
     ("misspelt parameter", {}, SCORE + " ERR(max_grade=4)", 1,
      r"measure 'ERR\(max_grade=4\)': unknown parameter 'max_grade'; did you mean max_rel\? known: max_rel"),
