@@ -66,11 +66,12 @@ class LargestMargins:
         too_wide = self.differences.columns.size > MOST_SIDE
         n_epochs = self.n_epochs or (_PASSES_ALONE if too_wide else _PASSES)
         multipliers, epoch = self._ascent(bound, n_epochs)
-        value, gap = self._value(multipliers, bound)
-        if gap > self.tol * value and self.n_epochs is None and not too_wide:
-            multipliers = self._interior(bound, multipliers)
-            value, gap = self._value(multipliers, bound)
         moves = np.asarray(self.differences.rows.T @ multipliers)
+        value, gap = self._value(multipliers, moves, bound)
+        if gap > self.tol * value and self.n_epochs is None and not too_wide:
+            multipliers = self._interior(bound, multipliers, gap)
+            moves = np.asarray(self.differences.rows.T @ multipliers)
+            value, gap = self._value(multipliers, moves, bound)
         return Moves(values=moves, n_epochs=epoch, gap=2.0 * ridge * gap, converged=bool(gap <= self.tol * value))
 
     @property
@@ -90,29 +91,28 @@ class LargestMargins:
             if epoch % _LOOK == 0 and epoch < n_epochs:
                 # anew, without the rounding of all the steps
                 moves = np.asarray(self.differences.rows.T @ multipliers)
-                value, gap = self._value(multipliers, bound)
+                value, gap = self._value(multipliers, moves, bound)
                 if gap <= self.tol * value:
                     break
         return multipliers, epoch
 
-    def _value(self, multipliers: Floats, bound: float) -> tuple[float, float]:
+    def _value(self, multipliers: Floats, moves: Floats, bound: float) -> tuple[float, float]:
         """Return the program's value, and by how much it is above the dual's."""
-        moves = self.differences.rows.T @ multipliers
         size = float(moves @ moves)
         slacks = np.maximum(self._short - self.differences.rows @ moves, 0.0)
         value = 0.5 * size + bound * float(slacks.sum())
         return value, value - (float(multipliers @ self._short) - 0.5 * size)
 
-    def _interior(self, bound: float, multipliers: Floats) -> Floats:
-        """Return the multipliers of the least gap that the interior point method meets, or those given."""
-        best, least = multipliers, self._value(multipliers, bound)[1]
+    def _interior(self, bound: float, multipliers: Floats, gap: float) -> Floats:
+        """Return the multipliers of the least gap that the interior point method meets, or those with this one."""
+        best, least = multipliers, gap
         at = _Inside.of(self.differences, self._short, bound)
         for _ in range(_STEPS):
             try:
                 at = at.step()
             except linalg.LinAlgError:  # rounding has the last word
                 break
-            value, gap = self._value(at.alpha, bound)
+            value, gap = self._value(at.alpha, self.differences.rows.T @ at.alpha, bound)
             if gap < least:
                 best, least = at.alpha, gap
             if gap <= self.tol * value or not at.is_moving:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from activeeval.checks import LARGEST_GRADE, first_above, whole_number
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings, whole_grades
+from activeeval.results import Moments
 from activeeval.types import Floats, Ints, sealed
 
 _PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
@@ -108,3 +109,10 @@ def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLi
 def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
     """Return Σ_u ω_u v_u of values (n_nodes, n_queries), the weights one for all queries or each query's own."""
     return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))
+
+
+def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
+    """Return the moments of each query's value from those given each node, (n_nodes, n_queries)."""
+    mean = mean_over_nodes(weights, means)
+    variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
+    return Moments(mean, variance + mean**2, variance)

@@ -20,7 +20,7 @@ from activeeval.measures.checks import (
     checked_cutoff,
     checked_nodes,
     longest_list,
-    mean_over_nodes,
+    moments_over_nodes,
 )
 from activeeval.measures.labels import LabelsLike, checked_labels
 from activeeval.measures.rules import (
@@ -173,9 +173,7 @@ class _Family(WithCutoff):
         means, variances = np.empty((2, len(nodes), pool.n_queries))
         for probs, mean, variance in zip(nodes, means, variances, strict=True):
             kernel(pool.query_offsets, sealed(probs), values, discounts, *lists, mean, variance)
-        mean = mean_over_nodes(weights, means)
-        variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
-        return Moments(mean, variance + mean**2, variance)
+        return moments_over_nodes(weights, means, variances)
 
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
         """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""

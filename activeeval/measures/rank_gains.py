@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.checks import LARGEST_GRADE
 from activeeval.errors import InputError
-from activeeval.measures.checks import check_pool, checked_cutoff, checked_nodes, longest_list, mean_over_nodes
+from activeeval.measures.checks import check_pool, checked_cutoff, checked_nodes, longest_list, moments_over_nodes
 from activeeval.measures.labels import SoftLabels
 from activeeval.measures.ranked import _Ranked
 from activeeval.measures.rules import number_text
@@ -134,9 +134,7 @@ class RankGains(_Ranked):
             spread = (probs[items] * (worth - expected[:, None]) ** 2).sum(axis=1)
             mean[:] = np.bincount(queries, expected, minlength=pool.n_queries)
             variance[:] = np.bincount(queries, spread, minlength=pool.n_queries)
-        mean = mean_over_nodes(weights, means)
-        variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
-        return Moments(mean, variance + mean**2, variance)
+        return moments_over_nodes(weights, means, variances)
 
     def _worth(self, pool: QueryPool, ranking: Rankings, versus: Rankings | None) -> tuple[Any, Floats]:
         """Return the items that count, and what each grade of each is worth, shape (n, n_grades)."""
