@@ -31,28 +31,6 @@ class Interval:
         return iter((self.low, self.high))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
-    """What should decide a difference that a sample leaves open, if it stays near what it is.
-
-    Attributes
-    ----------
-    budget : float or None
-        What to judge beyond the sample's budget; 0 where judging what waits should do.
-    queries : int or None
-        Where judging this pool cannot decide: how many queries like these, all of them judged, should.
-    unit : str
-        What the budget is in; see `QueryPool.cost_unit`.
-    can_grow : bool
-        Whether the sample can be topped up; draws with replacement cannot, the budget is then of a new one.
-    """
-
-    budget: float | None = None
-    queries: int | None = None
-    unit: str = "judgments"
-    can_grow: bool = True
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
     """First two moments of a measure (or of a difference) per query under a grade model.

@@ -16,7 +16,7 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-GROUND = {"errors", "checks", "types", "kernels", "pool", "results"}
+GROUND = {"errors", "checks", "types", "kernels", "pool", "results", "answers"}
 MODELS = {"grade_models", "graders", "gains", "rankers", "adaptation", "top_k"}
 DECISIONS = GROUND | {"measures", "design", "estimation"}
 BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
@@ -29,6 +29,7 @@ ALLOWED = {
     "checks": {"errors", "types"},
     "pool": {"errors", "checks", "types", "kernels"},
     "results": {"errors", "checks", "types"},
+    "answers": set(),
     "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside
     "io": GROUND,

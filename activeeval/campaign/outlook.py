@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.answers import Needed
 from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Order, Reading, Selection
 from activeeval.estimation import evaluate, evidence_of, half_widths
 from activeeval.measures import LabelsLike, Target
-from activeeval.results import Needed
 
 _STEPS = 50
 

@@ -30,7 +30,7 @@ to 98 % did (benchmarks/many_systems.py)."""
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Cell
-    from activeeval.tasks.answers import Answer
+    from activeeval.tasks.answers import SampleAnswer
     from activeeval.tasks.estimate import Estimates
     from activeeval.tasks.orders import Place
 
@@ -146,7 +146,7 @@ def show_findings(estimates: Estimates, form: str, places: int) -> None:
     emit(table_of([answer.finding for answer in estimates.answers], exact), form, places)
 
 
-def _say_if_few(answers: Sequence[Answer]) -> None:
+def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
     """Say where simultaneous intervals of many systems rest on too few judged queries."""
     sizes = [answer.estimate.n_open for answer in answers if answer.shared is not None and answer.estimate.n_open]
     if sizes and min(sizes) < FEWEST_AT_ONCE:
@@ -201,7 +201,7 @@ def _place_cells(place: Place, exact: int | None, longest: int) -> dict[str, str
     return cells | {"better than": some_names(place.better_than, longest=longest)}
 
 
-def _marked(row: dict[str, str], answer: Answer) -> dict[str, str]:
+def _marked(row: dict[str, str], answer: SampleAnswer) -> dict[str, str]:
     """Return the row of a difference, its value marked where 0 lies outside of the interval."""
     row.pop("measure")
     is_sure = answer.finding.verdict in ("better", "worse")

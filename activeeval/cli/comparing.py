@@ -106,7 +106,8 @@ def compare(
     activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
     activeeval compare old.run new.run --campaign week1 --margin 0.05
     """
-    from activeeval.tasks.gate import by_sample, exit_code
+    from activeeval.answers import exit_code
+    from activeeval.tasks.gate import by_sample
 
     _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
     shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
@@ -120,7 +121,7 @@ def compare(
         decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
         output.say_notes(notes)
         shared |= {"seed": sample.seed} | state
-    context.find_root().obj = exit_code(decisions)
+    context.find_root().obj = exit_code(decision.finding for decision in decisions)
     if form == output.COMMENT:
         _show_comment(decisions, options["scope"], places)
     elif form == "text" and not output.is_asked("wide"):
@@ -149,13 +150,12 @@ def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
 
 def _show_comment(decisions: Sequence[Decision], scope: str, places: int) -> None:
     """Print a comment for a pull request."""
+    from activeeval.answers import OPEN, WORSE, exit_code
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import sentence
-    from activeeval.tasks.gate import exit_code
-    from activeeval.tasks.verdicts import OPEN, WORSE
 
-    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(decisions), "not worse")
+    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
     careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
     sentences = [sentence(decision.finding) for decision in decisions]
     rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)

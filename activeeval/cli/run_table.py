@@ -11,7 +11,7 @@ import click
 from activeeval.cli.output import emit, show_text
 
 if TYPE_CHECKING:
-    from activeeval.report.findings import Finding
+    from activeeval.answers import Answer
     from activeeval.tasks.score import RunRow, RunTable
 
 
@@ -51,7 +51,7 @@ def _show_sentences(scored: RunTable, versus: bool) -> None:
     click.echo()
 
 
-def _best(findings: Sequence[Finding], baseline: int) -> Finding:
+def _best(findings: Sequence[Answer], baseline: int) -> Answer:
     """Return what is found of the run that lies farthest above the baseline, or least below it."""
     others = [finding for k, finding in enumerate(findings) if k != baseline]
     return max(others, key=lambda finding: finding.value)

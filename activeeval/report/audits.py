@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.report.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
-from activeeval.report.findings import ABOUT, WIDTH, fitting, places_of, short_name
+from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
+from activeeval.report.numbers import places_of
 
 _SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}
 _MOST_SENTENCES = 4
@@ -147,7 +148,7 @@ def _of(row: AuditRow) -> str:
 def _places(row: AuditRow, exact: int | None = None) -> int:
     if exact is not None:
         return exact
-    return places_of(row.half_width) if row.half_width else _EXACT
+    return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
 
 
 def _number(row: AuditRow, value: float, exact: int | None = None) -> str:

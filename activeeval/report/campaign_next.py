@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from activeeval.answers import Answer
 from activeeval.report.campaign_words import amount_of, plural
 from activeeval.report.campaign_work import Step, StepKind
-from activeeval.report.findings import Finding, some_names
+from activeeval.report.findings import some_names
 
 _STEPS: dict[StepKind, tuple[str, str]] = {
     "judge": ("judge what waits", "writes the next batch to judge"),
@@ -95,12 +96,12 @@ def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) ->
     return text and f"{text}."
 
 
-def expected_sentence(findings: Sequence[Finding]) -> str:
+def expected_sentence(findings: Sequence[Answer]) -> str:
     """Return what the interval of one question should come to in the end; of several their table says it.
 
     Examples
     --------
-    >>> early = Finding(system="a", measure="DCG", value=7, low=4, high=10, n_queries=9, n_items=90,
+    >>> early = Answer(system="a", measure="DCG", value=7, low=4, high=10, n_queries=9, n_items=90,
     ...                 half_width_at_end=1.25)
     >>> expected_sentence([early])
     'Once all is judged the interval should be about ± 1.2 (now ± 3).'

@@ -1,7 +1,7 @@
-"""What was found of a question, in words: a sentence that says which of what, how sure and what next, and a table.
+"""Answers in words: a sentence that says which of what, how sure and what next, and a table.
 
-A finding is plain numbers with the names of what they are of, so that estimates of samples, comparisons by judgments
-and campaigns are told alike, on a terminal, in a notebook and on a page.
+Estimates of samples, comparisons by judgments and campaigns are all an `activeeval.answers.Answer`, and are printed
+alike on a terminal, in a notebook and on a page.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from activeeval.results import Needed
+from activeeval.answers import Answer, Needed
+from activeeval.report.numbers import counted, number, places_of
 
-_DIGITS = 2
-"""Of a half-width that begins with 1 or 2: ± 0.14 beside ± 0.1 would be half as wide again; ± 0.5 says enough."""
 ABOUT = {
     "pool": "these queries: what judging all of them would give",
     "population": "all the queries that these are a sample of",
@@ -23,8 +22,7 @@ ABOUT = {
 _MOST_SENTENCES = 3
 _FINE = 1000
 """A value that is exactly known is shown to a thousandth of itself; one that nothing bounds to itself."""
-_COUNTED = {"better": "better", "worse": "worse", "equal": "equal", "equivalent": "alike", "open": "open",
-            "unbounded": "of which nothing can be said yet"}  # fmt: skip
+_VERDICTS = ("better", "worse", "equal", "equivalent", "not worse", "undecided")
 _LONGEST_NAME = 28
 _ALWAYS = ("measure", "of", "value", "interval")
 _NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
@@ -38,106 +36,85 @@ def scope_in_words(scope: str, log: str = "") -> str:
     return f"all the traffic of {log}" if log and scope == "population" else ABOUT[scope]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The value of a system, or by how much it is above another, with its interval.
-
-    Attributes
-    ----------
-    system, versus : str
-        Which system, and the one that is taken off; empty where none is.
-    measure : str
-        As it is shown.
-    value, low, high : float
-        Of an interval with room for what the items may be worth that could not be judged.
-    n_queries : int
-        Judged ones.
-    n_items : int or None
-        Judged ones; None where whole queries were judged by comparisons.
-    p_value : float or None
-        Of a difference.
-    segment : str or None
-        The queries that it is about, where these are not all.
-    half_width_at_end : float or None
-        What is to be expected once all is judged, where something waits.
-    needed : Needed or None
-        What should decide a difference that is open.
-    margin : float
-        A difference that does not matter.
-    is_supported : bool
-        Whether what was judged supports the interval; else it is not to be used.
-    is_constant : bool
-        Whether all queries have one value, so that the interval, of no width, tells nothing of other queries.
-    """
-
-    system: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    n_queries: int
-    n_items: int | None
-    versus: str = ""
-    p_value: float | None = None
-    segment: str | None = None
-    half_width_at_end: float | None = None
-    needed: Needed | None = None
-    margin: float = 0.0
-    is_supported: bool = True
-    is_constant: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """The first that holds: unbounded, value (of one system), equal, equivalent, better, worse, open."""
-        if not self.is_supported or not math.isfinite(self.high - self.low):
-            return "unbounded"
-        if not self.versus:
-            return "value"
-        if self.low == self.high == 0:
-            return "equal"
-        if -self.margin <= self.low and self.high <= self.margin:
-            return "equivalent"
-        if self.low > 0 or self.high < 0:
-            return "better" if self.low > 0 else "worse"
-        return "open"
-
-
-def sentence(finding: Finding) -> str:
-    """Return what was found as a sentence.
+def sentence(finding: Answer) -> str:
+    """Write an answer as a sentence.
 
     Examples
     --------
-    >>> print(sentence(Finding(system="new.run", versus="old.run", measure="DCG@10", value=0.14, low=0.05, high=0.23,
+    >>> print(sentence(Answer(system="new.run", versus="old.run", measure="DCG@10", value=0.14, low=0.05, high=0.23,
     ...                        n_queries=25, n_items=200)))
-    new.run is better than old.run: DCG@10 +0.14 (0.05 to 0.23), 25 queries, 200 judgments.
+    new.run is better than old.run by 0.140 (0.050 to 0.230): DCG@10, 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    numbers = f"{finding.measure}{where} {figures(finding)}{_extent(finding)}"
-    says = {
-        "value": f"{finding.system}: {numbers}.",
-        "equal": f"{finding.system} and {finding.versus} are exactly equal: {numbers}.",
-        "equivalent": f"{finding.system} and {finding.versus} differ by no more than {finding.margin:g}: {numbers}.",
-        "better": f"{finding.system} is better than {finding.versus}: {numbers}.",
-        "worse": f"{finding.system} is worse than {finding.versus}: {numbers}.",
-        "unbounded": f"Nothing can be said yet of {_systems(finding)}: {numbers}.",
-        "open": f"{finding.system} and {finding.versus} cannot be told apart: {numbers}{_next(finding)}.",
-    }
-    return says[finding.verdict]
+    what, extent = f"{finding.measure}{where}", _extent(finding)
+    if not finding.is_bounded:
+        return f"Nothing can be said yet of {_systems(finding)}: {what} {figures(finding)}{extent}."
+    if not finding.versus:
+        return f"{finding.system}: {what} {figures(finding)}{extent}{_other(finding)}."
+    verdict, says = finding.verdict, _compared(finding)
+    if verdict == "equal":
+        return f"{says}: {what}{extent}."
+    if verdict == "undecided" and finding.high >= 0:
+        return f"{says}: {what} {figures(finding)}{extent}{_next(finding)}{_other(finding)}."
+    if verdict == "not worse":
+        return f"{says}: {what} {figures(finding)}{extent}{_other(finding)}."
+    return f"{says}: {what}{extent}{_next(finding)}{_other(finding)}."
 
 
-def figures(finding: Finding, places: int | None = None) -> str:
+def _compared(finding: Answer) -> str:
+    """Write the verdict on a difference, with its size where its sign is known."""
+    new, old, margin = finding.system, finding.versus, f"your margin of {finding.margin:g}"
+    if finding.verdict == "equal":
+        if finding.same_lists:
+            return f"{new} and {old} have the same lists in all {counted(finding.n_queries, 'query', 'queries')}"
+        return f"{new} and {old} are exactly equal"
+    if finding.verdict == "better":
+        return f"{new} is better than {old} by {_size(finding)}"
+    if finding.verdict == "worse":
+        return f"{new} is worse than {old} by {_size(finding)}"
+    if finding.verdict == "equivalent":
+        if finding.low > 0 or finding.high < 0:
+            return (
+                f"{new} is {'higher' if finding.low > 0 else 'lower'} than {old} by {_size(finding)}, within {margin}"
+            )
+        return f"{new} differs from {old} by {figures(finding)}, within {margin}"
+    if finding.verdict == "not worse":
+        return f"{new} is not worse than {old} by more than {margin}"
+    if finding.high < 0:
+        return f"{new} is worse than {old} by {_size(finding)}; whether by more than {margin} is open"
+    return f"{new} and {old} cannot be told apart"
+
+
+def _size(finding: Answer) -> str:
+    """Write the size of a difference whose sign is known, with its interval, smaller end first."""
+    if finding.low > 0:
+        return figures(replace(finding, versus=""))
+    return figures(replace(finding, versus="", value=-finding.value, low=-finding.high, high=-finding.low))
+
+
+def _other(finding: Answer) -> str:
+    """Write what the other scope says, where the verdict there differs."""
+    other = finding.other
+    if other is None or not finding.versus or other.verdict == finding.verdict:
+        return ""
+    about = "for queries like these" if other.scope == "population" else "for these queries"
+    verdict = "open" if other.verdict == "undecided" else other.verdict
+    return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"
+
+
+def figures(finding: Answer, places: int | None = None) -> str:
     """Return the value with its interval in brackets, as many digits as the interval is worth, or as asked for.
 
     Examples
     --------
-    >>> figures(Finding(system="a", measure="DCG", value=7.3527, low=6.0982, high=8.6072, n_queries=9, n_items=90))
+    >>> figures(Answer(system="a", measure="DCG", value=7.3527, low=6.0982, high=8.6072, n_queries=9, n_items=90))
     '7.4 (6.1 to 8.6)'
     """
     value, between = _parts(finding, places)
     return f"{value} ({between})"
 
 
-def table_of(findings: Sequence[Finding], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+def table_of(findings: Sequence[Answer], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Return findings as rows of text; a column that is empty, or says of all the same, is left out.
 
     What the findings are of, their values, intervals and p values always stand there.
@@ -175,7 +152,7 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
     return rows
 
 
-def headline(findings: Sequence[Finding]) -> list[str]:
+def headline(findings: Sequence[Answer]) -> list[str]:
     """Return the sentences that an output begins with: of the differences, else of the values; at most three.
 
     Of segments one that counts them, for each measure.
@@ -184,20 +161,22 @@ def headline(findings: Sequence[Finding]) -> list[str]:
     differences = [finding for finding in whole if finding.versus]
     if whole:
         return [sentence(finding) for finding in (differences or whole)[:_MOST_SENTENCES]]
-    families: dict[tuple[str, str], list[Finding]] = {}
+    families: dict[tuple[str, str], list[Answer]] = {}
     for finding in findings:
         families.setdefault((finding.measure, _systems(finding)), []).append(finding)
     return [_of_segments(family) for family in list(families.values())[:_MOST_SENTENCES]]
 
 
-def _of_segments(findings: Sequence[Finding]) -> str:
+def _of_segments(findings: Sequence[Answer]) -> str:
     first, n = findings[0], len(findings)
     if not first.versus:
         low, high = (choose(findings, key=lambda finding: finding.value) for choose in (min, max))
         between = f"{figures(low)} for {low.segment} and {figures(high)} for {high.segment}"
         return f"{first.system}, {n} segments: {first.measure} lies between {between}."
-    counted = Counter(finding.verdict for finding in findings)
-    counts = ", ".join(f"{counted[verdict]} {words}" for verdict, words in _COUNTED.items() if counted[verdict])
+    verdicts = Counter(finding.verdict if finding.is_bounded else "" for finding in findings)
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in _VERDICTS if verdicts[verdict])
+    counts += f", {verdicts['']} of which nothing can be said yet" if verdicts[""] else ""
+    counts = counts.removeprefix(", ")
     return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
 
 
@@ -287,11 +266,11 @@ def _tells(name: str, cells: Sequence[str]) -> bool:
     return any(cells) and (name == "p" or len(cells) == 1 or len(set(cells)) > 1)
 
 
-def _systems(finding: Finding) -> str:
+def _systems(finding: Answer) -> str:
     return f"{finding.system} and {finding.versus}" if finding.versus else finding.system
 
 
-def _row(finding: Finding, places: int | None, longest: int) -> dict[str, str]:
+def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
     value, between = _parts(finding, places)
     versus = f" − {short_name(finding.versus, longest)}" if finding.versus else ""
     end = finding.half_width_at_end
@@ -308,21 +287,20 @@ def _row(finding: Finding, places: int | None, longest: int) -> dict[str, str]:
     }
 
 
-def _parts(finding: Finding, exact: int | None) -> tuple[str, str]:
-    """Return the value, with its sign where it is a difference, and its interval."""
+def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
+    """Write the value, with its sign where it is a difference, and its interval."""
     half = (finding.high - finding.low) / 2
     is_told = math.isfinite(half) and half > 0
-    worth = half if is_told else abs(finding.value) / (_FINE if half == 0 else 1)
-    places = exact if exact is not None else places_of(worth)
+    alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
+    places = exact if exact is not None else places_of(finding.value, half if is_told else alone)
     if places < 0:  # all digits
         return f"{finding.value!r}", _between(finding, repr)
-    value = f"{finding.value:{'+' if finding.versus else ''}.{places}f}"
-    value = value if float(value) else value.lstrip("+-")
-    return _minus(value), _between(finding, lambda end: _minus(f"{end:.{places}f}"))
+    value = number(finding.value, places, signed=bool(finding.versus))
+    return value, _between(finding, lambda end: number(end, places))
 
 
-def _between(finding: Finding, written: Callable[[float], str]) -> str:
-    """Return the ends of an interval, or why there are none."""
+def _between(finding: Answer, written: Callable[[float], str]) -> str:
+    """Write the ends of an interval, or why there are none."""
     if not math.isfinite(finding.high - finding.low):
         return "not bounded"
     if finding.low < finding.high:
@@ -330,37 +308,54 @@ def _between(finding: Finding, written: Callable[[float], str]) -> str:
     return f"the same in all {finding.n_queries:,} queries" if finding.is_constant else "exactly known"
 
 
-def places_of(half_width: float) -> int:
-    """Return decimals that show a half-width in two digits where it begins with 1 or 2, else in one."""
-    if half_width <= 0:
-        return _DIGITS
-    power = math.floor(math.log10(half_width))
-    leading = half_width / 10.0**power
-    return max((_DIGITS if leading < 3 else 1) - 1 - power, 0)
+def _extent(finding: Answer) -> str:
+    """Write how much was judged, and where few queries decide; nothing where everything was known before."""
+    if not finding.n_queries:
+        return ""
+    judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
+    return f", {counted(finding.n_queries, 'query', 'queries')}{judged}{_few(finding)}"
 
 
-def _minus(text: str) -> str:
-    return text.replace("-", "−")
+def _few(finding: Answer) -> str:
+    """Write that the estimate rests on few queries, or on one."""
+    effective, share = finding.effective_queries, finding.largest_share
+    if effective is None and share is None:
+        return ""
+    says = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query', 'queries')}"]
+    says += [] if share is None else [f"one of them decides {_share(share)} of it"]
+    return f" ({', '.join(says)})"
 
 
-def _extent(finding: Finding) -> str:
-    """Return how much was judged; nothing where everything was known before."""
-    judged = "" if finding.n_items is None else f", {finding.n_items:,} judgments"
-    return f", {finding.n_queries:,} {'query' if finding.n_queries == 1 else 'queries'}{judged}" * bool(
-        finding.n_queries
-    )
+def _share(share: float) -> str:
+    named = {0.5: "half", 0.67: "two thirds", 0.75: "three quarters", 1.0: "all"}
+    nearest = min(named, key=lambda part: abs(part - share))
+    return named[nearest] if abs(nearest - share) < 0.04 else f"{share:.0%}"
 
 
-def _next(finding: Finding) -> str:
-    """Return what should decide an open difference, as far as that can be told."""
+def _next(finding: Answer) -> str:
+    """Write what should decide an open difference, as far as that is known."""
     needed = finding.needed
-    if needed is None:
+    if needed is None or finding.verdict != "undecided":
         return ""
+    left = "" if needed.half_width_left is None else _left(needed)
     if needed.queries is not None:
-        return f"; about {about(needed.queries):,} queries like these, all judged, should decide"
+        return f"; {left}about {counted(about(needed.queries), 'more query', 'more queries')} like these should decide"
     if needed.budget is None:
-        return ""
+        return f"; {left}".rstrip(" :;") if left else ""
     if needed.budget == 0:
-        return "; judging what waits should decide"
-    more = f"about {about(needed.budget):,} more {needed.unit}"
-    return f"; {more} should decide" if needed.can_grow else f"; a new sample with {more} should decide"
+        wait = "waits" if needed.waiting == 1 else "wait"
+        return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
+    more = f"about {counted(about(needed.budget), f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
+    between = "" if needed.low is None or needed.high is None else f" ({about(needed.low):,} to {about(needed.high):,})"
+    odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"
+    return f"; {'' if needed.can_grow else 'a new sample with '}{more}{between} should decide{odds}"
+
+
+def _left(needed: Needed) -> str:
+    half = needed.half_width_left or 0.0
+    ends = number(half, places_of(half, half))
+    return f"all judgments that are left give ± {ends}: these queries cannot decide it; "
+
+
+def _times_in_ten(chance: float) -> str:
+    return f"{min(max(round(10 * chance), 1), 9)} times in 10"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from activeeval.report.findings import definitions, places_of, short_name
+from activeeval.report.findings import definitions, short_name
+from activeeval.report.numbers import places_of
 
 
 class SaidHoles(Protocol):
@@ -51,7 +52,7 @@ def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]
         row = {"measure": each.measure, "run": short_name(each.run, 28), "holes": f"{each.n_holes:,}"}
         row |= {"irrelevant": f"{each.irrelevant:.{places}f}", "expected": f"{each.expected:.{places}f}"}
         row["at best"] = "" if each.at_best is None else f"{each.at_best:.{places}f}"
-        rows.append(row | {f"± with {n:,}": f"{half:.{places_of(half)}f}" for n, half in each.more})
+        rows.append(row | {f"± with {n:,}": f"{half:.{places_of(half, half)}f}" for n, half in each.more})
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in names} for row in rows]
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from activeeval.answers import Answer, Needed
 from activeeval.report.cautions import caution_lines
-from activeeval.report.findings import Finding, about, places_of, table_of
+from activeeval.report.findings import about, table_of
+from activeeval.report.numbers import places_of
 from activeeval.report.rendering import render
-from activeeval.results import Caution, Needed
+from activeeval.results import Caution
 
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _FEW = 6
@@ -71,7 +73,7 @@ class Said(Protocol):
     @property
     def cautions(self) -> Sequence[Caution]: ...
     @property
-    def segment_findings(self) -> Sequence[Finding]: ...
+    def segment_findings(self) -> Sequence[Answer]: ...
 
 
 def verdict_sentences(changes: Sequence[SaidChange]) -> list[str]:
@@ -244,4 +246,4 @@ def _written(value: float, places: int, sign: str = "") -> str:
 def _places(said: SaidNumber) -> int:
     """Return as many decimals as an interval is worth."""
     half = 0.0 if said.low is None or said.high is None else (said.high - said.low) / 2
-    return places_of(half) if half > 0 else 0 if not said.value else places_of(abs(said.value) / 10 ** (_FEW - 1))
+    return places_of(said.value or 0.0, half)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.report.findings import Finding, short_name
+from activeeval.answers import Answer
+from activeeval.report.findings import short_name
 
 _BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"
 
@@ -31,7 +32,7 @@ def axes_of(ax: Any = None, n_rows: int = 1) -> Any:
     return plt.subplots(figsize=(5.2, 1.4 + 0.35 * n_rows), layout="constrained")[1]
 
 
-def draw_findings(findings: Sequence[Finding], confidence: float, ax: Any = None) -> Any:
+def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None) -> Any:
     """Draw each value with its interval on a line of its own, and return the axes.
 
     An interval that bounds nothing is not drawn: its value is an open circle. Of differences 0 is marked.
@@ -51,7 +52,7 @@ def draw_findings(findings: Sequence[Finding], confidence: float, ax: Any = None
     return axes
 
 
-def draw_readings(moments: Sequence[Moment], finding: Finding, confidence: float, ax: Any = None) -> Any:
+def draw_readings(moments: Sequence[Moment], finding: Answer, confidence: float, ax: Any = None) -> Any:
     """Draw what could be read at the end of each block, over the judgments until then, and return the axes."""
     axes = axes_of(ax, 4)
     bounded = [moment for moment in moments if math.isfinite(moment.high - moment.low)]
@@ -95,7 +96,7 @@ def draw_half_widths(
     return axes
 
 
-def _named(finding: Finding, with_measure: bool) -> str:
+def _named(finding: Answer, with_measure: bool) -> str:
     versus = f" − {short_name(finding.versus)}" if finding.versus else ""
     segment = "" if finding.segment is None else f", {short_name(finding.segment)}"
     measure = f"{short_name(finding.measure)}, " if with_measure else ""

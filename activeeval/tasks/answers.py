@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.answers import Answer, Needed
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import lists_of
 from activeeval.cases.choices import GRADER
@@ -20,8 +21,7 @@ from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
-from activeeval.report.findings import Finding
-from activeeval.results import Caution, Estimate, Interval, Needed, Note, Told
+from activeeval.results import Caution, Estimate, Interval, Note, Told
 from activeeval.tasks.samples import Sample
 
 FEWEST = 10
@@ -52,7 +52,7 @@ class Shared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SampleAnswer:
     """A question with what a sample says of it.
 
     Attributes
@@ -94,12 +94,12 @@ class Answer:
         return ", ".join(filter(None, (self.target.name, direction(self.system, self.versus), self.segment)))
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> Answer:
         """What is told of it; of more than two systems with the interval and p value of all differences at once."""
         interval, p_value = self.shared or (self.interval, self.p_value)
         low, high = self.estimate.bounds(interval)
         now, end = (self.interval.high - self.interval.low) / 2, self.half_width_at_end
-        return Finding(
+        return Answer(
             system=self.system,
             versus=self.versus,
             measure=self.target.name,
@@ -124,7 +124,7 @@ def answers(
     kind: str = "t",
     confidence: float = 0.95,
     segments: str | None = None,
-) -> tuple[list[Answer], list[Note]]:
+) -> tuple[list[SampleAnswer], list[Note]]:
     """Return the answer to each question, and what to know of the segments.
 
     Parameters
@@ -166,7 +166,7 @@ def by_segment(
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
-) -> tuple[list[Answer], list[Note]]:
+) -> tuple[list[SampleAnswer], list[Note]]:
     """Return the answer to each question in each segment that is large enough, and what to know; as `answers`."""
     members, notes = segments.of(sample.campaign.design.pool)
     answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
@@ -194,10 +194,10 @@ def _answer(
     *,
     kind: str,
     confidence: float,
-) -> Answer:
+) -> SampleAnswer:
     """Return an answer whose interval holds at once with those of its ``n_rows`` segments."""
     each, scope = 1 - (1 - confidence) / n_rows, estimate.scope
-    return Answer(
+    return SampleAnswer(
         question=question.question,
         target=question.target,
         estimate=estimate,
@@ -225,7 +225,7 @@ def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
     return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
 
 
-def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
+def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
     """Return an answer with what should decide it, where it is a difference that is open."""
     low, high = answer.estimate.bounds(answer.interval)
     wanted = abs(answer.estimate.value)
@@ -237,7 +237,7 @@ def _with_needed(campaign: Campaign, answer: Answer) -> Answer:
     return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, campaign.reached_budget))
 
 
-def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> list[Answer]:
+def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
     """Return answers whose differences of more than two systems know what all of them say at once, by measure.
 
     Each interval gets the confidence at which all hold with theirs (`activeeval.estimation.simultaneous_confidence`).
@@ -258,7 +258,7 @@ def together(sample: Sample, answered: Sequence[Answer], kind: str = "t") -> lis
     return out
 
 
-def _shared_confidence(sample: Sample, family: Sequence[Answer]) -> float:
+def _shared_confidence(sample: Sample, family: Sequence[SampleAnswer]) -> float:
     """Return the confidence of each interval of some differences such that all of them hold at once."""
     names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
     uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
@@ -270,7 +270,7 @@ def _shared_confidence(sample: Sample, family: Sequence[Answer]) -> float:
     return simultaneous_confidence(pair_roots(variances, pairs), degrees, confidence)
 
 
-def _pair_variances(sample: Sample, family: Sequence[Answer]) -> NDArray[np.float64]:
+def _pair_variances(sample: Sample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
     """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
     names, scope = sample.systems, family[0].estimate.scope
     known = {(answer.system, answer.versus): answer.estimate for answer in family}

@@ -23,14 +23,14 @@ from activeeval.measures import SoftLabels, Target
 from activeeval.measures.target import common_lists
 from activeeval.report.audit_summary import AuditRow, GraderAudit
 from activeeval.results import Estimate, Interval, Note
-from activeeval.tasks.answers import GUARD, Answer
+from activeeval.tasks.answers import GUARD, SampleAnswer
 from activeeval.tasks.audited_orders import cautions_of, circles, orders_of, sign_of
 from activeeval.tasks.audited_values import JudgedItems, OnScale, drifts, skill, value_rows
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.rounds import judged_rounds
 from activeeval.tasks.samples import Sample
 
-Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[Answer], list[Note]]]
+Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[SampleAnswer], list[Note]]]
 """Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
 _SAID_HERE = ("grader missing",)
 """What an audit says in words of its own."""
@@ -43,7 +43,7 @@ class Audit:
     Attributes
     ----------
     graders : list of GraderAudit
-    answers : list of Answer
+    answers : list of SampleAnswer
         What the sample answers, which the machines are held against.
     notes : list of Note
     scope : str
@@ -51,7 +51,7 @@ class Audit:
     """
 
     graders: list[GraderAudit]
-    answers: list[Answer]
+    answers: list[SampleAnswer]
     notes: list[Note]
     scope: str
     confidence: float
@@ -111,7 +111,7 @@ def audit_judged(
 
     def answering(
         asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
-    ) -> tuple[list[Answer], list[Note]]:
+    ) -> tuple[list[SampleAnswer], list[Note]]:
         estimates = estimate_judged(
             samples, progress, agreement, asked, wanted, contrasts, policy=policy, scope=scope, confidence=confidence
         )
@@ -172,13 +172,13 @@ def _top(sample: Sample) -> int:
 
 def _answers(
     sample: Sample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
-) -> tuple[list[Answer], list[Note]]:
+) -> tuple[list[SampleAnswer], list[Note]]:
     """Return what the sample says of every system and pair; what it does not reach is a note where nobody asked it."""
     if questions:
         return answering(measures, questions, None)
     made = list({str(target.measure): target.measure for target in sample.campaign.design.targets}.values())
     wanted = {1: ("run",), 2: ("run", "versus", "difference")}.get(len(sample.systems), ("run", "difference"))
-    answers: list[Answer] = []
+    answers: list[SampleAnswer] = []
     notes: list[Note] = []
     for measure in measures or made:
         reached, beyond, problem = [], [], None
@@ -202,7 +202,7 @@ def _answers(
 
 
 def _grader_audit(
-    samples: Sequence[Sample], grades: Grades, answers: Sequence[Answer], judged: JudgedItems, confidence: float
+    samples: Sequence[Sample], grades: Grades, answers: Sequence[SampleAnswer], judged: JudgedItems, confidence: float
 ) -> GraderAudit:
     """Return all that is to be known of one machine."""
     pool = samples[0].campaign.design.pool
@@ -231,14 +231,14 @@ def _grader_audit(
     return replace(audited, cautions=cautions_of(audited, on_scale, grades.made, samples[0].systems))
 
 
-def _at_once(answers: Sequence[Answer]) -> list[tuple[Answer, Interval | None]]:
+def _at_once(answers: Sequence[SampleAnswer]) -> list[tuple[SampleAnswer, Interval | None]]:
     """Return each answer with an interval such that all runs, or all differences, of its measure hold together.
 
     Of differences of one sample as they hang together; else what may go wrong is shared out (Bonferroni). None where
     there is one alone.
     """
     families = [(str(answer.target.measure), bool(answer.versus)) for answer in answers]
-    out: list[tuple[Answer, Interval | None]] = []
+    out: list[tuple[SampleAnswer, Interval | None]] = []
     for answer, family in zip(answers, families, strict=True):
         n = families.count(family)
         if n == 1:
@@ -252,11 +252,11 @@ def _at_once(answers: Sequence[Answer]) -> list[tuple[Answer, Interval | None]]:
 
 
 def _row(
-    answer: Answer,
+    answer: SampleAnswer,
     name: str,
     on_scale: OnScale,
     simultaneous: Interval | None,
-    without: Callable[[Answer], float | None],
+    without: Callable[[SampleAnswer], float | None],
 ) -> AuditRow:
     """Return what a machine alone says of a question beside what people say."""
     target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
@@ -297,7 +297,7 @@ def by_labels(target: Target, on_scale: OnScale) -> float:
     return float(target.pool.query_probs @ target.values(on_scale.labels))
 
 
-def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Answer) -> float | None:
+def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
     """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
 
     It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method

@@ -14,7 +14,7 @@ from activeeval.measures import Measure, shown_name
 from activeeval.report.findings import contest_sentence, definitions, headline, scope_in_words, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
-from activeeval.tasks.answers import Answer, answers
+from activeeval.tasks.answers import SampleAnswer, answers
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
 from activeeval.tasks.samples import Sample
@@ -28,7 +28,7 @@ class Estimates:
 
     Attributes
     ----------
-    answers : list of Answer
+    answers : list of SampleAnswer
     notes : list of Note
     places : list of Place
         Where each of more than two systems stands; of rounds nothing is known of all pairs together.
@@ -47,7 +47,7 @@ class Estimates:
         Items that are judged and not read where nothing follows; a note says it.
     """
 
-    answers: list[Answer]
+    answers: list[SampleAnswer]
     notes: list[Note]
     places: list[Place]
     progress: Progress
@@ -91,7 +91,7 @@ class Estimates:
     def of(
         cls,
         read: Sequence[Sample],
-        answered: tuple[list[Answer], list[Note]],
+        answered: tuple[list[SampleAnswer], list[Note]],
         *,
         progress: Progress,
         agreement: Agreement,
@@ -219,7 +219,7 @@ def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict
     )
 
 
-def answer_row(answer: Answer, kind: str, progress: Progress) -> dict[str, Cell]:
+def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str, Cell]:
     """Return an answer as a row; differences of more than two systems are told all at once too."""
     asked = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}

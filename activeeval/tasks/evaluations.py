@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.answers import Answer, Needed
 from activeeval.cases.systems import direction
-from activeeval.report.findings import Finding, sentence, table_of
+from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
-from activeeval.results import Caution, Estimate, Interval, Needed
+from activeeval.results import Caution, Estimate, Interval
 from activeeval.tasks.estimate import estimate_row
 
 
@@ -90,11 +91,11 @@ class Evaluation(WithEnds, Shown):
         estimate: Estimate = getattr(self, scope)
         return estimate
 
-    def finding(self, scope: str | None = None) -> Finding:
+    def finding(self, scope: str | None = None) -> Answer:
         """Return what is told of it."""
         estimate = self.of(scope or self.scope)
         low, high = estimate.bounds(estimate.interval(self.confidence))
-        return Finding(
+        return Answer(
             system=self.system,
             versus=self.versus,
             measure=self.measure,

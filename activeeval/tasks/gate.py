@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
+from activeeval.answers import Answer, Needed, verdict_of, wanted_half_width
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked, system_names
 from activeeval.errors import BudgetError, InputError
@@ -15,14 +16,13 @@ from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, Target, shown_name
 from activeeval.pool import Rankings
-from activeeval.report.findings import Finding, sentence
+from activeeval.report.findings import sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Caution, Estimate, Interval, Needed, Note
+from activeeval.results import Caution, Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes
 from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
 from activeeval.tasks.samples import Sample
-from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +62,10 @@ class Decision:
         return shown_name(self.measure)
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> Answer:
         """What is told of it."""
         low, high = self.bounds
-        return Finding(
+        return Answer(
             system=self.system,
             versus=self.versus,
             measure=self.name,
@@ -78,12 +78,13 @@ class Decision:
             needed=self.needed,
             is_supported=self.estimate.is_supported,
             margin=self.margin,
+            scope=self.estimate.scope,
         )
 
     @property
     def verdict(self) -> str:
-        """The first that holds: equivalent (interval within ± margin), better (above 0), worse (below), undecided."""
-        return _verdict(*self.bounds, self.margin)
+        """By `activeeval.answers.verdict_of`."""
+        return self.finding.verdict
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -93,13 +94,8 @@ class Decision:
     @property
     def is_open_by_cannot(self) -> bool:
         """Whether it is the items that could not be judged that leave it undecided."""
-        alone = _verdict(self.interval.low, self.interval.high, self.margin)
+        alone = verdict_of(self.estimate.value, self.interval.low, self.interval.high, self.margin)
         return self.verdict == "undecided" and alone != "undecided"
-
-    @property
-    def is_not_worse(self) -> bool:
-        """Whether the bounds leave no room for a loss above the margin."""
-        return self.bounds[0] >= -self.margin
 
     @property
     def obstacle(self) -> Note:
@@ -113,22 +109,7 @@ class Decision:
     @property
     def half_width_wanted(self) -> float:
         """The half-width at which this estimate is decided, one way or the other; 0 where no width would do."""
-        return max(abs(self.estimate.value), self.margin - abs(self.estimate.value))
-
-
-def _verdict(low: float, high: float, margin: float) -> str:
-    if -margin <= low and high <= margin:
-        return "equivalent"
-    if low > 0:
-        return "better"
-    return "worse" if high < 0 else "undecided"
-
-
-def exit_code(decisions: Sequence[Decision]) -> int:
-    """Return 0 where the new run is not worse by any measure, 10 where it is by one, 11 where that is open."""
-    if all(decision.is_not_worse for decision in decisions):
-        return FINE
-    return WORSE if any(decision.verdict == "worse" for decision in decisions) else OPEN
+        return wanted_half_width(self.estimate.value, self.margin)
 
 
 def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.estimation import certainly_better, rank_ranges
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Place:
         From and to: all such ranges hold at once with the confidence of the simultaneous intervals.
     better_than : tuple of str
         The systems that are certainly worse, whatever the items that could not be judged are worth.
-    answer : Answer or None
+    answer : SampleAnswer or None
         Of the system alone, where that was asked.
     """
 
@@ -35,16 +35,16 @@ class Place:
     system: str
     ranks: tuple[int, int]
     better_than: tuple[str, ...]
-    answer: Answer | None = None
+    answer: SampleAnswer | None = None
 
 
-def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
+def places(systems: Sequence[str], answers: Sequence[SampleAnswer]) -> list[Place]:
     """Return where each of several systems stands, by measure and segment, the best first.
 
     Parameters
     ----------
     systems : sequence of str
-    answers : sequence of Answer
+    answers : sequence of SampleAnswer
         As `activeeval.tasks.answers.answers` returns them; without differences nothing is ordered.
     """
     differences = [answer for answer in answers if answer.shared is not None]
@@ -56,7 +56,7 @@ def places(systems: Sequence[str], answers: Sequence[Answer]) -> list[Place]:
     return ordered
 
 
-def _places(systems: list[str], answers: Sequence[Answer]) -> list[Place]:
+def _places(systems: list[str], answers: Sequence[SampleAnswer]) -> list[Place]:
     differences = [answer for answer in answers if answer.shared is not None]
     ends = [answer.estimate.bounds(answer.shared.interval) for answer in differences if answer.shared is not None]
     pairs = [(systems.index(answer.system), systems.index(answer.versus)) for answer in differences]

@@ -19,7 +19,7 @@ from activeeval.io.arrays import is_arrays
 from activeeval.io.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.judgments.policies import Agreement
 from activeeval.results import Note
-from activeeval.tasks.answers import Answer, cut_notes
+from activeeval.tasks.answers import SampleAnswer, cut_notes
 from activeeval.tasks.judged_samples import judged
 from activeeval.tasks.samples import Sample, with_machines
 from activeeval.types import Ints
@@ -99,7 +99,7 @@ def round_answers(
     scope: str = "pool",
     confidence: float = 0.95,
     is_campaign: bool = False,
-) -> tuple[list[Answer], list[Note]]:
+) -> tuple[list[SampleAnswer], list[Note]]:
     """Return what rounds answer together to each question, and what to know of it.
 
     Parameters
@@ -129,7 +129,7 @@ def round_answers(
         )
         estimate, end = with_machines(samples, estimate), estimate.interval(confidence)
         answers.append(
-            Answer(
+            SampleAnswer(
                 question=question.question,
                 target=question.target,
                 estimate=estimate,

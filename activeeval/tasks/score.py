@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.answers import Answer, Needed
 from activeeval.cases.traffic import drawn_queries_of, left_out
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
@@ -19,9 +20,9 @@ from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
-from activeeval.report.findings import Finding, sentence
+from activeeval.report.findings import sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Needed, Note
+from activeeval.results import Note
 from activeeval.types import Floats
 
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
@@ -153,14 +154,14 @@ class RunRow:
     p_value: float | None
 
     @property
-    def mean(self) -> Finding:
+    def mean(self) -> Answer:
         """What is told of the run alone."""
         summary = self.scores.summary
         names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
         names["is_constant"] = True  # an interval without a width is one of values that are all the same
-        return Finding(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
+        return Answer(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
 
-    def finding(self, baseline: str) -> Finding:
+    def finding(self, baseline: str) -> Answer:
         """Return what is told of it: of its difference to the baseline, else of its mean."""
         pair = self.comparison
         if pair is None:
@@ -196,7 +197,7 @@ class RunTable:
     correction: str
 
     @property
-    def findings(self) -> list[list[Finding]]:
+    def findings(self) -> list[list[Answer]]:
         """What is told of each run by each measure, measure by measure."""
         return [[run.finding(runs[self.baseline].run) for run in runs] for runs in self.by_measure]
 

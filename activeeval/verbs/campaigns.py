@@ -22,7 +22,7 @@ from activeeval.report.result_pictures import Moment
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, masked, open_store
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns import judging
 from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.over_time import readings_of
@@ -328,7 +328,7 @@ def _said(
     return Said(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
 
-def _moments(state: CampaignState, scope: str, confidence: float, answer: Answer) -> list[Moment]:
+def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
     """Return what the campaign said over time, of the questions that it was made for."""
     asked = [(each.title, str(each.target.measure)) for each in state.sample.made_for]
     place = asked.index((direction(answer.system, answer.versus), str(answer.target.measure)))

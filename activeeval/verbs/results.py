@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from activeeval.answers import Answer
 from activeeval.campaign.labels import Progress
 from activeeval.io.tables.frames import frame_of
 from activeeval.measures import shown_name
-from activeeval.report.findings import Finding, headline, table_of
+from activeeval.report.findings import headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
 from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
 from activeeval.results import Caution, Interval
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.estimate import Estimates, answer_row
 from activeeval.tasks.evaluations import Evaluation
 
@@ -31,7 +32,7 @@ class Result(WithEnds, Shown):
 
     Attributes
     ----------
-    answer : Answer
+    answer : SampleAnswer
         The question with its estimate.
     estimates : Estimates
         All that was answered with it.
@@ -55,7 +56,7 @@ class Result(WithEnds, Shown):
     (True, 'DCG@5')
     """
 
-    answer: Answer
+    answer: SampleAnswer
     estimates: Estimates
     readings: Callable[[], list[Moment]] = field(default=_no_moments)
     frame_kind: str = ""
@@ -121,7 +122,7 @@ class Result(WithEnds, Shown):
         return self.answer.estimate.cautions
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> Answer:
         """What is told of it."""
         return self.answer.finding
 
@@ -172,7 +173,7 @@ class ResultList(list[AnyResult]):
         return list(dict.fromkeys(note for result in self for note in result.footnotes))
 
     @property
-    def _findings(self) -> list[Finding]:
+    def _findings(self) -> list[Answer]:
         raise TypeError("only results have findings")
 
     def rows(self) -> list[dict[str, Cell]]:
@@ -205,7 +206,7 @@ class Evaluations(ResultList[Evaluation]):
     """What judgments say by several measures."""
 
     @property
-    def _findings(self) -> list[Finding]:
+    def _findings(self) -> list[Answer]:
         return [evaluation.finding() for evaluation in self]
 
     @property
@@ -238,7 +239,7 @@ class Results(ResultList[Result]):
     """
 
     @property
-    def _findings(self) -> list[Finding]:
+    def _findings(self) -> list[Answer]:
         return [result.finding for result in self]
 
     @property
@@ -257,11 +258,11 @@ class Results(ResultList[Result]):
 
 
 def results_of(
-    estimates: Estimates, readings: Callable[[Answer], list[Moment]] | None = None, frame_kind: str = ""
+    estimates: Estimates, readings: Callable[[SampleAnswer], list[Moment]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
     """Return what was answered: one result where one question was asked, else a list of them."""
 
-    def reading_of(answer: Answer) -> Callable[[], list[Moment]]:
+    def reading_of(answer: SampleAnswer) -> Callable[[], list[Moment]]:
         return _no_moments if readings is None else lambda: readings(answer)
 
     made = [

@@ -22,7 +22,7 @@ from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.results import Caution, Note
 from activeeval.store import open_store
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.audit import audit_judged
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import GoalBudget
@@ -342,7 +342,7 @@ class Sample(Shown):
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
 
 
-def _moments(sample: Drawn, scope: str, confidence: float, answer: Answer) -> list[Moment]:
+def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
     return moments_of(sample, answer.target, scope, confidence)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from activeeval.answers import Answer
 from activeeval.cases.arguments import asked_measure
 from activeeval.cases.systems import system_names
 from activeeval.errors import InputError, did_you_mean
 from activeeval.io.loading import load_run
 from activeeval.io.tables.frames import frame_of, kind_of_frame
-from activeeval.report.findings import Finding, definitions, headline, table_of
+from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
@@ -175,11 +176,11 @@ class Scores(Shown):
         return self._alone.high
 
     @property
-    def _means(self) -> list[Finding]:
+    def _means(self) -> list[Answer]:
         return [score.row.mean for score in self]
 
     @property
-    def _differences(self) -> list[Finding]:
+    def _differences(self) -> list[Answer]:
         return [score.row.finding(score.baseline) for score in self if score.row.comparison is not None]
 
     @property

@@ -1,4 +1,4 @@
-"""Finding and writing averaged rows."""
+"""Answer and writing averaged rows."""
 
 from __future__ import annotations
 

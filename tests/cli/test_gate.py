@@ -13,11 +13,12 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 from scipy import stats
 
+from activeeval.answers import Needed
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import DCG
 from activeeval.report.findings import about
 from activeeval.report.words import text_of
-from activeeval.results import Cannot, Estimate, Interval, Needed
+from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries, exit_code
 from activeeval.tasks.judged_samples import judged
 

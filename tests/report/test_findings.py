@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from activeeval.answers import Answer, Needed
 from activeeval.report.findings import (
     WIDTH,
-    Finding,
     about,
     contest_sentence,
     figures,
@@ -21,9 +21,8 @@ from activeeval.report.findings import (
     table_of,
 )
 from activeeval.report.rendering import render
-from activeeval.results import Needed
 
-PAIR = Finding(
+PAIR = Answer(
     system="new.run", versus="old.run", measure="DCG@10", value=0.14, low=0.05, high=0.23, n_queries=25, n_items=200
 )
 LONG = ("bm25-k1=0.9-b=0.4-rm3-fb=10-docs-stemmed-v7.run", "splade-cocondenser-ensembledistil-max-length-256.run")

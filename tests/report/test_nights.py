@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from activeeval.answers import Needed
 from activeeval.report.nights import page_of, picture_of, series_table, span_sentences, verdict_sentences
-from activeeval.results import Needed
 from activeeval.tasks.watching.series import Change, NightSays, Value
 
 FIRST, SECOND = "2026-11-02", "2026-11-03"

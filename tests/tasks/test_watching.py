@@ -22,11 +22,11 @@ from watch_cases import (
     write_run,
 )
 
+from activeeval.answers import FINE, OPEN, WORSE
 from activeeval.errors import InputError, StateError
 from activeeval.results import Estimate
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 from activeeval.tasks.watching.labels import certain_grades, labels_of_night
 from activeeval.tasks.watching.nights import Tonight, draw_night, last_night
 from activeeval.tasks.watching.series import _needed

@@ -225,11 +225,11 @@ def _show(night: NightSays, places: int) -> None:
 
 def _show_comment(name: str, night: NightSays, places: int) -> None:
     """Print a night as a comment."""
+    from activeeval.answers import OPEN, WORSE
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
     from activeeval.report.findings import headline, table_of
     from activeeval.report.nights import verdict_sentences
-    from activeeval.tasks.verdicts import OPEN, WORSE
 
     verdict = {WORSE: "ALARM", OPEN: "open"}.get(night.exit_code, "fine")
     title = f"{name}, {night.date}: {verdict}"

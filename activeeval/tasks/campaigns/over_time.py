@@ -14,7 +14,7 @@ from activeeval.campaign.together import round_weights
 from activeeval.errors import InputError, StateError
 from activeeval.measures import Target
 from activeeval.report.campaign_summary import Ends, Largest, Moment, QueryShare
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.state import CampaignState, answered, grades_of
 from activeeval.tasks.campaigns.status import spent_by_block
 
@@ -75,7 +75,7 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | Non
     )
 
 
-def _ends(answer: Answer, always: Answer | None) -> Ends:
+def _ends(answer: SampleAnswer, always: SampleAnswer | None) -> Ends:
     return Ends(
         value=finite(answer.estimate.value),
         low=finite(answer.interval.low),

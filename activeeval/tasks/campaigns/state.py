@@ -20,7 +20,7 @@ from activeeval.judgments.state import Place, State
 from activeeval.judgments.table import truth_of_machines
 from activeeval.results import Caution, Note
 from activeeval.store import CampaignRow, SampleRow, Store
-from activeeval.tasks.answers import Answer, answers
+from activeeval.tasks.answers import SampleAnswer, answers
 from activeeval.tasks.campaigns.corrections import asked_again, check_known, known_now
 from activeeval.tasks.campaigns.versions import n_budgets, rounds_of, unpacked_version
 from activeeval.tasks.rounds import round_answers
@@ -362,7 +362,7 @@ def answered(
     scope: str = "pool",
     kind: str = "t",
     confidence: float = 0.95,
-) -> tuple[list[Answer], list[Note]]:
+) -> tuple[list[SampleAnswer], list[Note]]:
     """Return what a campaign answers to each question, and what to know of it.
 
     Raises

@@ -18,7 +18,7 @@ from activeeval.report.findings import about, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Note
 from activeeval.store import Store
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.state import CampaignState, answered
 from activeeval.tasks.estimate import Estimates
 
@@ -192,12 +192,12 @@ def reached(state: CampaignState) -> Note | None:
     )
 
 
-def step_of(state: CampaignState, answers: Sequence[Answer], free: int | None = None) -> Step:
+def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | None = None) -> Step:
     """Return what is to be done next.
 
     Parameters
     ----------
-    answers : sequence of Answer
+    answers : sequence of SampleAnswer
         What it answers so far.
     free : int, optional
         Answers that may be claimed; by default it is not known what judges have in hand.
@@ -255,7 +255,7 @@ class Interim:
     sentence: str
 
 
-def intervals(answers: Sequence[Answer]) -> list[Interim]:
+def intervals(answers: Sequence[SampleAnswer]) -> list[Interim]:
     """Return the estimate of each question with what to expect at the end."""
     return [
         Interim(

@@ -33,7 +33,7 @@ from activeeval.report.campaign_work import Cost
 from activeeval.report.findings import sentence
 from activeeval.report.words import text_of, worded
 from activeeval.store import Store, UnitRow
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.controls import checked
@@ -126,7 +126,7 @@ def _head(state: CampaignState) -> Head:
     )
 
 
-def _estimate(answer: Answer, confidence: float) -> Estimate:
+def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
     """Return an answer; ``low_whatever`` to ``high_whatever`` has room for items that cannot be judged."""
     low, high = answer.interval.low, answer.interval.high
     whatever = answer.estimate.bounds(answer.interval) if answer.estimate.cannot is not None else None

@@ -19,7 +19,7 @@ from activeeval.io.tables.segments import Segments
 from activeeval.measures import Target
 from activeeval.planning import LeastLabels, Prospect, least_labels
 from activeeval.results import Caution, Note, Told, rounded_up
-from activeeval.tasks.answers import FEWEST, Answer, by_segment
+from activeeval.tasks.answers import FEWEST, SampleAnswer, by_segment
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.plan import planner_of
 from activeeval.tasks.samples import Sample
@@ -109,14 +109,14 @@ def plan_night(
     )
 
 
-def answers_by_segment(sample: Sample, segments: Segments | None) -> list[Answer]:
+def answers_by_segment(sample: Sample, segments: Segments | None) -> list[SampleAnswer]:
     """Return what a night's sample says of its values in each segment of which enough is judged."""
     if segments is None:
         return []
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
 
 
-def segment_value(date: str, answer: Answer, settings: Settings) -> SegmentValue:
+def segment_value(date: str, answer: SampleAnswer, settings: Settings) -> SegmentValue:
     """Return an answer by segment as what the night of a date says."""
     (low, high), segment = answer.estimate.bounds(answer.interval), answer.segment or ""
     return SegmentValue(

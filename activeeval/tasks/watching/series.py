@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from activeeval.answers import FINE, OPEN, WORSE, Answer, Needed
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
-from activeeval.report.findings import Finding
-from activeeval.results import Caution, Estimate, Needed
+from activeeval.results import Caution, Estimate
 from activeeval.store import NightRow, Store
-from activeeval.tasks.answers import Answer
+from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
-from activeeval.tasks.verdicts import FINE, OPEN, WORSE
 from activeeval.tasks.watching.nights import last_night
 from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
@@ -100,8 +99,8 @@ class NightSays:
     waiting: int
     cautions: Sequence[Caution] = ()
     segments: Sequence[SegmentValue] = ()
-    findings: Sequence[Finding] = ()
-    segment_findings: Sequence[Finding] = ()
+    findings: Sequence[Answer] = ()
+    segment_findings: Sequence[Answer] = ()
     definitions: Sequence[tuple[str, str]] = ()
 
     @property
@@ -218,7 +217,7 @@ def _known(state: CampaignState) -> int:
     return int((before if in_hand is None else before | (in_hand >= 0)).sum())
 
 
-def _value(night: NightRow, answer: Answer, state: CampaignState, settings: Settings) -> Value:
+def _value(night: NightRow, answer: SampleAnswer, state: CampaignState, settings: Settings) -> Value:
     estimate, progress = answer.estimate, state.progress
     low, high = estimate.bounds(answer.interval)
     together = estimate.bounds(estimate.interval(1 - FALSE_ALARMS / settings.nights))
@@ -241,8 +240,8 @@ def _change(
     night: NightRow,
     earlier: str,
     measure: str,
-    pool: Sequence[Answer],
-    population: Sequence[Answer],
+    pool: Sequence[SampleAnswer],
+    population: Sequence[SampleAnswer],
     n_compared: int,
 ) -> Change:
     """Return what a night is more than another run; nothing where their lists are the same as far as they count."""
@@ -328,7 +327,7 @@ def _needed(pool: Estimate, population: Estimate, margin: float, of_alarms: floa
     return Needed(budget=math.ceil(max(pool.n_items * (of_pool / left - 1), 1.0)))
 
 
-def _finding(answer: Answer) -> Finding:
+def _finding(answer: SampleAnswer) -> Answer:
     """Return what is told of an answer; a watch goes on, so that what should decide it comes on top."""
     needed = answer.finding.needed
     return replace(answer.finding, needed=None if needed is None else replace(needed, can_grow=True))
