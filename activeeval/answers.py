@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
+
+from activeeval.results import Estimate, Interval
 
 FINE, WORSE, OPEN = 0, 10, 11
 """Exit codes: not worse; worse; undecided."""
@@ -124,6 +126,21 @@ class Answer:
     largest_share: float | None = None
     other: Answer | None = None
 
+    @classmethod
+    def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
+        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes."""
+        low, high = estimate.bounds(interval)
+        given: dict[str, Any] = {
+            "value": estimate.value,
+            "low": low,
+            "high": high,
+            "n_queries": estimate.n_queries,
+            "n_items": estimate.n_items,
+            "is_supported": estimate.is_supported,
+            "scope": estimate.scope,
+        }
+        return cls(**(given | names))
+
     @property
     def is_bounded(self) -> bool:
         """Whether the interval may be used, and is finite on both sides."""
@@ -138,17 +155,22 @@ class Answer:
             return "undecided"
         return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists)
 
-    @property
-    def half_width_wanted(self) -> float:
-        """The half-width at which the answer is decided if its value stays as it is; 0 where none would do.
-
-        The nearest of the ends at 0 and at ± the margin decides.
-        """
-        return wanted_half_width(self.value, self.margin)
+    def fields(self) -> dict[str, float | str | None]:
+        """Tabulate the verdict on a difference, and what the other scope says of it; nothing of one system's value."""
+        other = self.other
+        if not self.versus:
+            return {}
+        return {
+            "verdict": self.verdict,
+            "other_scope": None if other is None else other.scope,
+            "other_low": None if other is None else other.low,
+            "other_high": None if other is None else other.high,
+            "other_verdict": None if other is None else other.verdict,
+        }
 
     def with_other(self, other: Answer) -> Self:
-        """Return the answer with that of the other scope, where the two differ."""
-        differs = (other.low, other.high, other.verdict) != (self.low, self.high, self.verdict)
+        """Add the answer for the other scope, where it has an interval of its own."""
+        differs = (other.low, other.high) != (self.low, self.high) and other.low < other.high
         return replace(self, other=other if differs else None)
 
 

@@ -19,6 +19,8 @@ ABOUT = {
     "population": "all the queries that these are a sample of",
 }
 """What an interval is about, by its scope."""
+OTHER_SCOPE = {"pool": "these queries", "population": "queries like these"}
+"""The column of the interval for a scope that does not decide."""
 _MOST_SENTENCES = 3
 _FINE = 1000
 """A value that is exactly known is shown to a thousandth of itself; one that nothing bounds to itself."""
@@ -53,7 +55,7 @@ def sentence(finding: Answer) -> str:
         return f"{finding.system}: {what} {figures(finding)}{extent}{_other(finding)}."
     verdict, says = finding.verdict, _compared(finding)
     if verdict == "equal":
-        return f"{says}: {what}{extent}."
+        return f"{says}: {what}{'' if finding.same_lists else extent}."
     if verdict == "undecided" and finding.high >= 0:
         return f"{says}: {what} {figures(finding)}{extent}{_next(finding)}{_other(finding)}."
     if verdict == "not worse":
@@ -97,7 +99,7 @@ def _other(finding: Answer) -> str:
     other = finding.other
     if other is None or not finding.versus or other.verdict == finding.verdict:
         return ""
-    about = "for queries like these" if other.scope == "population" else "for these queries"
+    about = f"for {OTHER_SCOPE[other.scope]}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
     return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"
 
@@ -129,8 +131,9 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
 
     def rows_of(longest: int) -> list[dict[str, str]]:
         rows = [_row(finding, places, longest) for finding in findings]
-        kept = [name for name in rows[0] if name in _ALWAYS or _tells(name, [row[name] for row in rows])]
-        return [{name: row[name] for name in kept} for row in rows]
+        names = max(rows, key=len)
+        kept = [name for name in names if name in _ALWAYS or _tells(name, [row.get(name, "") for row in rows])]
+        return [{name: row.get(name, "") for name in kept} for row in rows]
 
     return fitting(rows_of, width)
 
@@ -280,11 +283,19 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
         "segment": "" if finding.segment is None else short_name(finding.segment, longest),
         "value": value,
         "interval": between,
+        **_beside(finding, places),
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
         "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
         "judgments": f"{finding.n_items:,}" if finding.n_items else "",
     }
+
+
+def _beside(finding: Answer, places: int | None) -> dict[str, str]:
+    """Write the interval for the other scope, where it differs, under the name of that scope."""
+    if finding.other is None:
+        return {}
+    return {OTHER_SCOPE[finding.other.scope]: _parts(finding.other, places)[1]}
 
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:

@@ -74,6 +74,8 @@ class SampleAnswer:
         What a difference of more than two systems says together with all others of its measure.
     needed : Needed or None
         What should decide a difference that is open.
+    other : SampleAnswer or None
+        The answer to the same question for the other scope.
     """
 
     question: str
@@ -87,6 +89,7 @@ class SampleAnswer:
     segment: str | None = None
     shared: Shared | None = None
     needed: Needed | None = None
+    other: SampleAnswer | None = None
 
     @property
     def title(self) -> str:
@@ -97,23 +100,21 @@ class SampleAnswer:
     def finding(self) -> Answer:
         """What is told of it; of more than two systems with the interval and p value of all differences at once."""
         interval, p_value = self.shared or (self.interval, self.p_value)
-        low, high = self.estimate.bounds(interval)
         now, end = (self.interval.high - self.interval.low) / 2, self.half_width_at_end
-        return Answer(
+        answer = Answer.of(
+            self.estimate,
+            interval,
             system=self.system,
             versus=self.versus,
             measure=self.target.name,
-            value=self.estimate.value,
-            low=low,
-            high=high,
-            n_queries=self.estimate.n_queries,
             n_items=None if self.target.measure.is_judged_whole else self.estimate.n_items,
-            p_value=p_value if self.versus and low < high else None,
+            p_value=p_value if self.versus and interval.low < interval.high else None,
             segment=self.segment,
             half_width_at_end=end if end < (1 - _ALIKE) * now else None,
             needed=self.needed,
-            is_supported=self.estimate.is_supported,
+            same_lists=bool(self.versus) and not self.target.matters.any(),
         )
+        return answer if self.other is None or self.shared is not None else answer.with_other(self.other.finding)
 
 
 def answers(
@@ -145,13 +146,19 @@ def answers(
     InputError
         Where the sample does not reach a question, or no segment is large enough.
     """
-    guard = _of_grader(sample)
-    results = [(question, _guarded(sample.estimate(question.target, scope), guard)) for question in asked]
     ends = cut_notes(sample, asked)
-    read = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
     if segments is None:
-        answered = [_with_needed(sample.campaign, read(*result, 1)) for result in results]
-        return together(sample, answered, kind), ends
+        guard = _of_grader(sample)
+
+        def read(question: Asked, scope: str) -> SampleAnswer:
+            estimate = _guarded(sample.estimate(question.target, scope), guard)
+            answer = _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
+            return _with_needed(sample.campaign, answer)
+
+        if sample.is_contest:
+            return together(sample, [read(question, scope) for question in asked], kind), ends
+        (other,) = {"pool", "population"} - {scope}
+        return [replace(read(question, scope), other=read(question, other)) for question in asked], ends
     answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
     if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")

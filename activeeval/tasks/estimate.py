@@ -190,15 +190,19 @@ def beyond(n_unread: int) -> list[Note]:
 
 
 def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:
-    """Return an estimate as a row, what was ``asked`` first and ``more`` columns behind its interval."""
+    """Tabulate an estimate, what was ``asked`` first and ``more`` columns behind its interval.
+
+    The interval has room for items that cannot be judged: it is the one that decides.
+    """
+    low, high = result.bounds(interval)
     return {
         **asked,
         "scope": result.scope,
         **({"log": result.log} if result.log else {}),
         "value": result.value,
         "std_error": result.std_error,
-        "low": interval.low,
-        "high": interval.high,
+        "low": low,
+        "high": high,
         "confidence": interval.confidence,
         **more,
         "effective_sample_size": result.effective_sample_size,
@@ -227,6 +231,7 @@ def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str,
         more |= {"low_simultaneous": answer.shared.interval.low, "high_simultaneous": answer.shared.interval.high}
     more["p_value"] = answer.p_value if answer.question == "difference" else None
     more |= {} if answer.shared is None else {"p_holm": answer.shared.p_holm}
+    more |= answer.finding.fields()
     more |= {} if answer.segment is None else {"segment": answer.segment}
     more |= {"half_width_at_end": answer.half_width_at_end if kind == "t" else None, "interval": kind}
     more |= {"method": answer.estimate.method, **progress._asdict(), "draws": answer.estimate.n_draws}

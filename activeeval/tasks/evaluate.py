@@ -194,6 +194,7 @@ def _both(target: Target, names: Sequence[str], pool: Estimate, population: Esti
         versus="" if target.versus is None else names[1],
         pool=pool,
         population=population,
+        same_lists=target.versus is not None and not target.matters.any(),
     )
 
 
@@ -212,7 +213,7 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
     values = target.values(np.maximum(inputs.grades, 0))
     drawn = all_values(inputs.pool, values)
     summary = mean_interval(values) if drawn is None else drawn.interval()
-    n_judged = np.unique(inputs.pool.item_queries[matters]).size
+    n_judged = np.unique(inputs.pool.item_queries[matters]).size if matters.any() else inputs.pool.n_queries
     pool = Estimate(
         value=summary.mean,
         std_error=0.0,

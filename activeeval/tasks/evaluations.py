@@ -31,6 +31,8 @@ class Evaluation(WithEnds, Shown):
         About these queries: what judging all of them would give.
     population : Estimate
         About all the queries that these are a sample of: the same value, with a wider interval.
+    same_lists : bool
+        Of a difference: whether both lists are the same in all queries, as far as the measure reads them.
     scope : {"pool", "population"}
         What `std_error`, `low`, `high` and the sentence are about.
     confidence : float
@@ -57,6 +59,7 @@ class Evaluation(WithEnds, Shown):
     versus: str = ""
     pool: Estimate
     population: Estimate
+    same_lists: bool = False
     scope: str = "population"
     confidence: float = 0.95
     frame_kind: str = ""
@@ -93,20 +96,22 @@ class Evaluation(WithEnds, Shown):
 
     def finding(self, scope: str | None = None) -> Answer:
         """Return what is told of it."""
-        estimate = self.of(scope or self.scope)
-        low, high = estimate.bounds(estimate.interval(self.confidence))
-        return Answer(
+        about = scope or self.scope
+        (other,) = {"pool", "population"} - {about}
+        return self._answer(about).with_other(self._answer(other))
+
+    def _answer(self, scope: str) -> Answer:
+        estimate = self.of(scope)
+        interval = estimate.interval(self.confidence)
+        return Answer.of(
+            estimate,
+            interval,
             system=self.system,
             versus=self.versus,
             measure=self.measure,
-            value=estimate.value,
-            low=low,
-            high=high,
-            n_queries=estimate.n_queries,
-            n_items=estimate.n_items,
             p_value=estimate.p_value if self.versus else None,
-            needed=self._needed(estimate, high - low),
-            is_supported=estimate.is_supported,
+            needed=self._needed(estimate, interval.high - interval.low),
+            same_lists=self.same_lists,
         )
 
     def _needed(self, estimate: Estimate, width: float) -> Needed | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, NamedTuple, Unpack
 
 from activeeval.answers import Answer, Needed, verdict_of, wanted_half_width
 from activeeval.cases.inputs import sampled_measure
@@ -42,6 +42,10 @@ class Decision:
         Of the t test that the difference is 0, alone and adjusted for the number of measures.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
+    other : Estimate or None
+        The same for the scope that does not decide.
+    same_lists : bool
+        Whether no label can change the difference.
     needed : Needed or None
         Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
     """
@@ -54,6 +58,8 @@ class Decision:
     p_value: float
     p_holm: float
     margin: float
+    other: Estimate | None = None
+    same_lists: bool = False
     needed: Needed | None = None
 
     @property
@@ -64,22 +70,22 @@ class Decision:
     @property
     def finding(self) -> Answer:
         """What is told of it."""
-        low, high = self.bounds
-        return Answer(
-            system=self.system,
-            versus=self.versus,
-            measure=self.name,
-            value=self.estimate.value,
-            low=low,
-            high=high,
-            n_queries=self.estimate.n_queries,
-            n_items=None if getattr(self.measure, "is_judged_whole", False) else self.estimate.n_items,
-            p_value=self.p_holm,
-            needed=self.needed,
-            is_supported=self.estimate.is_supported,
-            margin=self.margin,
-            scope=self.estimate.scope,
-        )
+        answer = Answer.of(self.estimate, self.interval, p_value=self.p_holm, needed=self.needed, **self._names)
+        if self.other is None:
+            return answer
+        beside = self.other.interval(self.interval.confidence)
+        return answer.with_other(Answer.of(self.other, beside, p_value=self.other.p_value, **self._names))
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "versus": self.versus,
+            "measure": self.name,
+            "margin": self.margin,
+            "same_lists": self.same_lists,
+            **({"n_items": None} if getattr(self.measure, "is_judged_whole", False) else {}),
+        }
 
     @property
     def verdict(self) -> str:
@@ -118,13 +124,12 @@ def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
     for decision in decisions:
         more: dict[str, Cell] = {"p_value": decision.p_value}
         more |= {"p_holm": decision.p_holm} if len(decisions) > 1 else {}
+        more |= decision.finding.fields()
         needed = decision.needed or Needed()
         more |= {"margin": decision.margin, "more_budget": needed.budget, "more_queries": needed.queries}
         asked = asked_row(decision.measure, "difference", decision.system, decision.versus)
         row = estimate_row(asked, decision.estimate, decision.interval, **more)
-        rows.append(
-            {"measure": decision.name, "verdict": decision.verdict, **row, "sentence": sentence(decision.finding)}
-        )
+        rows.append({"measure": decision.name, **row, "sentence": sentence(decision.finding)})
     return rows
 
 
@@ -165,14 +170,15 @@ def by_judgments(
         if not isinstance(note, Caution):  # of which each decision says it
             say(note)
     called = named or system_names([after.name, before.name], [after.source, before.source])
-    estimates: list[tuple[Measure, str, str, Estimate]] = []
+    estimates: list[_Read] = []
     for text in measures:
         measure = sampled_measure(text)
         try:
             answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-        estimates.append((measure, called[0], called[1], answer.of(scope)))
+        estimate, other = answer.of(scope), answer.of(_other(scope))
+        estimates.append(_Read(measure, called[0], called[1], estimate, other, answer.same_lists))
     decisions = _decided(estimates, margin, confidence)
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
@@ -211,35 +217,54 @@ def by_sample(
     if _is_turned(asked[0].target, old, new, sample.depth, ties):
         asked = [each.turned for each in asked]
     asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
-    estimates: list[tuple[Measure, str, str, Estimate]] = [
-        (each.target.measure, each.system, each.versus, sample.estimate(each.target, scope)) for each in asked
+    estimates = [
+        _Read(
+            each.target.measure,
+            each.system,
+            each.versus,
+            sample.estimate(each.target, scope),
+            sample.estimate(each.target, _other(scope)),
+            not each.target.matters.any(),
+        )
+        for each in asked
     ]
     decisions = _decided(estimates, margin, confidence)
     grown = [_with_budget(decision, sample, each.target) for decision, each in zip(decisions, asked, strict=True)]
     return grown, cut_notes(sample, asked)
 
 
-def _decided(
-    estimates: Sequence[tuple[Measure, str, str, Estimate]], margin: float, confidence: float
-) -> list[Decision]:
-    names = [str(measure) for measure, *_ in estimates]
+class _Read(NamedTuple):
+    """The estimates of a difference: of the scope that decides, and of the other one."""
+
+    measure: Measure
+    system: str
+    versus: str
+    estimate: Estimate
+    other: Estimate
+    same_lists: bool
+
+
+def _other(scope: str) -> str:
+    (other,) = {"pool", "population"} - {scope}
+    return other
+
+
+def _decided(estimates: Sequence[_Read], margin: float, confidence: float) -> list[Decision]:
+    names = [str(read.measure) for read in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
-    p_values = [estimate.p_value for *_, estimate in estimates]
+    p_values = [read.estimate.p_value for read in estimates]
     together = zip(estimates, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
-            measure=measure,
-            system=system,
-            versus=versus,
-            estimate=estimate,
-            interval=estimate.interval(float(shared)),
+            **read._asdict(),
+            interval=read.estimate.interval(float(shared)),
             p_value=p_value,
             p_holm=float(adjusted),
             margin=margin,
         )
-        for (measure, system, versus, estimate), p_value, adjusted, shared in together
+        for read, p_value, adjusted, shared in together
     ]
 
 

@@ -144,6 +144,8 @@ class RunRow:
     scores : RunScores
     comparison : PairedComparison or None
         Run − baseline; None for the baseline itself.
+    same_lists : bool
+        Whether the lists are those of the baseline in all queries, as far as the measure reads them.
     p_value : float or None
         Of the test that was asked for, corrected for all comparisons of all measures.
     """
@@ -151,6 +153,7 @@ class RunRow:
     run: str
     scores: RunScores
     comparison: PairedComparison | None
+    same_lists: bool
     p_value: float | None
 
     @property
@@ -169,7 +172,9 @@ class RunRow:
         needed, half = None, (pair.high - pair.low) / 2
         if pair.low < 0 < pair.high and pair.difference != 0 and math.isfinite(half):
             needed = Needed(queries=math.ceil(self.scores.summary.n * (half / abs(pair.difference)) ** 2))
-        difference = replace(self.mean, versus=baseline, p_value=self.p_value, needed=needed)
+        difference = replace(
+            self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists
+        )
         return replace(difference, value=pair.difference, low=pair.low, high=pair.high)
 
 
@@ -255,6 +260,7 @@ class RunTable:
             "p_wilcoxon": pair.p_wilcoxon,
             "p_randomization": pair.p_randomization,
             "p_value": run.p_value,
+            "verdict": run.finding(self.by_measure[0][self.baseline].run).verdict,
             "test": self.test,
             "correction": self.correction,
             "wins": pair.wins,
@@ -310,13 +316,25 @@ def run_table(
     adjusted = iter(corrected(made, correction).tolist() if made else [])
     by_measure = tuple(
         tuple(
-            RunRow(run=name, scores=scores, comparison=pair, p_value=None if pair is None else next(adjusted))
-            for name, scores, pair in zip(names, runs, row, strict=True)
+            RunRow(
+                run=name,
+                scores=scores,
+                comparison=pair,
+                same_lists=_is_same(tables.rankings[k], tables.rankings[baseline], measure.cutoff),
+                p_value=None if pair is None else next(adjusted),
+            )
+            for k, (name, scores, pair) in enumerate(zip(names, runs, row, strict=True))
         )
-        for runs, row in zip(scored, pairs, strict=True)
+        for measure, runs, row in zip(measures, scored, pairs, strict=True)
     )
     how = {"confidence": confidence, "test": test, "correction": correction}
     return RunTable(pool=tables.pool, by_measure=by_measure, baseline=baseline, **how)  # type: ignore[arg-type]
+
+
+def _is_same(first: Rankings, second: Rankings, cutoff: int | None) -> bool:
+    """Compare two rankings of one pool down to a cutoff."""
+    cut = [each if cutoff is None else each.cut_at(cutoff) for each in (first, second)]
+    return np.array_equal(cut[0].offsets, cut[1].offsets) and np.array_equal(cut[0].items, cut[1].items)
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:

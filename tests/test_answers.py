@@ -1,0 +1,157 @@
+"""One rule from a number to a verdict, against the table of its definition and laws that a decision maker relies on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from activeeval.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
+from activeeval.report.findings import sentence
+from activeeval.results import Estimate
+
+RANK = {"worse": 0, "undecided": 1, "not worse": 2, "equivalent": 2, "equal": 2, "better": 3}
+
+
+def answer(value, low, high, margin=0.0, **more):
+    names = {"system": "new", "versus": "old", "measure": "P@1", "n_queries": 40, "n_items": 80}
+    return Answer(value=value, low=low, high=high, margin=margin, **(names | more))
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "margin", "verdict", "code"),
+    [
+        (-0.58, -0.77, -0.38, 0.0, "worse", WORSE),
+        (-0.58, -0.77, -0.38, 0.5, "worse", WORSE),
+        (-0.58, -0.77, -0.38, 0.58, "worse", WORSE),  # closed: as large as the margin is as large as matters
+        (-0.58, -0.77, -0.38, 0.6, "undecided", OPEN),  # certain, but not as large as matters
+        (-0.008, -0.012, -0.004, 0.02, "equivalent", FINE),
+        (-0.02, -0.02, 0.02, 0.02, "equivalent", FINE),
+        (0.03, 0.01, 0.05, 0.02, "better", FINE),
+        (0.01, 0.005, 0.015, 0.02, "equivalent", FINE),  # stands before better
+        (0.03, -0.02, 0.08, 0.02, "not worse", FINE),
+        (0.03, -0.03, 0.09, 0.02, "undecided", OPEN),
+        (0.03, -0.0, 0.09, 0.0, "undecided", OPEN),
+        (0.0, 0.0, 0.0, 0.0, "equal", FINE),
+        (-1.0, -math.inf, math.inf, 0.0, "undecided", OPEN),
+    ],
+)
+def test_verdict_and_exit_code_are_those_of_the_table(value, low, high, margin, verdict, code):
+    given_answer = answer(value, low, high, margin)
+    assert given_answer.verdict == verdict
+    assert exit_code([given_answer]) == code
+
+
+def test_an_answer_that_its_judgments_do_not_support_is_undecided():
+    assert answer(-0.5, -0.7, -0.3, is_supported=False).verdict == "undecided"
+
+
+def test_one_worse_measure_decides_before_an_open_one():
+    worse, open_one, fine = answer(-0.5, -0.7, -0.3), answer(0.1, -0.1, 0.3), answer(0.5, 0.3, 0.7)
+    assert [exit_code(group) for group in ([fine, open_one, worse], [fine, open_one], [fine])] == [WORSE, OPEN, FINE]
+
+
+sizes = st.floats(0, 2, allow_nan=False)
+
+
+@given(value=st.floats(-1, 1), below=sizes, above=sizes, margin=st.floats(0, 1), shift=sizes)
+def test_a_larger_loss_never_has_a_softer_verdict(value, below, above, margin, shift):
+    """The same interval around a lower value: the rank of the verdict does not rise but from equal or equivalent."""
+    before = verdict_of(value, value - below, value + above, margin)
+    after = verdict_of(value - shift, value - shift - below, value - shift + above, margin)
+    if before in ("worse", "undecided"):
+        assert RANK[after] <= RANK[before] or after == "equivalent"
+    if before == "worse":
+        assert after == "worse"
+
+
+@given(value=st.floats(-1, 1), below=sizes, above=sizes, margin=st.floats(0, 1), part=st.floats(0, 1))
+def test_a_narrower_interval_never_undoes_a_decision(value, below, above, margin, part):
+    """More evidence may not turn a verdict that is decided into an open one."""
+    before = verdict_of(value, value - below, value + above, margin)
+    after = verdict_of(value, value - part * below, value + part * above, margin)
+    if before != "undecided":
+        assert after != "undecided"
+    assert (before == "worse") <= (after in ("worse", "equal"))
+
+
+@given(value=st.floats(-1, 1), margin=st.floats(0, 1))
+def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value, margin):
+    wanted = wanted_half_width(value, margin)
+    if wanted > 1e-6:
+        half = wanted * (1 - 1e-9)
+        assert verdict_of(value, value - half, value + half, margin) != "undecided"
+    else:
+        assert wanted >= 0
+
+
+@pytest.mark.parametrize(
+    ("given_answer", "text"),
+    [
+        (
+            answer(-0.58, -0.77, -0.38),
+            "new is worse than old by 0.58 (0.38 to 0.77): P@1, 40 queries, 80 judgments.",
+        ),
+        (
+            answer(-0.008, -0.012, -0.004, 0.02),
+            "new is lower than old by 0.0080 (0.0040 to 0.0120), within your margin of 0.02: P@1, 40 queries, "
+            "80 judgments.",
+        ),
+        (
+            answer(-0.012, -0.021, -0.003, 0.02),
+            "new is worse than old by 0.0120 (0.0030 to 0.0210); whether by more than your margin of 0.02 is open: "
+            "P@1, 40 queries, 80 judgments.",
+        ),
+        (
+            answer(0.0, 0.0, 0.0, same_lists=True, n_items=0),
+            "new and old have the same lists in all 40 queries: P@1.",
+        ),
+        (
+            answer(0.1, -0.1, 0.3, needed=Needed(budget=118, low=60, high=300, chance=0.62)),
+            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; about 120 more "
+            "judgments (60 to 300) should decide, 6 times in 10.",
+        ),
+        (
+            answer(0.1, -0.1, 0.3, needed=Needed(queries=88, half_width_left=0.05)),
+            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; all judgments that "
+            "are left give ± 0.050: these queries cannot decide it; about 88 more queries like these should decide.",
+        ),
+        (
+            answer(0.1, -0.1, 0.3, needed=Needed(budget=0, waiting=1)),
+            "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; judging the 1 item "
+            "that waits should decide.",
+        ),
+        (
+            answer(0.2, 0.1, 0.3, effective_queries=3.2, largest_share=0.5, n_queries=11),
+            "new is better than old by 0.20 (0.10 to 0.30): P@1, 11 queries, 80 judgments (as good as 4 queries, one of "
+            "them decides half of it).",
+        ),
+    ],
+)
+def test_a_sentence_says_the_verdict_its_size_and_what_next(given_answer, text):
+    assert sentence(given_answer) == text
+
+
+def test_the_other_scope_is_said_where_its_verdict_differs():
+    pool = answer(-0.6, -0.9, -0.3)
+    population = answer(-0.6, -1.5, 0.3, scope="population")
+    both = pool.with_other(population)
+    assert sentence(both).endswith("; for queries like these this is open: −1.50 to 0.30.")
+    assert both.fields()["other_verdict"] == "undecided"
+    assert pool.with_other(pool).other is None
+
+
+def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
+    from activeeval.results import Cannot
+
+    estimate = Estimate(
+        value=0.2, std_error=0.05, degrees_of_freedom=30.0, n_open=31, n_draws=31, n_queries=31, n_items=60, cost=60.0,
+        method="items", cannot=Cannot(n_items=2, low=0.05, high=0.25, treated="as predicted"),
+    )  # fmt: skip
+    interval = estimate.interval()
+    made = Answer.of(estimate, interval, system="new", versus="old", measure="P@1")
+    assert (made.low, made.high) == pytest.approx((interval.low - 0.15, interval.high + 0.05))
+    assert made.verdict == "undecided"
+    assert Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
