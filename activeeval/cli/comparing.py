@@ -89,16 +89,17 @@ def compare(
     """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), or
     by a campaign (--campaign).
 
-    The value is NEW less OLD. The verdict is the first of these that holds: equivalent, the interval lies within ± the
-    margin; better, it lies above 0; worse, below 0; else undecided. It has to hold whatever the items are worth that
-    could not be judged. Of several measures each interval has the confidence that Holm's method gives it, so that the
-    chance to see a difference where there is none is shared by all.
+    The value is NEW less OLD. The verdict is the first of these that holds: equal, the lists are the same; worse, the
+    interval lies below 0 and the value is at or below minus the margin; equivalent, the interval lies within ± the
+    margin; better, it lies above 0; not worse, it does not go below minus the margin; else undecided. The interval has
+    room for the items that could not be judged. Of several measures each interval has the confidence that Holm's method
+    gives it, so that the chance to see a difference where there is none is shared by all.
 
     \b
     Exit codes:
-       0  NEW is not worse: no interval goes below minus the margin
+       0  NEW is not worse
       10  NEW is worse by some measure
-      11  neither is certain
+      11  no measure is worse, and one is undecided
        1  an error, 2  wrong usage
 
     \b
