@@ -154,4 +154,6 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     made = Answer.of(estimate, interval, system="new", versus="old", measure="P@1")
     assert (made.low, made.high) == pytest.approx((interval.low - 0.15, interval.high + 0.05))
     assert made.verdict == "undecided"
-    assert Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
+    assert (
+        Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
+    )

@@ -53,19 +53,9 @@ def now(summary: Summary) -> list[Block]:
     head = summary.head
     last = head.block_read
     read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head.blocks}."
-    blocks: list[Block] = [Table(header, rows), *_at_once(estimates, confidence), *_whatever(estimates, confidence)]
+    blocks: list[Block] = [Table(header, rows), *_at_once(estimates, confidence)]
     blocks += [Paragraph(" ".join((read, *summary.footnotes)))]
     return [*blocks, *_cautions(estimates), *(Paragraph(note.text) for note in summary.notes)]
-
-
-def _whatever(estimates: Sequence[Estimate], confidence: str) -> list[Block]:
-    rows = [
-        [name_of(estimate), interval_of(estimate.low_whatever, estimate.high_whatever)]
-        for estimate in estimates
-        if estimate.low_whatever is not None
-    ]
-    sentence = f"The {confidence} intervals with room for whatever the items may be worth that cannot be judged:"
-    return [Paragraph(sentence), Table(["question", "interval"], rows)] if rows else []
 
 
 def _at_once(estimates: Sequence[Estimate], confidence: str) -> list[Block]:

@@ -108,8 +108,7 @@ class Estimate(Question):
     Attributes
     ----------
     value, std_error, low, high : float or None
-    low_whatever, high_whatever : float or None
-        Ends with room for whatever items may be worth that cannot be judged; None where there are none.
+        The interval has room for items that cannot be judged.
     confidence : float
     half_width, half_width_at_end : float or None
         Now, and to expect when all is judged.
@@ -128,8 +127,6 @@ class Estimate(Question):
     std_error: float | None
     low: float | None
     high: float | None
-    low_whatever: float | None
-    high_whatever: float | None
     confidence: float
     half_width: float | None
     half_width_at_end: float | None

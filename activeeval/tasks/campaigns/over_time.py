@@ -76,12 +76,14 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | Non
 
 
 def _ends(answer: SampleAnswer, always: SampleAnswer | None) -> Ends:
+    low, high = answer.estimate.bounds(answer.interval)
+    every = (None, None) if always is None else answer.estimate.bounds(always.interval)
     return Ends(
         value=finite(answer.estimate.value),
-        low=finite(answer.interval.low),
-        high=finite(answer.interval.high),
-        low_every_look=None if always is None else finite(always.interval.low),
-        high_every_look=None if always is None else finite(always.interval.high),
+        low=finite(low),
+        high=finite(high),
+        low_every_look=None if every[0] is None else finite(every[0]),
+        high_every_look=None if every[1] is None else finite(every[1]),
     )
 
 

@@ -127,9 +127,8 @@ def _head(state: CampaignState) -> Head:
 
 
 def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
-    """Return an answer; ``low_whatever`` to ``high_whatever`` has room for items that cannot be judged."""
-    low, high = answer.interval.low, answer.interval.high
-    whatever = answer.estimate.bounds(answer.interval) if answer.estimate.cannot is not None else None
+    """Tabulate an answer; its intervals have room for items that cannot be judged."""
+    low, high = answer.estimate.bounds(answer.interval)
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
     return Estimate(
         measure=answer.target.name,
@@ -141,8 +140,6 @@ def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
         std_error=finite(answer.estimate.std_error),
         low=finite(low),
         high=finite(high),
-        low_whatever=whatever and finite(whatever[0]),
-        high_whatever=whatever and finite(whatever[1]),
         confidence=confidence,
         half_width=finite((high - low) / 2),
         half_width_at_end=finite(answer.half_width_at_end),
