@@ -130,7 +130,7 @@ class Answer:
     def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
         """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes."""
         low, high = estimate.bounds(interval)
-        given: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "value": estimate.value,
             "low": low,
             "high": high,
@@ -139,7 +139,7 @@ class Answer:
             "is_supported": estimate.is_supported,
             "scope": estimate.scope,
         }
-        return cls(**(given | names))
+        return cls(**(attributes | names))
 
     @property
     def is_bounded(self) -> bool:

@@ -1,0 +1,104 @@
+"""How often a gate stops a change: ``python -m benchmarks.gate``, the table of docs/gate.md.
+
+Differences by query are real ones: two rankers on MQ2008, everything judged. A repetition draws n of them with
+replacement, each with a sign by chance, so that the true difference is 0, −M or −2 M whatever was drawn: a sign is
+negative with probability (1 − δ / E|d|) / 2 at a true difference δ. The margin M is a fiftieth of the better ranker's
+value, rounded to one digit. Stores benchmarks/results/gate.json and writes the table into docs/gate.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval import parse_measure
+from activeeval.answers import exit_code
+from activeeval.cases.inputs import from_letor
+from benchmarks.machine import ROOT, data_folder, describe, store
+
+MODULE = "benchmarks.gate"
+PAGE = ROOT / "docs" / "gate.md"
+RANKERS = ("RankBoost", "ListNet")
+MEASURES = ("nDCG@10", "P@5", "RR")
+SIZES = (30, 100, 300, 1000)
+LOSSES = (0, 1, 2)
+REPETITIONS = 1000
+"""At 1,000 a share of .05 has a standard error of .007."""
+SEED = 2013
+TABLE = re.compile(r"(?<=<!-- gate table -->\n).*?(?=<!-- end of gate table -->)", re.DOTALL)
+
+
+def differences(name: str) -> tuple[NDArray[np.float64], float]:
+    """Score the two rankers of MQ2008 by a measure: the size of each query's difference, and the larger mean."""
+    home = data_folder() / "mq2008"
+    parts = [(f"S{k}.txt.gz", fold) for k, fold in ((1, 2), (2, 3), (3, 4), (4, 5), (5, 1))]
+    scores = [[str(next((home / "rankers" / who).glob(f"Fold{fold}.*"))) for _, fold in parts] for who in RANKERS]
+    inputs = from_letor([str(home / part) for part, _ in parts], scores)
+    assert inputs.versus is not None
+    measure = parse_measure(name)
+    values = [measure.score(inputs.pool, inputs.grades, run) for run in (inputs.ranking, inputs.versus)]
+    return np.abs(values[0] - values[1]), float(max(value.mean() for value in values))
+
+
+def margin_of(value: float) -> float:
+    """Round a fiftieth of a value to one digit."""
+    return float(f"{value / 50:.0e}")
+
+
+def stopped(sizes: NDArray[np.float64], n: int, loss: float, margin: float, repetitions: int, seed: int) -> Counter[int]:
+    """Count the exit codes of gates on n queries at a true loss."""
+    rng, codes = np.random.default_rng([SEED, seed]), Counter[int]()
+    negative = (1 + loss / sizes.mean()) / 2
+    for _ in range(repetitions):
+        drawn = rng.choice(sizes, n) * np.where(rng.random(n) < negative, -1.0, 1.0)
+        codes[exit_code([difference_answer(drawn, margin=margin, limits=(-1.0, 1.0))])] += 1
+    return codes
+
+
+def rows(repetitions: int) -> list[dict[str, Any]]:
+    """Simulate every measure, number of queries and loss."""
+    out = []
+    for m, name in enumerate(MEASURES):
+        sizes, value = differences(name)
+        margin = margin_of(value)
+        for n in SIZES:
+            for times in LOSSES:
+                codes = stopped(sizes, n, times * margin, margin, repetitions, 100 * m + 10 * SIZES.index(n) + times)
+                shares = {f"exit_{code}": codes[code] / repetitions for code in (0, 10, 11)}
+                out.append({"measure": name, "queries": n, "margin": margin, "loss": times * margin, **shares})
+    return out
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """Write the table of docs/gate.md: a row for each measure and number of queries."""
+    head = "| measure, margin M | queries | no change: 10 | 11 | a loss of M: 10 | 11 | a loss of 2 M: 10 | 11 |"
+    lines = [head, "|---|" + "---|" * 7]
+    for k in range(0, len(found), len(LOSSES)):
+        group = found[k : k + len(LOSSES)]
+        cells = [f"{row[f'exit_{code}']:.0%}" for row in group for code in (10, 11)]
+        lines.append(f"| {group[0]['measure']}, {group[0]['margin']:g} | {group[0]['queries']:,} | {' | '.join(cells)} |")
+    return "\n".join(["", *lines, "", ""])
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--out", default=str(ROOT / "benchmarks" / "results" / "gate.json"))
+    options = parser.parse_args()
+    about = describe(MODULE)
+    found = rows(options.repetitions)
+    store(Path(options.out), about | {"repetitions": options.repetitions, "rows": found})
+    print(table(found))
+    if options.repetitions == REPETITIONS:
+        PAGE.write_text(TABLE.sub(lambda _: table(found), PAGE.read_text()))
+
+
+if __name__ == "__main__":
+    main()
