@@ -128,7 +128,7 @@ def _early(estimates: Estimates) -> str:
 
 def _growing(estimates: Estimates, grow: str) -> str:
     """Return which command adds what should decide what is open; nothing where none can."""
-    from activeeval.report.findings import about
+    from activeeval.report.numbers import about
 
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]

@@ -258,7 +258,7 @@ def _sample(
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
     """Say with which command the next batch is judged."""
     from activeeval.cli.campaign.options import place_of
-    from activeeval.report.findings import about
+    from activeeval.report.numbers import about
 
     needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
     more = [each.budget for each in needed if each.budget is not None]

@@ -131,7 +131,8 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
 
 def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
-    from activeeval.report.findings import figures, short_p
+    from activeeval.report.findings import figures
+    from activeeval.report.numbers import short_p
 
     pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
     if pair is not None and run.p_value is not None:
