@@ -360,6 +360,14 @@ _NOTES: dict[str, Words] = {
     # of a pool and its rankings
     "missing queries": lambda numbers: missing_lists_sentence(numbers["n"], numbers["of"], "{name}").removesuffix("."),
     "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
+    "no relevant document": lambda numbers: (
+        "{n:,} of {of:query} {n:has|have} no relevant document: "
+        + (
+            "{n:it is|they are} left out ({option[no_relevant]} zero counts {n:it|them} as 0)"
+            if numbers["rule"] == "skip"
+            else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
+        )
+    ),
     "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
     "left out "
     "({option[pool_depth]})",
