@@ -29,7 +29,7 @@ ALLOWED = {
     "checks": {"errors", "types"},
     "pool": {"errors", "checks", "types", "kernels"},
     "results": {"errors", "checks", "types"},
-    "answers": set(),
+    "answers": {"results"},
     "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside
     "io": GROUND,

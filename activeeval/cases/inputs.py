@@ -279,6 +279,7 @@ def from_tables(
     ties: str = "id",
     unjudged: str = "error",
     names: Sequence[str] = (),
+    no_relevant: str | None = None,
 ) -> Inputs:
     """Put judgments and runs together; features are what the runs say of each item.
 
@@ -292,10 +293,13 @@ def from_tables(
         What an item is that the judgments do not grade: without a label, or of grade 0.
     names : sequence of str
         What the evaluated runs are called; by default their files.
+    no_relevant : {"zero", "skip"}, optional
+        What a query without any relevant document is, where all that is relevant is known; see `TablePool.with_rule`.
     """
     if unjudged not in UNJUDGED:
         raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
+    tables = tables if no_relevant is None else tables.with_rule(no_relevant)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None
     notes = list(tables.notes)
     named = runs[:evaluated]

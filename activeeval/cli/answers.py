@@ -20,6 +20,7 @@ from activeeval.cli.output import (
     say_notes,
     say_progress,
     say_sizes,
+    show_first,
     show_text,
 )
 from activeeval.cli.wording import option_here
@@ -63,14 +64,18 @@ def show_estimates(
     files : sequence of path
         What it was read from.
     """
+    from activeeval.report.cautions import missing_lists
+
     is_read = form == "text" and not is_asked("wide")
     if is_read:
         _show(estimates, places, where, grow, judge, onward)
     elif form == TRACKED:
         _log(_rows(estimates, "jsonl", beside), files)
     elif form in ("md", "latex"):
+        show_first(missing_lists(estimates.missing), form)
         show_findings(estimates, form, places)
     else:
+        show_first(missing_lists(estimates.missing), form)
         emit(_rows(estimates, form, beside), form, places)
     say_cautions([(answer.title, answer.estimate) for answer in estimates.answers])
     counts = estimates.progress
@@ -128,7 +133,7 @@ def _early(estimates: Estimates) -> str:
 
 def _growing(estimates: Estimates, grow: str) -> str:
     """Return which command adds what should decide what is open; nothing where none can."""
-    from activeeval.report.findings import about
+    from activeeval.report.numbers import about
 
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]

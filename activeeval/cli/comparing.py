@@ -13,15 +13,23 @@ from activeeval import __version__
 from activeeval.cli import drawing, inputs, output
 from activeeval.cli.campaign.options import db_option
 from activeeval.cli.help import command
+from activeeval.cli.per_query import (
+    check_per_query,
+    no_relevant_option,
+    per_query_options,
+    show_losers,
+    write_per_query,
+)
 from activeeval.cli.wording import option_here
 from activeeval.errors import InputError
 
 if TYPE_CHECKING:
+    from activeeval.results import Note
     from activeeval.tasks.gate import Decision
     from activeeval.tasks.samples import Sample
 
 _OWN = {
-    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries"),
+    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries", "no_relevant"),
     ("--sample",): ("policy",),
     ("--campaign",): ("db",),
     ("--qrels", "--sample"): ("machine_is_truth",),
@@ -66,9 +74,11 @@ _OWN = {
     default="error",
     help="What an item is that is asked for and has no judgment: an error, or of grade 0.",
 )
+@no_relevant_option
 @inputs.seed_option
 @inputs.confidence_option
 @inputs.name_option
+@per_query_options
 @output.explain_option
 @output.comment_options
 @click.pass_context
@@ -82,6 +92,8 @@ def compare(
     sheets: tuple[str, ...],
     campaign: str | None,
     db: str | None,
+    per_query: str | None,
+    force: bool,
     places: int,
     form: str,
     **options: Any,
@@ -108,10 +120,13 @@ def compare(
     activeeval compare old.run new.run --campaign week1 --margin 0.05
     """
     from activeeval.answers import exit_code
+    from activeeval.report.cautions import MISSING_LISTS, missing_lists
     from activeeval.tasks.gate import by_sample
 
     _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
     shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
+    check_per_query(per_query, force, [old, new, *shared["files"]])
+    notes: list[Note] = []
     if qrels is not None:
         decisions = _by_judgments(qrels, old, new, options)
         shared["seed"] = options["seed"] if options["budget"] is not None else None
@@ -120,15 +135,18 @@ def compare(
         sample, state = _sample(campaign, db, sample_path, sheets, **taken)
         how = {name: options[name] for name in ("margin", "confidence", "scope", "ties")}
         decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
-        output.say_notes(notes)
+        output.say_notes(note for note in notes if note.code != MISSING_LISTS)
         shared |= {"seed": sample.seed} | state
     context.find_root().obj = exit_code(decision.finding for decision in decisions)
+    missing = missing_lists([*notes, *(note for decision in decisions for note in decision.estimate.notes)])
     if form == output.COMMENT:
-        _show_comment(decisions, options["scope"], places)
+        _show_comment(decisions, missing, options["scope"], places)
     elif form == "text" and not output.is_asked("wide"):
-        _show(decisions, options["scope"], places)
+        _show(decisions, missing, options["scope"], places)
     else:
-        output.emit(_rows(decisions, form, shared | {"version": __version__}), form, places)
+        output.show_first(missing, form)
+        output.emit(_rows(decisions, notes, form, shared | {"version": __version__}), form, places)
+    write_per_query(per_query, _query_rows(decisions))
     output.say_cautions([(decision.name, decision.estimate) for decision in decisions])
     for decision in decisions:
         if decision.verdict == "undecided" and decision.needed is None:
@@ -137,19 +155,20 @@ def compare(
         _tell_next(campaign, db, decisions)
 
 
-def _show(decisions: Sequence[Decision], scope: str, places: int) -> None:
+def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
     """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
     from activeeval.report.findings import WIDTH, headline
 
-    for line in headline([decision.finding for decision in decisions]):
+    for line in [*missing, *headline([decision.finding for decision in decisions])]:
         output.show_text(line)
     click.echo()
     output.emit(_table(decisions, places, WIDTH), "text", places)
     click.echo()
     output.show_text(_meaning(decisions, scope))
+    show_losers(decisions)
 
 
-def _show_comment(decisions: Sequence[Decision], scope: str, places: int) -> None:
+def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
     """Print a comment for a pull request."""
     from activeeval.answers import OPEN, WORSE, exit_code
     from activeeval.report.cautions import caution_lines
@@ -158,7 +177,7 @@ def _show_comment(decisions: Sequence[Decision], scope: str, places: int) -> Non
 
     title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
     careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
-    sentences = [sentence(decision.finding) for decision in decisions]
+    sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
     rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)
     click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], careful))
 
@@ -174,6 +193,7 @@ def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[
 
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     """Return what the measures and intervals are."""
+    from activeeval.report.cautions import no_relevant_line
     from activeeval.report.findings import definitions, scope_in_words
 
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
@@ -181,16 +201,26 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
-    return f"{' '.join(notes)} {confidence} t intervals, about {about}{many}.{margin}".strip()
+    intervals = f"{confidence} t intervals, about {about}{many}.{margin}"
+    relevant = no_relevant_line([note for each in decisions for note in each.estimate.notes], option_here)
+    return " ".join([*notes, intervals, *relevant])
 
 
-def _rows(decisions: Sequence[Decision], form: str, shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    """Return a row for each query of each measure."""
+    held = [(each, each.queries) for each in decisions if each.queries is not None]
+    return [row for each, queries in held for row in queries.rows(each.name, each.system, each.versus)]
+
+
+def _rows(
+    decisions: Sequence[Decision], notes: Sequence[Note], form: str, shared: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """Return rows of decisions: for machines with all that they rest on, else without columns that are empty."""
     from activeeval.report.cautions import marked
     from activeeval.report.words import worded
     from activeeval.tasks.gate import rows_of
 
-    rows = marked(rows_of(decisions), [caution for each in decisions for caution in each.estimate.cautions])
+    rows = marked(rows_of(decisions, notes), [caution for each in decisions for caution in each.estimate.cautions])
     if form != "jsonl":
         return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
     cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
@@ -226,6 +256,7 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
         "margin",
         "confidence",
         "queries",
+        "no_relevant",
     )
     chosen = {name: options[name] for name in (*names, "machine_is_truth")} | {
         "rng": options["seed"],
@@ -259,7 +290,7 @@ def _sample(
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
     """Say with which command the next batch is judged."""
     from activeeval.cli.campaign.options import place_of
-    from activeeval.report.findings import about
+    from activeeval.report.numbers import about
 
     needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
     more = [each.budget for each in needed if each.budget is not None]

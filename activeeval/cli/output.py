@@ -128,6 +128,17 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
     return "\n".join(lines).replace(_JOIN, " ")
 
 
+def show_first(lines: Sequence[str], form: str) -> None:
+    """Print what stands above a table that is for reading; programs have fields for it."""
+    from activeeval.report import note_text
+
+    if not lines or form in ("jsonl", "tsv"):
+        return
+    for line in lines:
+        show_text(line) if form == "text" else click.echo(note_text(line, form))
+    click.echo()
+
+
 def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
     """Print rows on stdout."""
     from activeeval.report import render

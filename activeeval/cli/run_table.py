@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.output import emit, show_text
+from activeeval.cli.output import emit, show_first, show_text
+from activeeval.cli.wording import option_here
 
 if TYPE_CHECKING:
     from activeeval.answers import Answer
@@ -27,6 +28,8 @@ def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = F
 
     if form == "text":
         _show_sentences(scored, versus)
+    else:
+        show_first(scored.missing, form)
     if versus:
         emit(_versus_rows(scored, places), form, places)
     elif len(scored.by_measure[0]) == 1:
@@ -36,7 +39,7 @@ def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = F
     else:
         _show_runs(scored, form, places)
     click.echo()
-    note = _note(scored)
+    note = _note(scored, versus)
     show_text(note) if form == "text" else click.echo(note_text(note, form))
 
 
@@ -46,7 +49,7 @@ def _show_sentences(scored: RunTable, versus: bool) -> None:
     findings = [of_measure[0] for of_measure in scored.findings]
     if not versus and len(scored.by_measure[0]) > 1:
         findings = [_best(of_measure, scored.baseline) for of_measure in scored.findings]
-    for line in headline(findings):
+    for line in scored.missing + headline(findings):
         show_text(line)
     click.echo()
 
@@ -79,9 +82,10 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
     return [{title: short_name(run.run, longest)} | row for run, row in zip(runs, cells, strict=True)]
 
 
-def _note(scored: RunTable) -> str:
-    """Return what marks, intervals and p values are, and measures in full."""
+def _note(scored: RunTable, versus: bool) -> str:
+    """Return what marks, intervals and p values are, and measures in full; of ``versus`` nothing is marked."""
     from activeeval.estimation.significance import TESTS
+    from activeeval.report.cautions import no_relevant_line
     from activeeval.report.findings import definitions, scope_in_words
 
     measures = scored.by_measure
@@ -93,8 +97,8 @@ def _note(scored: RunTable) -> str:
         by = scored.correction.capitalize()
         adjusted = ", not corrected" if by == "None" else f", {by} over {n} differences"
         what = f"p by {TESTS[scored.test]} against {measures[0][scored.baseline].run}{adjusted if n > 1 else ''}"
-        note.append(f"* {what}, at most {1 - scored.confidence:.3g}.")
-    return " ".join((*note, intervals))
+        note.append(f"{what}." if versus else f"* {what}, at most {1 - scored.confidence:.3g}.")
+    return " ".join((*note, intervals, *no_relevant_line(scored.notes, option_here)))
 
 
 def _versus_rows(scored: RunTable, places: int) -> list[dict[str, str]]:
@@ -131,7 +135,8 @@ def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict
 
 def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, str]:
     """Return what is shown of a run by one measure; the baseline has no difference."""
-    from activeeval.report.findings import figures, short_p
+    from activeeval.report.findings import figures
+    from activeeval.report.numbers import short_p
 
     pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
     if pair is not None and run.p_value is not None:

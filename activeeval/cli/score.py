@@ -11,7 +11,8 @@ from activeeval.cli.drawing import log_queries_option
 from activeeval.cli.help import command
 from activeeval.cli.holes import check_holes, holes_options, score_holes
 from activeeval.cli.inputs import SCALE, confidence_option, machine_is_truth_option, name_option, ties_option
-from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes
+from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes, show_first
+from activeeval.cli.per_query import check_per_query, no_relevant_option, per_query_options, write_per_query
 from activeeval.cli.run_table import show_run_table
 from activeeval.cli.small import leave_small_to_python
 from activeeval.errors import did_you_mean
@@ -52,9 +53,11 @@ _HALF = 0.5
 @ties_option
 @machine_is_truth_option
 @log_queries_option
+@no_relevant_option
 @confidence_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
 @name_option
+@per_query_options
 @rows_options
 def score(
     qrels: str,
@@ -76,6 +79,9 @@ def score(
     confidence: float,
     seed: int,
     names: tuple[str, ...],
+    no_relevant: str,
+    per_query: str | None,
+    force: bool,
     places: int,
     form: str,
 ) -> None:
@@ -100,13 +106,15 @@ def score(
     """  # fmt: skip
     paths, reference = _asked_runs(run, more_runs, baseline, versus)
     check_holes(holes, {"--more": more, "--max-grade": max_grade})
-    if holes and (versus or by_query):
-        raise click.UsageError("--holes is of runs, each alone: leave out --versus and -q")
+    if holes and (versus or by_query or per_query):
+        raise click.UsageError("--holes is of runs, each alone: leave out --versus, -q and --per-query")
+    check_per_query(per_query, force, [qrels, *paths])
     if len(paths) == 1 and not holes:
         leave_small_to_python(qrels, run)
     from activeeval.cases.arguments import asked_measure
     from activeeval.cases.systems import system_names
     from activeeval.report.cautions import marked
+    from activeeval.report.findings import missing_lists_sentence
     from activeeval.tasks.score import for_log, read_tables, run_table
 
     if no_summary and not by_query:
@@ -116,13 +124,16 @@ def score(
     if names and (len(names) != len(paths) or len(set(names)) < len(names)):
         raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
     parsed = [asked_measure(text) for text in measures]
-    tables = read_tables(qrels, paths, parsed, ties, machine_is_truth=machine_is_truth)
+    how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
+    tables = read_tables(qrels, paths, parsed, ties, **how_read)
     if queries is not None:
         tables, left_out = for_log(tables, queries)
         say_notes(left_out)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     if holes:
+        lacking = zip(called, tables.n_missing, strict=True)
+        show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
         _tell(tables, called, bound)
         score_holes(tables, paths, called, parsed, max_grade, more, form, places)
         return
@@ -130,6 +141,7 @@ def score(
     scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
     rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
     _show(scored, marked(rows, tables.notes), form, places, versus=bool(versus))
+    write_per_query(per_query, scored.rows(by_query=True, in_all=False, versus=bool(versus)) if per_query else [])
     _tell(tables, called, bound)
     for line in dict.fromkeys(_unjudged(scored, bound)):
         say(line)
@@ -141,6 +153,7 @@ def score(
 def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:
     """Print rows for machines, or what they come to for readers."""
     if form in ("jsonl", "tsv") or is_asked("wide"):
+        show_first(scored.missing, form)
         emit(rows, form, places)
         return
     summary = [row for row in rows if "queries" in row]
@@ -173,17 +186,15 @@ def _asked_runs(
 def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
     """Say what the files lack."""
     from activeeval.measures import least_relevant
+    from activeeval.report.cautions import NO_RELEVANT
+    from activeeval.results import Note
 
-    say_notes(tables.notes)
+    say_notes(note for note in tables.notes if note.code != NO_RELEVANT)
     ignored: dict[int, list[str]] = {}
-    for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=True):
-        if n_missing:
-            n_queries = tables.pool.n_queries
-            say(f"{name}: {n_missing} of {n_queries} judged queries are missing from the run and score 0")
+    for name, n_ignored in zip(names, tables.n_ignored, strict=True):
         if n_ignored:
             ignored.setdefault(n_ignored, []).append(name)
-    for n_ignored, alike in ignored.items():
-        say(f"{', '.join(alike)}: {n_ignored} queries have no judgments and are ignored")
+    say_notes(Note("unjudged queries", {"n": n, "names": tuple(alike)}) for n, alike in ignored.items())
     top = int(tables.grades.max())
     for measure in measures:
         if (least := least_relevant(measure)) is not None and least > max(1, top):

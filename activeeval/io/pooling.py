@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from activeeval.results import Caution, Note
 from activeeval.types import Floats, Ints
 
 TIES = ("id", "rank", "input")
+NO_RELEVANT = ("zero", "skip")
+"""What a query without any relevant document is: a value of 0, as in trec_eval, or left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +49,49 @@ class TablePool:
     n_missing: list[int]
     n_ignored: list[int]
     notes: tuple[Note | Caution, ...] = ()
+
+    @property
+    def has_relevant(self) -> NDArray[np.bool_]:
+        """Whether a document of each query has a grade above 0, shape (n_queries,)."""
+        relevant = self.pool.item_queries[self.grades > 0]
+        return np.asarray(np.bincount(relevant, minlength=self.pool.n_queries) > 0)
+
+    def of_queries(self, which: Ints) -> TablePool:
+        """Return the part that is of some queries of the pool, by their positions, ascending."""
+        pool, items = self.pool.subset(which)
+        rankings = [ranking.restricted_to(pool, items) for ranking in self.rankings]
+        n_missing = [int(np.count_nonzero(ranking.lengths == 0)) for ranking in rankings]
+        return replace(
+            self,
+            pool=pool,
+            grades=self.grades[items],
+            scores=self.scores[:, items],
+            rankings=rankings,
+            n_missing=n_missing,
+        )
+
+    def with_rule(self, no_relevant: str) -> TablePool:
+        """Return the pool in which queries without any relevant document count as a rule of `NO_RELEVANT` says.
+
+        A note counts them, where there are any.
+
+        Raises
+        ------
+        InputError
+            Where the rule is not known, or leaves no query.
+        """
+        if no_relevant not in NO_RELEVANT:
+            problem = f"`no_relevant` must be one of {', '.join(NO_RELEVANT)}, got {no_relevant!r}"
+            raise InputError(problem, field="no_relevant")
+        kept, of = np.flatnonzero(self.has_relevant), self.pool.n_queries
+        if kept.size == of:
+            return self
+        if no_relevant == "skip" and not kept.size:
+            problem = f"none of the {of} judged queries has a relevant document: `no_relevant` zero counts them as 0"
+            raise InputError(problem, field="no_relevant")
+        note = Note("no relevant document", {"n": of - kept.size, "of": of, "rule": no_relevant})
+        part = self.of_queries(kept) if no_relevant == "skip" else self
+        return replace(part, notes=(*self.notes, note))
 
 
 @dataclass(slots=True)

@@ -26,10 +26,11 @@ WORDS: dict[str, Words] = {
     "grader made another": "{run}, which it has made, is none of the sample's systems ({systems}): nothing is "
     "said of it",
     "grader drift": "its {kind}s differ: {most} gives {high:+.2f} more than people, {least} {low:+.2f}",
-    "grader replies missing": "{n:,} of {of:,} items that count ({share:.0%}) have no reply: alone, each counts "
+    "grader replies missing": "{n:,} of {of:item} that count ({share:.0%}) {n:has|have} no reply: alone, each counts "
     "as grade 0",
     "grader mapped": "its values {least:g} to {largest:g} are taken for people's 0 to {top}, on a line",
-    "grader stray": "{n:,} of its grades lie beyond people's 0 to {top} and count as missing; if they belong to its "
+    "grader stray": "{n:,} of its grades {n:lies|lie} beyond people's 0 to {top} and {n:counts|count} as missing; if "
+    "{n:it belongs|they belong} to its "
     "scale, say so, as FILE:scale=0-5",
     "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
     "as FILE:scale=0-{largest}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from activeeval.report.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
 from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
-from activeeval.report.numbers import places_of
+from activeeval.report.numbers import number, places_of
 
 _SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}
 _MOST_SENTENCES = 4
@@ -154,28 +154,23 @@ def _places(row: AuditRow, exact: int | None = None) -> int:
 def _number(row: AuditRow, value: float, exact: int | None = None) -> str:
     """Return a value with the sign of a difference, as many decimals as the interval is worth; −1 is all of them."""
     places = _places(row, exact)
-    return _written(value, places, signed=bool(row.versus))
+    return number(value, places, signed=bool(row.versus))
 
 
 def _bias(row: AuditRow, value: float, exact: int | None = None) -> str:
-    return _written(value, _places(row, exact), signed=True)
-
-
-def _written(value: float, places: int, *, signed: bool) -> str:
-    text = f"{value!r}" if places < 0 else f"{value:{'+' if signed else ''}.{places}f}"
-    return (text if float(text) else text.lstrip("+-")).replace("-", "−")
+    return number(value, _places(row, exact), signed=True)
 
 
 def _corrected(row: AuditRow, exact: int | None = None) -> str:
     if row.corrected is None or row.half_width is None:
         return "nothing that is bounded"
     value = _number(row, row.corrected, exact)
-    return f"{value} ± {_written(row.half_width, _places(row, exact), signed=False)}" if row.half_width else value
+    return f"{value} ± {number(row.half_width, _places(row, exact))}" if row.half_width else value
 
 
 def _plus_minus(figure: Measured, *, signed: bool = False) -> str:
     error = "" if figure.std_error is None else f" ± {figure.std_error:.2f}"
-    return _written(figure.value or 0.0, 2, signed=signed) + error
+    return number(figure.value or 0.0, 2, signed=signed) + error
 
 
 def _per_cent(share: Measured) -> str:

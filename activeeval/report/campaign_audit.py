@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from activeeval.report.audit_summary import GraderAudit
 from activeeval.report.audits import audit_footnotes, audit_headline, audit_table, skill_sentences, value_table
 from activeeval.report.campaign_summary import Summary
-from activeeval.report.campaign_words import plural
 from activeeval.report.cautions import caution_lines
+from activeeval.report.numbers import counted
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 from activeeval.report.words import text_of
 
@@ -18,7 +18,7 @@ _WIDTH = 160
 
 def gist(summary: Summary) -> str:
     """Return how many machines are held against people, in a few words."""
-    return f"{plural(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
+    return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
 
 
 def audit(summary: Summary) -> list[Block]:

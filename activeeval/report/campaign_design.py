@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from activeeval.report.campaign_summary import DesignSummary, Summary
-from activeeval.report.campaign_words import amount_of, count, estimate_of, name_of, number, plural
+from activeeval.report.campaign_words import amount_of, count, estimate_of, name_of
+from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Lines, Paragraph, Table
 
 
 def gist(summary: Summary) -> str:
     """Return what was drawn, in a few words."""
     drawn = summary.design
-    budget, blocks = amount_of(summary.head.budget), plural(len(drawn.blocks), "block")
-    return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {plural(drawn.queries, 'query')}"
+    budget, blocks = amount_of(summary.head.budget), counted(len(drawn.blocks), "block")
+    return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {counted(drawn.queries, 'query')}"
 
 
 def design(summary: Summary) -> list[Block]:
@@ -26,7 +27,7 @@ def design(summary: Summary) -> list[Block]:
         ["grades", "any" if drawn.max_grade is None else f"0 to {drawn.max_grade}"],
         ["seed", "n/a" if drawn.seed is None else str(drawn.seed)],
         ["sample", f"{drawn.sample}, version {head.version}"],
-        ["pool", f"{plural(drawn.queries, 'query')}, {plural(drawn.items, 'item')}"],
+        ["pool", f"{counted(drawn.queries, 'query')}, {counted(drawn.items, 'item')}"],
         ["known grades", f"{count(drawn.known)} before the first draw"],
         ["several judges", _policy(drawn)],
         ["lease", f"{drawn.lease_s / 60:g} minutes"],
@@ -78,7 +79,7 @@ def _blocks(design: DesignSummary) -> list[Block]:
 
 def gist_of_log(summary: Summary) -> str:
     """Return how long the log is."""
-    return plural(summary.log.events, "event")
+    return counted(summary.log.events, "event")
 
 
 def log(summary: Summary) -> list[Block]:

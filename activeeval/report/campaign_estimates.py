@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.report.campaign_summary import Estimate, Largest, Summary
-from activeeval.report.campaign_words import (
-    amount_of,
-    count,
-    interval_of,
-    name_of,
-    number,
-    p_of,
-    percent,
-    plural,
-)
+from activeeval.report.campaign_words import amount_of, count, interval_of, name_of, p_of, percent
 from activeeval.report.campaign_work import Calibration
 from activeeval.report.cautions import worded_lines
 from activeeval.report.charts import calibration_chart, reading_chart
+from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Chart, Charts, Heading, Lines, Paragraph, Table
 
 MOST_QUESTIONS = 4
@@ -27,7 +19,7 @@ MOST_QUESTIONS = 4
 def gist(summary: Summary) -> str:
     """Return what is estimated, in a few words."""
     n = len(summary.estimates)
-    return f"{plural(n, 'question')}, with what measures and intervals mean" if n else "none yet"
+    return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
 
 
 def now(summary: Summary) -> list[Block]:
@@ -39,10 +31,10 @@ def now(summary: Summary) -> list[Block]:
     rows = [
         [
             name_of(estimate),
-            number(estimate.value),
+            number(estimate.value, 4),
             interval_of(estimate.low, estimate.high),
-            number(estimate.half_width),
-            number(estimate.half_width_at_end),
+            number(estimate.half_width, 4),
+            number(estimate.half_width_at_end, 4),
             p_of(estimate.p_value) if estimate.question == "difference" else "",
         ]
         for estimate in estimates
@@ -80,7 +72,7 @@ def _cautions(estimates: Sequence[Estimate]) -> list[Block]:
 
 def gist_over_time(summary: Summary) -> str:
     """Return how often it could be read, in a few words."""
-    return f"{plural(len(summary.readings), 'reading')}, one whenever a block was complete"
+    return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
 
 
 def over_time(summary: Summary) -> list[Block]:
@@ -110,7 +102,7 @@ def over_time(summary: Summary) -> list[Block]:
                 count(row.as_of),
                 row.date,
                 amount_of(row.spent),
-                number(row.answers[k].value),
+                number(row.answers[k].value, 4),
                 interval_of(row.answers[k].low, row.answers[k].high),
                 interval_of(row.answers[k].low_every_look, row.answers[k].high_every_look),
             ]
@@ -122,7 +114,7 @@ def over_time(summary: Summary) -> list[Block]:
 
 def _left_out(questions: Sequence[Estimate | Largest]) -> list[Block]:
     n = len(questions) - MOST_QUESTIONS
-    return [Paragraph(f"{plural(n, 'more question')}: in the report as JSON.")] if n > 0 else []
+    return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 
 
 def gist_of_queries(summary: Summary) -> str:
@@ -184,7 +176,7 @@ def calibration(summary: Summary) -> list[Block]:
                 f"{number(row.lowest, 2)} to {number(row.highest, 2)}",
                 number(row.expected, 3),
                 f"{number(row.observed, 3)} ± {number(row.std_error, 3)}",
-                f"{row.gap:+.3f} ± {number(row.gap_std_error, 3)}",
+                f"{number(row.gap, 3, signed=True)} ± {number(row.gap_std_error, 3)}",
                 count(row.items),
                 count(row.queries),
             ]

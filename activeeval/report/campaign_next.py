@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from activeeval.answers import Answer
-from activeeval.report.campaign_words import amount_of, plural
+from activeeval.report.campaign_words import amount_of
 from activeeval.report.campaign_work import Step, StepKind
 from activeeval.report.findings import some_names
+from activeeval.report.numbers import counted
 
 _STEPS: dict[StepKind, tuple[str, str]] = {
     "judge": ("judge what waits", "writes the next batch to judge"),
@@ -65,7 +66,7 @@ def reached_sentence(reached: Reached) -> str:
     """
     if not reached.planned:
         return "Nothing was to be judged."
-    done = f"{reached.done:,} of {plural(reached.planned, reached.noun)}"
+    done = f"{reached.done:,} of {counted(reached.planned, reached.noun)}"
     done += f", by {_people(reached.judges)}" if reached.judges else ""
     if reached.block == reached.blocks:
         return f"{done}; {'the block is' if reached.blocks == 1 else f'all {reached.blocks} blocks are'} complete."
@@ -87,10 +88,10 @@ def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) ->
     '3 answers came too late to count; 1 item is put off.'
     """
     parts = [
-        f"{plural(late, 'answer')} came too late to count" if late else "",
-        f"{plural(put_off, 'item')} {_is(put_off)} put off" if put_off else "",
-        f"{plural(cannot, 'item')} cannot be judged" if cannot else "",
-        f"{plural(in_hand, 'answer')} {_is(in_hand)} in judges' hands" if in_hand else "",
+        f"{counted(late, 'answer')} came too late to count" if late else "",
+        f"{counted(put_off, 'item')} {_is(put_off)} put off" if put_off else "",
+        f"{counted(cannot, 'item')} cannot be judged" if cannot else "",
+        f"{counted(in_hand, 'answer')} {_is(in_hand)} in judges' hands" if in_hand else "",
     ]
     text = "; ".join(filter(None, parts))
     return text and f"{text}."

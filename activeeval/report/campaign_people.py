@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from activeeval.judgments.shares import Share
 from activeeval.report.campaign_summary import Summary
-from activeeval.report.campaign_words import amount_of, count, interval_of, number, p_of, percent, plural
+from activeeval.report.campaign_words import amount_of, count, interval_of, p_of, percent
 from activeeval.report.campaign_work import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
+from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
 
 _WHAT = {
@@ -22,7 +23,7 @@ def gist_of_cost(summary: Summary) -> str:
     """Return what was spent, in a few words."""
     head, n = summary.head, len(summary.cost.judges)
     hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
-    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit}, by {plural(n, 'judge')}{hours}"
+    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit}, by {counted(n, 'judge')}{hours}"
 
 
 def cost(summary: Summary) -> list[Block]:
@@ -81,7 +82,7 @@ def gist_of_agreement(summary: Summary) -> str:
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
         return "no item was graded by two judges"
-    return f"alpha {number(figures.alpha.value, 2)} of {plural(figures.n_items, 'item')} that several judged"
+    return f"alpha {number(figures.alpha.value, 2)} of {counted(figures.n_items, 'item')} that several judged"
 
 
 def agreement(summary: Summary) -> list[Block]:
@@ -100,7 +101,7 @@ def agreement(summary: Summary) -> list[Block]:
         how = " One judge an item was asked for: these have a second answer that came late."
     sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
     blocks += [
-        Paragraph(f"{sentence}, of {plural(figures.n_items, 'item')} of {plural(figures.n_queries, 'query')}.{how}"),
+        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{how}"),
         Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
         Table(
             ["two judges", "weighted kappa", f"{confidence} interval", "items"],

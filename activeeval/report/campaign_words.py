@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from activeeval.report.numbers import number
+
 if TYPE_CHECKING:
     from activeeval.report.campaign_summary import Question
-
-
-def number(value: float | None, places: int = 4) -> str:
-    """Return a number with so many decimal places.
-
-    Examples
-    --------
-    >>> number(12.34567), number(1200.0, 1), number(None)
-    ('12.3457', '1,200.0', 'n/a')
-    """
-    return "n/a" if value is None else f"{value:,.{places}f}"
 
 
 def estimate_of(value: float | None) -> str:
@@ -58,19 +49,6 @@ def percent(share: float | None) -> str:
     return "n/a" if share is None else f"{share:.1%}"
 
 
-def plural(n: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "query"), plural(2, "query"), plural(2, "item")
-    ('1 query', '2 queries', '2 items')
-    """
-    if n == 1:
-        return f"1 {noun}"
-    return f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
-
-
 def interval_of(low: float | None, high: float | None) -> str:
     """Return the ends of an interval; one that has none says so.
 
@@ -79,7 +57,7 @@ def interval_of(low: float | None, high: float | None) -> str:
     >>> interval_of(0.1, 0.25), interval_of(None, None)
     ('0.1000 to 0.2500', 'n/a')
     """
-    return "n/a" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+    return "n/a" if low is None or high is None else f"{number(low, 4)} to {number(high, 4)}"
 
 
 def judged_by(judges_per_item: int) -> str:

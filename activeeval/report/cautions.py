@@ -6,11 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from activeeval.report.words import Worded, in_backticks, worded
+from activeeval.report.words import Worded, in_backticks, text_of, worded
 from activeeval.results import LEVELS, Caution, Note
 
 MACHINE_IS_TRUTH = "machine is truth"
 """The code of what every output says of a machine's judgments that are taken for people's."""
+MISSING_LISTS = "missing queries"
+"""The code of what is said first: a run has no list for some of the queries."""
+NO_RELEVANT = "no relevant document"
+"""The code of how many queries have no relevant document."""
 _MOST_NAMED = 3
 _NUMBER = re.compile(r"\d[\d.]*")
 
@@ -53,6 +57,52 @@ def marked(rows: Sequence[Mapping[str, Any]], notes: Iterable[Note | Caution]) -
     """
     beside = {"machine_is_truth": True} if any(note.code == MACHINE_IS_TRUTH for note in notes) else {}
     return [{**row, **beside} for row in rows]
+
+
+def missing_lists(notes: Iterable[Note | Caution]) -> list[str]:
+    """Return the sentences on runs without lists for some queries, which stand before all others.
+
+    Examples
+    --------
+    >>> missing_lists([Note("missing queries", {"n": 75, "of": 150, "name": "half.run"})])
+    ['75 of 150 queries have no list in half.run: they count as 0.']
+    """
+    return list(dict.fromkeys(f"{text_of(note)}." for note in notes if _code(note) == MISSING_LISTS))
+
+
+def missing_fields(notes: Iterable[Note | Caution], system: str, versus: str = "") -> dict[str, int]:
+    """Return for how many queries a run has no list, and the one that it is compared with, as fields of a row.
+
+    Examples
+    --------
+    >>> missing_fields([Note("missing queries", {"n": 75, "of": 150, "name": "half.run"})], "half.run", "old.run")
+    {'missing': 75, 'versus_missing': 0}
+    """
+    missing = {str(note.numbers["name"]): note.numbers["n"] for note in notes if _code(note) == MISSING_LISTS}
+    named = {"missing": system} | ({"versus_missing": versus} if versus else {})
+    return {field: int(str(missing.get(name, 0))) for field, name in named.items()}
+
+
+def no_relevant_line(notes: Iterable[Note | Caution], written: Callable[[str], str] = in_backticks) -> list[str]:
+    """Return the sentence on queries without any relevant document, and how they count; none where each has one.
+
+    Examples
+    --------
+    >>> no_relevant_line([Note("no relevant document", {"n": 1, "of": 2, "rule": "zero"})])
+    ['1 of 2 queries has no relevant document: it counts as 0 (`no_relevant` skip leaves it out).']
+    """
+    return list(dict.fromkeys(f"{text_of(note, written)}." for note in notes if _code(note) == NO_RELEVANT))
+
+
+def no_relevant_fields(notes: Iterable[Note | Caution]) -> dict[str, str | int]:
+    """Return how many queries have no relevant document, and how they count, as fields; none where each has one."""
+    held = [note.numbers for note in notes if _code(note) == NO_RELEVANT]
+    return {"no_relevant": str(held[0]["rule"]), "without_relevant": int(str(held[0]["n"]))} if held else {}
+
+
+def _code(note: Note | Caution) -> str:
+    """Return the code of a note, also of one that an estimate carries."""
+    return str(note.numbers["note"]) if note.code == "input" else note.code
 
 
 def worded_lines(named: Sequence[tuple[str, Sequence[Worded]]], *, least: str = "careful") -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from activeeval.answers import Answer, Needed
-from activeeval.report.numbers import counted, number, places_of
+from activeeval.report.numbers import about, agreeing, counted, number, places_of, short_p
 
 ABOUT = {
     "pool": "these queries: what judging all of them would give",
@@ -68,7 +68,7 @@ def _compared(finding: Answer) -> str:
     new, old, margin = finding.system, finding.versus, f"your margin of {finding.margin:g}"
     if finding.verdict == "equal":
         if finding.same_lists:
-            return f"{new} and {old} have the same lists in all {counted(finding.n_queries, 'query', 'queries')}"
+            return f"{new} and {old} have the same lists in all {counted(finding.n_queries, 'query')}"
         return f"{new} and {old} are exactly equal"
     if finding.verdict == "better":
         return f"{new} is better than {old} by {_size(finding)}"
@@ -183,6 +183,18 @@ def _of_segments(findings: Sequence[Answer]) -> str:
     return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
 
 
+def missing_lists_sentence(n_missing: int, n_queries: int, name: str) -> str:
+    """Write that a run lacks the lists of some queries, which is said before anything else.
+
+    Examples
+    --------
+    >>> missing_lists_sentence(75, 150, "half.run")
+    '75 of 150 queries have no list in half.run: they count as 0.'
+    """
+    counts = agreeing(n_missing, "has no list in {}: it counts", "have no list in {}: they count").format(name)
+    return f"{n_missing:,} of {counted(n_queries, 'query')} {counts} as 0."
+
+
 def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: int, n_pairs: int) -> str:
     """Return what a sample says of who is the best of several systems.
 
@@ -237,32 +249,6 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     """
     half = longest // 2
     return name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
-
-
-def short_p(p_value: float) -> str:
-    """Return a p value in as few figures as it takes.
-
-    Examples
-    --------
-    >>> [short_p(value) for value in (0.38571, 0.0412, 0.00042)]
-    ['.39', '.041', '< .001']
-    """
-    if p_value < 0.001:
-        return "< .001"
-    text = f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
-    return text.removeprefix("0") if p_value < 1 else "1"
-
-
-def about(amount: float) -> int:
-    """Return a number in its first two figures, rounded up.
-
-    Examples
-    --------
-    >>> about(1042), about(58.3)
-    (1100, 59)
-    """
-    step = int(10.0 ** max(math.floor(math.log10(max(amount, 1))) - 1, 0))
-    return math.ceil(amount / step) * step
 
 
 def _tells(name: str, cells: Sequence[str]) -> bool:
@@ -324,7 +310,7 @@ def _extent(finding: Answer) -> str:
     if not finding.n_queries:
         return ""
     judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
-    return f", {counted(finding.n_queries, 'query', 'queries')}{judged}{_few(finding)}"
+    return f", {counted(finding.n_queries, 'query')}{judged}{_few(finding)}"
 
 
 def _few(finding: Answer) -> str:
@@ -332,7 +318,7 @@ def _few(finding: Answer) -> str:
     effective, share = finding.effective_queries, finding.largest_share
     if effective is None and share is None:
         return ""
-    says = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query', 'queries')}"]
+    says = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query')}"]
     says += [] if share is None else [f"one of them decides {_share(share)} of it"]
     return f" ({', '.join(says)})"
 
@@ -350,11 +336,11 @@ def _next(finding: Answer) -> str:
         return ""
     left = "" if needed.half_width_left is None else _left(needed)
     if needed.queries is not None:
-        return f"; {left}about {counted(about(needed.queries), 'more query', 'more queries')} like these should decide"
+        return f"; {left}about {counted(about(needed.queries), 'more query')} like these should decide"
     if needed.budget is None:
         return f"; {left}".rstrip(" :;") if left else ""
     if needed.budget == 0:
-        wait = "waits" if needed.waiting == 1 else "wait"
+        wait = agreeing(needed.waiting, "waits", "wait")
         return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
     more = f"about {counted(about(needed.budget), f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
     between = "" if needed.low is None or needed.high is None else f" ({about(needed.low):,} to {about(needed.high):,})"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from activeeval.report.numbers import counted
+
 if TYPE_CHECKING:
     from activeeval.report.words import Words
 
@@ -26,28 +28,26 @@ def _plain(text: str) -> str:
 
 def _missing(numbers: Mapping[str, Any]) -> str:
     unread = ", {n_unread:,} of them with a reply that is no grade of it" if numbers["n_unread"] else ""
-    of_pool = "{n:,} of {of:,} items of the pool ({share:.0%})"
+    of_pool = "{n:,} of {of:item} of the pool ({share:.0%})"
     n_counted, of_counted = numbers.get("n_counted"), numbers.get("of_counted")
     if of_counted is None or of_counted == numbers["of"]:
         return f"{{source}}: no grade for {of_pool}{unread}: these count as missing"
     if n_counted == 0:
-        return (
-            f"{{source}}: a grade for all {{of_counted:,}} items that can change the answer; none for {of_pool}{unread}"
-        )
+        return f"{{source}}: a grade for all {{of_counted:item}} that can change the answer; none for {of_pool}{unread}"
     share = f"({n_counted / of_counted:.0%})"
-    of_answer = f"{{n_counted:,}} of {{of_counted:,}} items that can change the answer {share}"
+    of_answer = f"{{n_counted:,}} of {{of_counted:item}} that can change the answer {share}"
     return f"{{source}}: no grade for {of_answer}, and for {of_pool}{unread}: these count as missing"
 
 
 def _asked(numbers: Mapping[str, Any]) -> str:
     names = _plain(" and ".join(numbers["names"]))
     money = "" if numbers["money"] is None else ", {money:,.2f} in money"
-    return f"{names} about all {{n_items:,}} items costs {{cost:,.1f}} {{unit}}{money}"
+    return f"{names} about all {{n_items:item}} costs {{cost:,.1f}} {{unit}}{money}"
 
 
 def _part(way: str, n_items: int) -> str:
     """Return which items a machine is asked about."""
-    of_items = f"{n_items:,} items"
+    of_items = counted(n_items, "item")
     return f"all {of_items}" if way == "all" else f"the first {way} places of each list, {of_items}"
 
 
@@ -85,7 +85,8 @@ NOTES: dict[str, Words] = {
         else "{name} costs {price:g} of a person's judgment an item: people say more for that"
     ),
     "grader distrusted": (
-        "people's {n_items} known grades hardly rise with those of {name} (slope {value:.2g} ± {std_error:.2g}, 1 "
+        "people's {n_items:known grade} hardly {n_items:rises|rise} with those of {name} (slope {value:.2g} ± "
+        "{std_error:.2g}, 1 "
         "means what it says): it has no say in what is drawn now, and is a regressor of estimates alone"
     ),
     "asking": _asking,
@@ -103,21 +104,24 @@ NOTES: dict[str, Words] = {
     "asking takes the budget": lambda numbers: (
         f"do not ask it: asking {_asked(numbers)}, which leaves too little of {{budget:,.0f}} for people"
     ),
-    "grader beyond scale": "{source}: {n:,} of {of:,} values are beyond the scale {least:g} to {largest:g} and count "
+    "grader beyond scale": "{source}: {n:,} of {of:value} {n:is|are} beyond the scale {least:g} to {largest:g} and "
+    "{n:counts|count} "
     "as missing",
-    "grader foreign": "{source}: {n:,} of {of:,} grades are of items that are not in the pool",
+    "grader foreign": "{source}: {n:,} of {of:grade} {n:is of an item that is|are of items that are} not in the pool",
     "grader missing": _missing,
-    "grader one value": "{source}: all {n:,} grades are {value:g}, which says nothing of any item",
+    "grader one value": "{source}: all {n:grade} are {value:g}, which says nothing of any item",
     "grader models mixed": lambda numbers: (
         f"{{source}}: grades of several models are mixed: {_plain(_counted(numbers))}; give each a file of its own"
     ),
     "grader prompts mixed": lambda numbers: (
         f"{{source}}: grades by several prompts are mixed: {_plain(_counted(numbers))}; give each a file of its own"
     ),
-    "grader of people": "{source}: {n:,} grades of people are left out",
-    "all judged": "{n:,} of {of:,} items are judged already by {sources}: are these people's grades? a machine's go to "
+    "grader of people": "{source}: {n:grade} of people {n:is|are} left out",
+    "all judged": "{n:,} of {of:item} {n:is|are} judged already by {sources}: are these people's grades? a machine's "
+    "go to "
     "{option[grader]}",
-    "machines left out": "{source}: {n:,} judgments of machines are left out, which are no labels",
-    "machine is truth": "{source}: {n:,} grades of a machine are taken for people's: what is estimated is how far "
+    "machines left out": "{source}: {n:judgment} of machines "
+    "{n:is left out, which is no label|are left out, which are no labels}",
+    "machine is truth": "{source}: {n:grade} of a machine {n:is|are} taken for people's: what is estimated is how far "
     "systems please the machine ({option[machine_is_truth]})",
 }

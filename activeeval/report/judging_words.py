@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from activeeval.report.campaign_words import plural
+from activeeval.report.numbers import counted
 
 _USUAL: dict[int, tuple[str, ...]] = {
     1: ("Not relevant", "Relevant"),
@@ -38,7 +38,7 @@ def pairs_sentence(n_compared: int, low: int, high: int) -> str:
     ('7 comparisons of this query done, 3 to 9 to go', '0 comparisons of this query done, 4 to go')
     """
     to_go = f"{low} to {high}" if low < high else str(low)
-    return f"{plural(n_compared, 'comparison')} of this query done, {to_go} to go"
+    return f"{counted(n_compared, 'comparison')} of this query done, {to_go} to go"
 
 
 def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
@@ -51,7 +51,7 @@ def left_sentence(in_block: int, in_all: int, noun: str = "item") -> str:
     """
     if not in_all:
         return "nothing is left"
-    return f"{plural(in_block, noun)} left" + (f" in this block, {in_all:,} in all" if in_all > in_block else "")
+    return f"{counted(in_block, noun)} left" + (f" in this block, {in_all:,} in all" if in_all > in_block else "")
 
 
 def pace_sentence(seconds: float | None, in_all: int) -> str:
@@ -94,7 +94,7 @@ def lasting(seconds: float) -> str:
         return "less than a minute"
     if seconds < 5400:
         n = round(seconds / 60)
-        return f"about {plural(n, 'minute')}"
+        return f"about {counted(n, 'minute')}"
     return f"about {seconds / 3600:.2g} hours"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from activeeval.report.numbers import counted
+
 if TYPE_CHECKING:
     from activeeval.adaptation import ClickReport
     from activeeval.report.words import Words
@@ -16,14 +18,15 @@ def _places(numbers: Mapping[str, Any]) -> str:
 
 CAUTIONS: dict[str, Words] = {
     # of gains and discounts
-    "none explainable": "none of the {pairs} preferences is for a list that some DCG with falling discounts prefers",
-    "silent preferences": "{n} of {pairs} preferences are between lists of the same grades or for a list that every "
+    "none explainable": "none of the {pairs:preference} is for a list that some DCG with falling discounts prefers",
+    "silent preferences": "{n:,} of {pairs:preference} {n:is|are} between lists of the same grades or for a list "
+    "that every "
     "DCG prefers, such as the best order of its items: they say next to nothing of gains and discounts",
     "nothing read out": "{why}",
     "rising discounts": "the discounts do not fall from rank to rank, or are not positive",
     "weights are no product": "gains and discounts hold {share:.0%} of the weights: what a grade is worth depends on "
     "its rank, or there are too few pairs to tell",
-    "hardly better than chance": "{share:.0%} of the {n} held-out preferences between lists of different grades are "
+    "hardly better than chance": "{share:.0%} of the {n:held-out preference} between lists of different grades are "
     "ordered rightly, hardly more than by chance: too few pairs, answers that no grades explain, or preferred and "
     "other exchanged",
     "grade not weighed": "no pair that tells anything weighs grade {grade}: its gain is what the shape and the penalty "
@@ -34,11 +37,12 @@ CAUTIONS: dict[str, Words] = {
     "penalty say",
     "discounts up to a constant": "both lists of every pair that tells anything hold the same grades, so the discounts "
     "are known only up to a constant that is added to all: compare (c_k − c_K) / (c_1 − c_K)",
-    "few tell the constant": "{n} of the {pairs} pairs that tell anything hold other grades in one list than in the "
+    "few tell the constant": "{n:,} of the {pairs:pair} that tell anything {n:holds|hold} other grades in one list "
+    "than in the "
     "other: a constant that is added to all discounts rests on these few",
-    "hidden directions": "{n} more ways to change gains and discounts together leave all pairs as they are",
+    "hidden directions": "{n:more way} to change gains and discounts together {n:leaves|leave} all pairs as they are",
     # of their intervals
-    "rough intervals": "{n} {unit} make rough intervals",
+    "rough intervals": lambda numbers: f"{{n:{numbers['unit'][:-1]}}} {{n:makes|make}} rough intervals",
     "wide intervals": lambda numbers: (
         f"{{confidence:.0%}} intervals wider than {{width:g}}, too few preferences tell of {_places(numbers)}"
     ),
@@ -72,8 +76,8 @@ def click_lines(report: ClickReport) -> tuple[str, ...]:
         PairFate.BOTH_WAYS: "preferred both ways at different positions",
     }
     return (
-        f"{report.n_rows} rows of {report.n_queries} queries",
+        f"{counted(report.n_rows, 'row')} of {counted(report.n_queries, 'query')}",
         *(f"  {report.rows[fate]} {words}" for fate, words in of_rows.items()),
-        f"{report.n_possible} pairs of documents",
+        f"{counted(report.n_possible, 'pair')} of documents",
         *(f"  {report.pairs[fate]} {words}" for fate, words in of_pairs.items()),
     )

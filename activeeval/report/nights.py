@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from activeeval.answers import Answer, Needed
 from activeeval.report.cautions import caution_lines
-from activeeval.report.findings import about, table_of
-from activeeval.report.numbers import places_of
+from activeeval.report.findings import table_of
+from activeeval.report.numbers import about, places_of
 from activeeval.report.rendering import render
 from activeeval.results import Caution
 

@@ -12,13 +12,29 @@ _MOST_PLACES = 6
 def counted(n: float, noun: str, plural: str = "") -> str:
     """Format a count with its noun, with a comma for thousands.
 
+    Parameters
+    ----------
+    plural : str, optional
+        By default the noun with s, es or ies at its end.
+
     Examples
     --------
-    >>> counted(1, "judgment"), counted(1042, "query", "queries")
-    ('1 judgment', '1,042 queries')
+    >>> counted(1, "judgment"), counted(1042, "judged query"), counted(2, "day"), counted(0, "batch")
+    ('1 judgment', '1,042 judged queries', '2 days', '0 batches')
     """
     amount = f"{n:,.15g}" if n % 1 else f"{int(n):,}"
-    return f"{amount} {noun if n == 1 else plural or noun + 's'}"
+    return f"{amount} {noun if n == 1 else plural or _plural(noun)}"
+
+
+def agreeing(n: float, singular: str, plural: str) -> str:
+    """Choose the word that agrees with a count.
+
+    Examples
+    --------
+    >>> agreeing(1, "has", "have"), agreeing(0, "has", "have")
+    ('has', 'have')
+    """
+    return singular if n == 1 else plural
 
 
 def places_of(value: float, half_width: float) -> int:
@@ -42,16 +58,59 @@ def places_of(value: float, half_width: float) -> int:
     return places
 
 
-def number(value: float, places: int, *, signed: bool = False) -> str:
+def number(value: float | None, places: int, *, signed: bool = False) -> str:
     """Format a number with some decimals and a true minus sign; what rounds to 0 has no sign.
+
+    Parameters
+    ----------
+    value : float or None
+        None is n/a.
+    places : int
+        Decimals; −1 keeps all digits.
 
     Examples
     --------
-    >>> number(-0.001, 2), number(-1.5, 1), number(0.25, 2, signed=True), number(1234.5, 1)
-    ('0.00', '−1.5', '+0.25', '1234.5')
+    >>> number(-0.001, 2), number(-1.5, 1), number(0.25, 2, signed=True), number(1234.5, 1), number(-0.1, -1)
+    ('0.00', '−1.5', '+0.25', '1,234.5', '−0.1')
     """
-    text = f"{value:{'+' if signed else ''}.{places}f}"
-    return (text if float(text) else text.lstrip("+-")).replace("-", "−")
+    if value is None:
+        return "n/a"
+    sign = "+" if signed else ""
+    text = f"{value:{sign}}" if places < 0 else f"{value:{sign},.{places}f}"
+    return (text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")).replace("-", "−")
+
+
+def short_p(p_value: float) -> str:
+    """Format a p value in as few figures as it takes.
+
+    Examples
+    --------
+    >>> [short_p(value) for value in (0.38571, 0.0412, 0.00042)]
+    ['.39', '.041', '< .001']
+    """
+    if p_value < 0.001:
+        return "< .001"
+    text = f"{p_value:.2f}" if p_value >= 0.1 else f"{p_value:.3f}"
+    return text.removeprefix("0") if p_value < 1 else "1"
+
+
+def about(amount: float) -> int:
+    """Round a number up to its first two figures.
+
+    Examples
+    --------
+    >>> about(1042), about(58.3)
+    (1100, 59)
+    """
+    step = int(10.0 ** max(math.floor(math.log10(max(amount, 1))) - 1, 0))
+    return math.ceil(amount / step) * step
+
+
+def _plural(noun: str) -> str:
+    """Return the plural of an English noun whose plural follows from its last letters."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def _power(size: float) -> int:

@@ -15,7 +15,7 @@ Words = str | Callable[[Mapping[str, Any]], str]
 
 
 def _budget(numbers: Mapping[str, Any]) -> str:
-    hours = "" if numbers["hours"] is None else ", {hours:.3g} hours,"
+    hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
     alike = "a sample that knows of no segments takes {alike:,}, {times:.1f} times that"
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
@@ -23,12 +23,12 @@ def _budget(numbers: Mapping[str, Any]) -> str:
 WORDS: dict[str, Words] = {
     "segments budget": _budget,
     "planned segment": "segment {segment}, {name}: ± {half_width:.3g} ({low:.3g} to {high:.3g}) to expect, of "
-    "{n_queries:,} of {of:,} queries, {n_items:,} judgments",
-    "night enough": "{goals}: about {needed:,} new labels tonight, of the {budget:g} that a night may cost",
+    "{n_queries:,} of {of:query}, {n_items:judgment}",
+    "night enough": "{goals}: about {needed:new label} tonight, of the {budget:g} that a night may cost",
     "night in hand": "{goals}: what is in hand should do, nothing new is drawn",
-    "night too dear": "{goals} would take about {needed:,} new labels tonight: drawn for {budget:g}, the intervals "
+    "night too dear": "{goals} would take about {needed:new label} tonight: drawn for {budget:g}, the intervals "
     "will be wider",
-    "hardly read": "fewer than {fewest} queries of segment {segments} are to be judged: below that a segment is not "
+    "hardly read": "fewer than {fewest:query} of segment {segments} are to be judged: below that a segment is not "
     "read; ask for a smaller half-width",
 }
 

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 NOTES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
-    "drawn queries left out": "{n} of {of} queries drawn from {log} are not in the pool, with {share:.1%} of the "
+    "drawn queries left out": "{n:,} of {of:query} drawn from {log} {n:is|are} not in the pool, with {share:.1%} of "
+    "the "
     "traffic: the estimate is about the rest",
     "queries drawn": lambda numbers: (
-        "{n} queries drawn from {log} (sha256 {digest}; {n_events:,.0f} events, {n_queries:,} distinct queries), seed "
-        "{seed}: " + ("all of them" if numbers["n"] == numbers["n_queries"] else "{n_certain} were certain")
+        "{n:query} drawn from {log} (sha256 {digest}; {n_events:,.0f event}, {n_queries:distinct query}), seed "
+        "{seed}: "
+        + ("all of them" if numbers["n"] == numbers["n_queries"] else "{n_certain} {n_certain:was|were} certain")
     ),
-    "queries of a stratum": "{name}: {traffic:.1%} of the traffic, {n_drawn} of {n_queries:,} queries drawn, "
+    "queries of a stratum": "{name}: {traffic:.1%} of the traffic, {n_drawn} of {n_queries:query} drawn, "
     "{n_certain} certain",
-    "fewer queries": "{n_wanted} queries were asked for, the log has {n}: all are taken",
-    "queries kept": "{n_kept} of the {n_last} queries of {source} are kept",
+    "fewer queries": "{n_wanted:query} {n_wanted:was|were} asked for, the log has {n}: all are taken",
+    "queries kept": "{n_kept:,} of the {n_last:query} of {source} {n_kept:is|are} kept",
 }
 """Templates by codes, as `activeeval.report.words` has them."""

@@ -1,17 +1,22 @@
 """The words of every caution and note, by their codes: the library counts and names, the sentences are made here alone.
 
-A template may hold numbers, as ``{share:.0%}``, and parameters of the library, as ``{option[max_grade]}``, for which a
-face has words of its own: a command line its options, Python a name in backticks.
+A template may hold numbers, as ``{share:.0%}``; counts with their nouns, as ``{n:judged query}`` (1 judged query, 2
+judged queries) or ``{n:,.0f query}``; words that agree with a count, as ``{n:has|have}``; and parameters of the
+library, as ``{option[max_grade]}``, for which a face has words of its own: a command line its options, Python a name in
+backticks.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words
+from activeeval.report.findings import missing_lists_sentence
+from activeeval.report.numbers import agreeing, counted
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -71,8 +76,7 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if words is None:
         return str(Note(note.code, note.numbers))
     template = words if isinstance(words, str) else words(note.numbers)
-    numbers = {name: _Listed(value) if isinstance(value, tuple) else value for name, value in note.numbers.items()}
-    return template.format(**numbers, option=_Named(written))
+    return template.format(**{name: _shown(value) for name, value in note.numbers.items()}, option=_Named(written))
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
@@ -99,13 +103,47 @@ def _plain(value: Told) -> Plain:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class _Listed(tuple[Told, ...]):
+def _shown(value: Told) -> Any:
+    """Return a value as templates show it."""
+    if isinstance(value, tuple):
+        return _Listed(map(_shown, value))
+    return _Number(value) if isinstance(value, int | float) else value
+
+
+class _Listed(tuple[Any, ...]):
     """Several values, which a template shows with commas between."""
 
     __slots__ = ()
 
     def __format__(self, spec: str) -> str:
         return ", ".join(format(value, spec) for value in self)
+
+
+_WITH_NOUN = re.compile(r"(?:(?P<form>[,.\d]*[a-z]) )?(?P<noun>[a-z][a-z-]+(?: [a-z-]+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number that a template shows alone, with its noun, or as a word that agrees with it."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def __format__(self, spec: str) -> str:
+        if "|" in spec:
+            return agreeing(self.value, *spec.split("|"))
+        parts = _WITH_NOUN.fullmatch(spec)
+        if parts is None:
+            return format(self.value, spec)
+        if not parts["form"]:
+            return counted(self.value, parts["noun"])
+        text = format(self.value, parts["form"])
+        return f"{text} {counted(1 if text == '1' else 2, parts['noun']).partition(' ')[2]}"
 
 
 class _Named(dict[str, str]):
@@ -121,7 +159,7 @@ class _Named(dict[str, str]):
 
 def _carried(numbers: Mapping[str, Any]) -> str:
     named = " and ".join(f"{{query_ids[{k}]!r}} {share:.0%}" for k, share in enumerate(numbers["shares"]))
-    more = "{cost:,} more {unit}, as many as so far,"
+    more = f"{{cost:more {numbers['unit'][:-1]}}}, as many as so far,"
     grow = f"{more} spread it" if numbers["can_grow"] else f"a new sample of {more} spreads it"
     return f"single judged queries carry much of the variance ({named}): check their grades; {grow}"
 
@@ -135,9 +173,16 @@ def _size(numbers: Mapping[str, Any]) -> str:
 
 
 def _untrained(numbers: Mapping[str, Any]) -> str:
-    few = "{n_known} known grades are too few to learn from (two grades are needed, each in ten queries), and "
+    few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
+    few += "and "
     ways = "{option[train]}, {option[train_qrels]} or {option[train_fraction]} train one"
     return f"{few if numbers['n_known'] is not None else ''}no training data: the uniform grade model is used ({ways})"
+
+
+def _blocks(numbers: Mapping[str, Any]) -> str:
+    *others, last = numbers["n_items"]
+    sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
+    return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
 
 
 def _instalment(numbers: Mapping[str, Any]) -> str:
@@ -156,28 +201,29 @@ def _to_judge(numbers: Mapping[str, Any]) -> str:
     met = " (met on average)" if numbers["expected"] else ""
     paid = f"cost {{spent:.6g}} of {{budget:.6g}}{met}; 1 is the judging of one mean item"
     if numbers["unit"] == "judgments":
-        paid = f"{{spent:.6g}} of {{budget:.6g}} judgments{met}"
+        paid = f"{{spent:.6g}} of {{budget:.6g judgment}}{met}"
     which = (
-        "new items of {n_queries} queries; with those before"
+        "{n_items:new item} of {n_queries:query}; with those before"
         if numbers["n_before"]
-        else "items of {n_queries} queries,"
+        else "{n_items:item} of {n_queries:query},"
     )
-    return f"{'everything is to be judged, ' if numbers['everything'] else ''}{{n_items}} {which} {paid}"
+    return f"{'everything is to be judged, ' if numbers['everything'] else ''}{which} {paid}"
 
 
 def _small_segments(numbers: Mapping[str, Any]) -> str:
     whose = " for {questions}" if numbers["questions"] else ""
-    return f"fewer than {{fewest}} judged queries, not read{whose}: {{segments}}"
+    return f"fewer than {{fewest:judged query}}, not read{whose}: {{segments}}"
 
 
 def _beyond(numbers: Mapping[str, Any]) -> str:
-    items = "item is" if numbers["n"] == 1 else "items are"
-    read = "it is not read now, and is" if numbers["n"] == 1 else "they are not read now, and are"
-    return f"{{n:,}} judged {items} beyond what could be judged to its end: {read} not asked again after a top-up"
+    read = agreeing(numbers["n"], "it is not read now, and is", "they are not read now, and are")
+    return (
+        f"{{n:judged item}} {{n:is|are}} beyond what could be judged to its end: {read} not asked again after a top-up"
+    )
 
 
 def _rounds(numbers: Mapping[str, Any]) -> str:
-    return f"{{measure}} ({{question}}): {len(numbers['weights'])} rounds, planned weights {{weights:.3f}}"
+    return f"{{measure}} ({{question}}): {counted(len(numbers['weights']), 'round')}, planned weights {{weights:.3f}}"
 
 
 def _policies(numbers: Mapping[str, Any]) -> str:
@@ -200,8 +246,8 @@ def _pilots(numbers: Mapping[str, Any]) -> str:
 
 def _paid(numbers: Mapping[str, Any]) -> str:
     everything = ", all there are" if numbers["everything"] else ""
-    hours = "" if numbers["hours"] is None else " ({hours:.3g} hours)"
-    return f"{{budget:,}} {{unit}}{everything}{hours}"
+    hours = "" if numbers["hours"] is None else " ({hours:.3g hour})"
+    return f"{{budget:{numbers['unit'][:-1]}}}{everything}{hours}"
 
 
 def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
@@ -225,8 +271,8 @@ def _advice(numbers: Mapping[str, Any]) -> str:
         )
     else:
         first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
-    few = ", of {n_queries:,.0f} queries: fewer than {few} make a rough interval" if _is_few(numbers) else ""
-    random = "random queries judged whole are not as precise before all {of:,} queries are judged"
+    few = ", of {n_queries:,.0f query}: fewer than {few} make a rough interval" if _is_few(numbers) else ""
+    random = "random queries judged whole are not as precise before all {of:query} {of:is|are} judged"
     if numbers["passive"] is not None:
         random = "random queries judged whole would need {passive:,.0f}, {times:.1f} times that"
     return f"{first}{few}; {random}"
@@ -243,7 +289,7 @@ _MUCH = 1.5
 
 def _planned(numbers: Mapping[str, Any]) -> str:
     scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
-    text = f"to expect of about {{n_queries:,.0f}} queries: {_each(numbers, with_range=True)}"
+    text = f"to expect of about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
     if any(wide > _MUCH * half for wide, half in scopes):
         about = "all the traffic of {log}" if numbers.get("log") else "all queries that these are a sample of"
         text += f"; about {about}: {_each(numbers, 'of_all')}"
@@ -262,13 +308,14 @@ def _limits(numbers: Mapping[str, Any]) -> str:
 _TWO_UNITS = "budget {budget:g} is below what two units may take together, {needed:g}: the error can be very large"
 _CAUTIONS: dict[str, Words] = {
     "unbounded": "the judged queries show no spread: they bound nothing, judge more",
-    "no spread": "the {n_open} judged queries show no spread: the interval rests on what was expected before anything "
+    "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "
+    "before anything "
     "was judged, judge more",
     "less spread": "the sample saw less spread than expected (standard error {std_error:.3g}, planned {planned:.3g}): "
     "rare large differences may be missing from it, for which the interval makes room; judge more",
     "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
     "{planned:.3g}): let these grades teach the model of the next sample, which costs less then",
-    "few decide": "few of the {n_open} judged queries decide the estimate ({degrees_of_freedom:.1f} effective degrees "
+    "few decide": "few of the {n_open:judged query} decide the estimate ({degrees_of_freedom:.1f} effective degrees "
     "of freedom)",
     "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
     "short",
@@ -278,50 +325,65 @@ _CAUTIONS: dict[str, Words] = {
     "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "
     "where it means what it says): that costs judgments, not truth; a new sample with these in `judged` learns it",
     "early": "an early reading, of {share:.0%} of the planned budget",
-    "cannot": "{n_items} items could not be judged, taken {treated}: between {low:.6g} and {high:.6g} at the grades "
+    "cannot": "{n_items:item} could not be judged, taken {treated}: between {low:.6g} and {high:.6g} at the grades "
     "that lower or raise it most",
     "size": _size,
     "two units": _TWO_UNITS,
-    "dear": "{measure} with {budget:,.0f} {unit}: {n_queries:,.0f} queries, ± {half_width:.2g}; {instead} instead: "
-    "{instead_queries:,.0f} queries, ± {instead_half_width:.2g}",
+    "dear": lambda numbers: (
+        f"{{measure}} with {{budget:,.0f {numbers['unit'][:-1]}}}: {{n_queries:,.0f query}}, ± {{half_width:.2g}}; "
+        "{instead} instead: {instead_queries:,.0f query}, ± {instead_half_width:.2g}"
+    ),
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
 }
 _NOTES: dict[str, Words] = {
     # of files
-    "long lines": "{source}: {n} lines have more than six columns, the rest is ignored",
+    "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: is it turned "
     "round?",
-    "equal scores": "{source}: all {n} scores are equal, the order of ties alone makes its lists",
-    "vast scores": "{source}: {n} scores beyond 2^53 equal another of their query, maybe once rounded alone: whole "
+    "equal scores": "{source}: all {n:score} are equal, the order of ties alone makes its lists",
+    "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
+    "alone: whole "
     "numbers of that size are not told apart",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
-    "outside segments": "{n} queries of the pool are in no segment",
+    "outside segments": "{n:query} of the pool {n:is|are} in no segment",
     "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
     "`{instead}` has them",
-    "cannot count": "{source}: {n} items could not be judged: they count as not judged",
+    "cannot count": "{source}: {n:item} could not be judged: {n:it counts|they count} as not judged",
     "texts recalled": "the texts of the {what} are those of {source}, as before",
     "texts changed": "the texts of the {what} are those of {source}, which has changed since",
     "texts gone": lambda numbers: (
         f"the texts of the {{what}} are not shown: {{source}} is there no longer ({{option[{numbers['what']}]}})"
     ),
-    "missing texts": "{n} of {of} {what} have no text in {source}",
+    "missing texts": lambda numbers: (
+        f"{{n:,}} of {{of:{'query' if numbers['what'] == 'queries' else 'item'}}} {{n:has|have}} no text in {{source}}"
+    ),
     # of a pool and its rankings
-    "missing queries": "{n} of {of} queries are missing from {name}: they score 0",
-    "unjudged queries": "{n} queries of {names} have no judgments: ignored",
-    "pool depth": "the pool is the first {depth} of each list: {n_left_out} items behind them are left out "
+    "missing queries": lambda numbers: missing_lists_sentence(numbers["n"], numbers["of"], "{name}").removesuffix("."),
+    "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
+    "no relevant document": lambda numbers: (
+        "{n:,} of {of:query} {n:has|have} no relevant document: "
+        + (
+            "{n:it is|they are} left out ({option[no_relevant]} zero counts {n:it|them} as 0)"
+            if numbers["rule"] == "skip"
+            else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
+        )
+    ),
+    "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
+    "left out "
     "({option[pool_depth]})",
     "lists end": "the lists of the sample end at rank {depth}, so does {measure}",
     # of what is known, and learned
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
-    "foreign grades": "{n} of {of} grades of {source} are of items that are not in the pool",
-    "several grades": "{n} known items have several grades, {n_alike} of them alike (policy: {policy})",
-    "queries that train": "{n} of {of} queries train the model and are not measured ({option[train_qrels]}); "
-    "{option[judged]} measures them too, and trains on them",
-    "left out of training": "{n} ranked items of the training queries are not judged: left out of training",
-    "learned from known": "the grade model learns from {n_grades} known grades of {n_queries} queries, each query's "
+    "foreign grades": "{n:,} of {of:grade} of {source} {n:is of an item that is|are of items that are} not in the pool",
+    "several grades": "{n:known item} {n:has|have} several grades, {n_alike} of them alike (policy: {policy})",
+    "queries that train": "{n:,} of {of:query} {n:trains|train} the model and {n:is|are} not measured "
+    "({option[train_qrels]}); "
+    "{option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
+    "left out of training": "{n:ranked item} of the training queries {n:is|are} not judged: left out of training",
+    "learned from known": "the grade model learns from {n_grades:known grade} of {n_queries:query}, each query's "
     "from those of the others",
     "no training data": _untrained,
-    "mean of models": "the mean of {n} grade models: too few labels to weigh them",
+    "mean of models": "the mean of {n:grade model}: too few labels to weigh them",
     "mixture": _mixture,
     "fitted models": "estimates are fitted to {models} too",
     # of a sample
@@ -329,60 +391,61 @@ _NOTES: dict[str, Words] = {
     "to judge": _to_judge,
     "planned without looks": "planned as if depths followed no labels: what they save comes on top",
     "ids trusted": "nobody has looked whether a query stands in two partitions ({option[trust_ids]})",
-    "blocks": "{n} blocks of {n_items} items: the sample may be read once one is complete",
+    "blocks": _blocks,
     "instalment": _instalment,
     "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
-    "few queries": "{n_queries} judged queries make a rough interval; with {enough} or more it can be relied on",
+    "few queries": "{n_queries:judged query} {n_queries:makes|make} a rough interval; with {enough} or more it can "
+    "be relied on",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",
-    "ideal of the pool": "nDCG, R and AP compare with the best order of all {n_items} items of the pool, which "
+    "ideal of the pool": "nDCG, R and AP compare with the best order of all {n_items:item} of the pool, which "
     "{option[pool_depth]} bounds: relevant ones outside are not counted, so they are larger than with all judgments "
     "of a collection",
-    "comparisons": "the top {k} of a query take {per_query:.3g} comparisons on average; a budget of 100 is "
-    "{per_hundred:.0f} of them, {minutes:.0f} minutes at {seconds:g} s each",
+    "comparisons": "the top {k} of a query {k:takes|take} {per_query:.3g comparison} on average; a budget of 100 is "
+    "{per_hundred:.0f} of them, {minutes:.0f minute} at {seconds:g} s each",
     "planned": _planned,
     # of a plan
     "pilots": _pilots,
     "budget to take": _advice,
     "no interval to expect": lambda numbers: (
-        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f}} queries are fewer than an estimate "
+        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f query}} are fewer than an estimate "
         "with a fit takes"
     ),
     "limits": _limits,
     "population floor": lambda numbers: (
-        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:,}} queries, whatever is judged of "
-        "them"
+        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:query}}, whatever is judged of them"
     ),
     "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
     # of answers
     "small segments": _small_segments,
     "rounds": _rounds,
-    "corrected grades": "{n} grades were corrected since a later round was drawn, and count as now",
-    "first round alone": "read from the first round alone: {n} more wait for judgments",
+    "corrected grades": "{n:grade} {n:was|were} corrected since a later round was drawn, and {n:counts|count} as now",
+    "first round alone": "read from the first round alone: {n:more item} {n:waits for a judgment|wait for judgments}",
     "judged beyond": _beyond,
     # of a campaign
     "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
     "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
     # of a campaign written out
-    "judgments written": "{n} judgments",
+    "judgments written": "{n:judgment}",
     "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
-    "judgments of complete blocks": "{n} judgments of blocks 1 to {last}, {n_known} grades known before",
-    "asked beyond left out": "{n} judgments were asked for ahead and lie above what is read: they are left out",
-    "later blocks left out": "{n} judgments of blocks that are not complete are left out",
+    "judgments of complete blocks": "{n:judgment} of blocks 1 to {last}, {n_known:grade} known before",
+    "asked beyond left out": "{n:judgment} {n:was|were} asked for ahead and {n:lies|lie} above what is read: "
+    "{n:it is|they are} left out",
+    "later blocks left out": "{n:judgment} of blocks that are not complete {n:is|are} left out",
     "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
     "policies by number": _policies,
-    "events written": "{n} events",
-    "judgments by judge": "{n} judgments, one row each judge",
-    "truths written": "the truths of {n} queries",
-    "weights written": "{n} items of the sample, with the probabilities of all of it",
-    "known grades left out": "{n} grades known before are not in it, prels has them",
-    "queries of one text": "{n} queries have the text of another: Quepid takes them for one",
-    "ratings written": "{n} ratings",
-    "request written": "{n} queries; set INDEX and the query for your index",
+    "events written": "{n:event}",
+    "judgments by judge": "{n:judgment}, one row each judge",
+    "truths written": "{n:the truth|the truths} of {n:query}",
+    "weights written": "{n:item} of the sample, with the probabilities of all of it",
+    "known grades left out": "{n:grade} known before {n:is|are} not in it, prels has {n:it|them}",
+    "queries of one text": "{n:query} {n:has|have} the text of another: Quepid takes them for one",
+    "ratings written": "{n:rating}",
+    "request written": "{n:query}; set INDEX and the query for your index",
     "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
     "are, without weights: for relative looks, no estimate",
     "grade of judges": lambda numbers: (
-        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n}} judges"
+        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n:judge}}"
     ),
     # why a comparison stays undecided
     "open by cannot": "the items that could not be judged leave it open",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -21,6 +21,8 @@ from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
+from activeeval.pool import Rankings
+from activeeval.report.cautions import MISSING_LISTS
 from activeeval.results import Caution, Estimate, Interval, Note, Told
 from activeeval.tasks.samples import Sample
 
@@ -296,6 +298,19 @@ def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[Note]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
     cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
+
+
+def missing_lists_of(sample: Sample, asked: Iterable[Asked | SampleAnswer]) -> list[Note]:
+    """Return a note for each system without a list for some queries; nothing of a pool of which a part is at hand."""
+    if sample.campaign.design.order.larger_pool is not None:
+        return []
+    lists: dict[str, Rankings] = {}
+    for each in asked:
+        named = ((each.system, each.target.ranking), (each.versus, each.target.versus))
+        lists |= {name: ranking for name, ranking in named if ranking is not None}
+    counts = {name: int(np.count_nonzero(ranking.lengths == 0)) for name, ranking in lists.items()}
+    of = {name: ranking.pool.n_queries for name, ranking in lists.items()}
+    return [Note(MISSING_LISTS, {"n": n, "of": of[name], "name": name}) for name, n in counts.items() if n]
 
 
 def _is_certain(sample: Sample, target: Target, estimate: Estimate) -> bool:

@@ -11,10 +11,11 @@ from activeeval.cases.choices import GRADER
 from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import Measure, shown_name
+from activeeval.report.cautions import missing_fields, missing_lists
 from activeeval.report.findings import contest_sentence, definitions, headline, scope_in_words, sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
-from activeeval.tasks.answers import SampleAnswer, answers
+from activeeval.tasks.answers import SampleAnswer, answers, missing_lists_of
 from activeeval.tasks.orders import Place, places
 from activeeval.tasks.rounds import judged_rounds, round_answers
 from activeeval.tasks.samples import Sample
@@ -45,6 +46,8 @@ class Estimates:
         Whether more follows from the labels of a sample whose depths follow them.
     n_unread : int
         Items that are judged and not read where nothing follows; a note says it.
+    missing : list of Note
+        Which systems have no list for some queries; the headline says it first.
     """
 
     answers: list[SampleAnswer]
@@ -59,10 +62,15 @@ class Estimates:
     model: str = ""
     goes_on: bool = False
     n_unread: int = 0
+    missing: Sequence[Note] = ()
 
     @property
     def headline(self) -> list[str]:
-        """The sentences that tell it: of more than two systems who may be the best, else of differences, or values."""
+        """Which lists are missing; of more than two systems who may be the best, else the differences, or values."""
+        return missing_lists(self.missing) + self._findings
+
+    @property
+    def _findings(self) -> list[str]:
         if not self.places:
             return headline([answer.finding for answer in self.answers])
         families: dict[tuple[str, str | None], list[Place]] = {}
@@ -116,12 +124,16 @@ class Estimates:
             model=read[0].model,
             goes_on=read[-1].campaign.goes_on,
             n_unread=n_unread,
+            missing=missing_lists_of(read[0], answers),
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
         rows = [
-            answer_row(answer, self.kind, self.progress) | {"model": self.model} | dict(beside or {})
+            answer_row(answer, self.kind, self.progress)
+            | missing_fields(self.missing, answer.system, answer.versus)
+            | {"model": self.model}
+            | dict(beside or {})
             for answer in self.answers
         ]
         return rows + [_rank_row(place, self.confidence) for place in self.places]

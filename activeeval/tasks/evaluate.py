@@ -27,6 +27,7 @@ from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
 from activeeval.results import Estimate
 from activeeval.tasks.evaluations import Evaluation
+from activeeval.tasks.query_values import values_by_judgments, values_of_sample
 
 DEFENSIVE_SHARE = 0.1
 Judge = Callable[[str, list[str]], Sequence[int]]
@@ -61,6 +62,9 @@ class Options(TypedDict, total=False):
         What the runs are called, in the order of the arguments. Default: their files.
     queries : path or DrawnQueries
         Queries that were drawn from a log of searches, which the interval for all queries is then about.
+    no_relevant : {"zero", "skip"}
+        What a query without any relevant document is, where all judgments are at hand and no budget is set: of value 0,
+        which is the default, or left out.
     """
 
     budget: float | Budget | None
@@ -74,6 +78,7 @@ class Options(TypedDict, total=False):
     rng: Seed
     names: Sequence[str]
     queries: Any
+    no_relevant: str
 
 
 def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]) -> Evaluation:
@@ -140,7 +145,7 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
-    inputs, max_grade = _inputs(runs, judgments, options)
+    inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))
     target = Target(_bound(measure, max_grade), inputs.ranking, inputs.versus)
     model, method = options.get("grade_probs"), options.get("method")
     probs = model(inputs.pool) if callable(model) else model
@@ -165,10 +170,24 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
     notes = (*inputs.notes, *pool.notes)
     estimates = replace(pool, notes=notes), replace(population, notes=notes)
-    return _both(target, inputs.names, *estimates)
+    queries = None if target.versus is None else values_of_sample(campaign, target)
+    return replace(_both(target, inputs.names, *estimates), queries=queries)
 
 
-def _inputs(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[Inputs, int | None]:
+def _rule(options: Options, is_all_judged: bool) -> str | None:
+    """Return what queries without any relevant document are; None where it is not known which these are."""
+    rule = options.get("no_relevant", "zero")
+    if is_all_judged:
+        return rule
+    if rule == "zero":
+        return None
+    problem = f"`no_relevant` {rule} needs all judgments: leave out the budget, or give judgments for a judge function"
+    raise InputError(problem, field="no_relevant")
+
+
+def _inputs(
+    runs: Mapping[str, Any], judgments: Any, options: Options, no_relevant: str | None
+) -> tuple[Inputs, int | None]:
     """Return the pool of runs and judgments, and the largest grade as far as it is known."""
     qrels = None if callable(judgments) else labels_of(judgments)
     inputs = from_tables(
@@ -178,6 +197,7 @@ def _inputs(runs: Mapping[str, Any], judgments: Any, options: Options) -> tuple[
         ties=options.get("ties", "id"),
         unjudged=options.get("unjudged", "error"),
         names=options.get("names", ()),
+        no_relevant=no_relevant,
     ).with_costs(None, options.get("overhead", 0.0))
     if options.get("queries") is not None:
         inputs = of_log(inputs, options["queries"])
@@ -233,7 +253,8 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
     error = summary.std_error if summary.std_error > 0 or summary.mean == 0 or drawn is not None else math.inf
     freedom = summary.n - 1.0 if drawn is None else drawn.choice(summary.mean)[1]
     wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=freedom)
-    return _both(target, inputs.names, pool, wide)
+    queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
+    return replace(_both(target, inputs.names, pool, wide), queries=queries)
 
 
 def _are_ranked(target: Target) -> NDArray[np.bool_]:

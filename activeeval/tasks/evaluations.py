@@ -8,12 +8,14 @@ from typing import Any
 
 from activeeval.answers import Answer, Needed
 from activeeval.cases.systems import direction
+from activeeval.report.cautions import missing_fields, missing_lists, no_relevant_fields, no_relevant_line
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
 from activeeval.results import Caution, Estimate, Interval
 from activeeval.tasks.estimate import estimate_row
+from activeeval.tasks.query_values import QueryValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -39,6 +41,8 @@ class Evaluation(WithEnds, Shown):
         Of the intervals.
     frame_kind : str
         The library whose frames came in, "" where none did.
+    queries : QueryValues or None
+        Of a difference the values of both runs query by query.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Evaluation(WithEnds, Shown):
     scope: str = "population"
     confidence: float = 0.95
     frame_kind: str = ""
+    queries: QueryValues | None = None
 
     @property
     def value(self) -> float:
@@ -124,8 +129,8 @@ class Evaluation(WithEnds, Shown):
 
     @property
     def sentences(self) -> list[str]:
-        """What it says, in a sentence."""
-        return [sentence(self.finding())]
+        """Which lists are missing, and what it says, in a sentence."""
+        return [*missing_lists(self.pool.notes), sentence(self.finding())]
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -143,7 +148,8 @@ class Evaluation(WithEnds, Shown):
         """What measure and intervals are."""
         defined = [] if self.measure == self.definition else [f"{self.measure} is {self.definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
-        return [*defined, f"{100 * self.confidence:g} % t intervals; all queries: {wide}."]
+        intervals = f"{100 * self.confidence:g} % t intervals; all queries: {wide}."
+        return [*defined, intervals, *no_relevant_line(self.pool.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each scope, as the command line has it."""
@@ -157,6 +163,8 @@ class Evaluation(WithEnds, Shown):
                 self.of(scope).interval(self.confidence),
                 p_value=self.of(scope).p_value if self.versus else None,
             )
+            | missing_fields(self.pool.notes, self.system, self.versus)
+            | no_relevant_fields(self.pool.notes)
             | {"sentence": sentence(self.finding(scope))}
             for scope in (self.scope, *({"pool", "population"} - {self.scope}))
         ]

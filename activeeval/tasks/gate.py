@@ -16,12 +16,14 @@ from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, Target, shown_name
 from activeeval.pool import Rankings
+from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.findings import sentence
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Estimate, Interval, Note
-from activeeval.tasks.answers import cut_notes
+from activeeval.tasks.answers import cut_notes, missing_lists_of
 from activeeval.tasks.estimate import asked_row, estimate_row
 from activeeval.tasks.evaluate import Options, compare
+from activeeval.tasks.query_values import QueryValues, values_of_sample
 from activeeval.tasks.samples import Sample
 
 
@@ -48,6 +50,8 @@ class Decision:
         Whether no label can change the difference.
     needed : Needed or None
         Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
+    queries : QueryValues or None
+        The values of both runs query by query; None where no list differs.
     """
 
     measure: Measure
@@ -61,6 +65,7 @@ class Decision:
     other: Estimate | None = None
     same_lists: bool = False
     needed: Needed | None = None
+    queries: QueryValues | None = None
 
     @property
     def name(self) -> str:
@@ -118,8 +123,14 @@ class Decision:
         return wanted_half_width(self.estimate.value, self.margin)
 
 
-def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
-    """Return each decision as a row; of several measures with the p value by Holm's method."""
+def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
+    """Return each decision as a row; of several measures with the p value by Holm's method.
+
+    Parameters
+    ----------
+    notes : sequence
+        Of the lists of a sample; those of judgments are with each estimate.
+    """
     rows = []
     for decision in decisions:
         more: dict[str, Cell] = {"p_value": decision.p_value}
@@ -129,6 +140,9 @@ def rows_of(decisions: Sequence[Decision]) -> list[dict[str, Cell]]:
         more |= {"margin": decision.margin, "more_budget": needed.budget, "more_queries": needed.queries}
         asked = asked_row(decision.measure, "difference", decision.system, decision.versus)
         row = estimate_row(asked, decision.estimate, decision.interval, **more)
+        known = (*notes, *decision.estimate.notes)
+        row |= missing_fields(known, decision.system, decision.versus)
+        row |= no_relevant_fields(known)
         rows.append({"measure": decision.name, **row, "sentence": sentence(decision.finding)})
     return rows
 
@@ -170,7 +184,9 @@ def by_judgments(
         if not isinstance(note, Caution):  # of which each decision says it
             say(note)
     called = named or system_names([after.name, before.name], [after.source, before.source])
+    options["names"] = called[::-1]
     estimates: list[_Read] = []
+    queries = []
     for text in measures:
         measure = sampled_measure(text)
         try:
@@ -179,7 +195,9 @@ def by_judgments(
             raise InputError(f"{text}: {problem}", field="budget") from None
         estimate, other = answer.of(scope), answer.of(_other(scope))
         estimates.append(_Read(measure, called[0], called[1], estimate, other, answer.same_lists))
+        queries.append(answer.queries)
     decisions = _decided(estimates, margin, confidence)
+    decisions = [replace(decision, queries=each) for decision, each in zip(decisions, queries, strict=True)]
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
@@ -229,8 +247,11 @@ def by_sample(
         for each in asked
     ]
     decisions = _decided(estimates, margin, confidence)
-    grown = [_with_budget(decision, sample, each.target) for decision, each in zip(decisions, asked, strict=True)]
-    return grown, cut_notes(sample, asked)
+    grown = [
+        replace(_with_budget(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
+        for decision, each in zip(decisions, asked, strict=True)
+    ]
+    return grown, missing_lists_of(sample, asked) + cut_notes(sample, asked)
 
 
 class _Read(NamedTuple):

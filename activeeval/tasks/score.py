@@ -20,9 +20,10 @@ from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, shown_name
 from activeeval.pool import QueryPool, Rankings
-from activeeval.report.findings import sentence
+from activeeval.report.cautions import no_relevant_fields
+from activeeval.report.findings import missing_lists_sentence, sentence
 from activeeval.report.rendering import Cell
-from activeeval.results import Note
+from activeeval.results import Caution, Note
 from activeeval.types import Floats
 
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
@@ -76,15 +77,29 @@ class RunScores:
 
 
 def read_tables(
-    qrels: Any, runs: Sequence[Any], measures: Sequence[Measure], ties: str = "id", *, machine_is_truth: bool = False
+    qrels: Any,
+    runs: Sequence[Any],
+    measures: Sequence[Measure],
+    ties: str = "id",
+    *,
+    machine_is_truth: bool = False,
+    no_relevant: str = "zero",
 ) -> TablePool:
-    """Return judgments, or truths of the top k where measures are of these, and runs as one pool."""
+    """Return judgments, or truths of the top k where measures are of these, and runs as one pool.
+
+    Parameters
+    ----------
+    no_relevant : {"zero", "skip"}
+        What a query without any relevant document is; see `TablePool.with_rule`.
+    """
     judging = judging_of(measures)
     source = judgments_of(qrels, machine_is_truth=True) if machine_is_truth else qrels
     judgments, read = load_tables(partial(judging.labels, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
-    return tables
+    if no_relevant == "zero" and all(isinstance(measure, Judged) for measure in measures):
+        return tables  # shares of judged items ask nothing of relevance
+    return tables.with_rule(no_relevant)
 
 
 def score_run(tables: TablePool, run: int, measure: Measure, confidence: float = 0.95) -> RunScores:
@@ -192,6 +207,8 @@ class RunTable:
     confidence : float
     test, correction : str
         What the p values are of.
+    notes : tuple of Note
+        What is to be known of the judgments and the runs.
     """
 
     pool: QueryPool
@@ -200,6 +217,13 @@ class RunTable:
     confidence: float
     test: str
     correction: str
+    notes: tuple[Note | Caution, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """The sentences on runs without lists for some queries, which stand before all others."""
+        counts = {run.run: run.scores.n_missing for run in self.by_measure[0]}
+        return [missing_lists_sentence(n, self.pool.n_queries, name) for name, n in counts.items() if n]
 
     @property
     def findings(self) -> list[list[Answer]]:
@@ -238,6 +262,7 @@ class RunTable:
         for run in runs[:1] if versus else runs:
             row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
             row |= {} if self.pool.draw is None else {"log": self.pool.draw.log.name}
+            row |= no_relevant_fields(self.notes)
             row["sentence"] = sentence(run.finding(runs[self.baseline].run))
             if versus:
                 figures = runs[self.baseline].scores.row(self.confidence)
@@ -328,7 +353,8 @@ def run_table(
         for measure, runs, row in zip(measures, scored, pairs, strict=True)
     )
     how = {"confidence": confidence, "test": test, "correction": correction}
-    return RunTable(pool=tables.pool, by_measure=by_measure, baseline=baseline, **how)  # type: ignore[arg-type]
+    parts: dict[str, Any] = {"pool": tables.pool, "by_measure": by_measure, "baseline": baseline, "notes": tables.notes}
+    return RunTable(**parts, **how)  # type: ignore[arg-type]
 
 
 def _is_same(first: Rankings, second: Rankings, cutoff: int | None) -> bool:

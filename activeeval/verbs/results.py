@@ -10,6 +10,7 @@ from activeeval.answers import Answer
 from activeeval.campaign.labels import Progress
 from activeeval.io.tables.frames import frame_of
 from activeeval.measures import shown_name
+from activeeval.report.cautions import missing_lists
 from activeeval.report.findings import headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
@@ -129,7 +130,7 @@ class Result(WithEnds, Shown):
     @property
     def sentences(self) -> list[str]:
         """What it says, in a sentence; and how much of it waits, where something does."""
-        return headline([self.finding]) + _early(self.estimates)
+        return missing_lists(self.estimates.missing) + headline([self.finding]) + _early(self.estimates)
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -212,6 +213,11 @@ class Evaluations(ResultList[Evaluation]):
     @property
     def _confidence(self) -> float:
         return self[0].confidence
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which lists are missing, and what they begin with."""
+        return missing_lists(note for each in self for note in each.pool.notes) + headline(self._findings)
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each, about what its scope says."""

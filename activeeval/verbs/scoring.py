@@ -13,6 +13,7 @@ from activeeval.cases.systems import system_names
 from activeeval.errors import InputError, did_you_mean
 from activeeval.io.loading import load_run
 from activeeval.io.tables.frames import frame_of, kind_of_frame
+from activeeval.report.cautions import no_relevant_line
 from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
@@ -185,8 +186,8 @@ class Scores(Shown):
 
     @property
     def sentences(self) -> list[str]:
-        """The differences to the baseline, or the values where there is one run; at most three."""
-        return headline(self._differences or self._means)
+        """Which lists are missing; the differences to the baseline, or the values of one run, at most three."""
+        return self.made.missing + headline(self._differences or self._means)
 
     @property
     def table(self) -> Sequence[Mapping[str, Cell]]:
@@ -197,7 +198,7 @@ class Scores(Shown):
     def footnotes(self) -> list[str]:
         """What measures and intervals are."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
-        return [*notes, f"{100 * self.made.confidence:g} % t intervals."]
+        return [*notes, f"{100 * self.made.confidence:g} % t intervals.", *no_relevant_line(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
         """Return a row for each run and measure, as the command line has it, or for each query of them."""
@@ -233,6 +234,7 @@ def score(
     correction: str = "holm",
     seed: int = 0,
     queries: Any = None,
+    no_relevant: str = "zero",
 ) -> Scores:
     """Score runs against judgments, with intervals, and each against a baseline.
 
@@ -261,6 +263,8 @@ def score(
         Of the randomization test.
     queries : path, or what `activeeval.draw_queries` returns, optional
         Queries that were drawn from a log of searches: means and intervals are then about all its traffic.
+    no_relevant : {"zero", "skip"}
+        What a query without any relevant document is: of value 0, as in trec_eval, or left out.
 
     Examples
     --------
@@ -284,7 +288,7 @@ def score(
     if len(systems) != len(loaded) or len(set(systems)) < len(systems):
         problem = f"`names` are {len(loaded)} different ones, of each run in its order, got {', '.join(systems)}"
         raise InputError(problem, field="names")
-    tables = read_tables(labels, loaded, parsed, ties)
+    tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
         tables, _ = for_log(tables, drawn_of(queries))
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]

@@ -16,7 +16,7 @@ from scipy import stats
 from activeeval.answers import Needed
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import DCG
-from activeeval.report.findings import about
+from activeeval.report.numbers import about
 from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries, exit_code

@@ -10,7 +10,6 @@ import pytest
 from activeeval.answers import Answer, Needed
 from activeeval.report.findings import (
     WIDTH,
-    about,
     contest_sentence,
     figures,
     fitting,
@@ -20,6 +19,7 @@ from activeeval.report.findings import (
     some_names,
     table_of,
 )
+from activeeval.report.numbers import about
 from activeeval.report.rendering import render
 
 PAIR = Answer(

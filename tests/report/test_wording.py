@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,6 +49,30 @@ def test_a_sentence_is_the_corpus_s(one):
     assert text_of(Note(one["code"], numbers)) == one["text"]
 
 
+NOUNS = "budgets|blocks|comparisons|events|grades|hours|items|judges|judgments|labels|lines|lists|minutes|models|pairs"
+NOUNS += "|places|preferences|queries|ranks|ratings|rounds|rows|scores|systems|truths|values|ways"
+KINDS = "distinct|held-out|judged|known|mean|more|new|open|other|ranked"
+OF_MANY = re.compile(rf"(?<![\d,.])1 (?:(?:{KINDS}) )*(?:{NOUNS})\b")
+
+
+def one_each(value):
+    """Return what a note counts with every count a 1."""
+    if isinstance(value, list):
+        return tuple(map(one_each, value))
+    return 1 if isinstance(value, int) else value
+
+
+@pytest.mark.parametrize("one", CORPUS, ids=lambda one: one["code"])
+def test_one_of_anything_is_singular(one):
+    text = text_of(Note(one["code"], {name: one_each(value) for name, value in one["numbers"].items()}))
+    assert OF_MANY.findall(text) == []
+
+
+def test_counts_have_commas_nouns_and_verbs_of_their_own():
+    assert text_of(Note("grader of people", {"source": "a", "n": 1})) == "a: 1 grade of people is left out"
+    assert text_of(Note("grader of people", {"source": "a", "n": 1200})) == "a: 1,200 grades of people are left out"
+
+
 def test_parameters_are_named_as_a_face_wants():
     note = Note("pool depth", {"depth": 10, "n_left_out": 3})
     assert text_of(note).endswith("are left out (`pool_depth`)")
@@ -57,7 +82,7 @@ def test_parameters_are_named_as_a_face_wants():
 def test_what_a_note_names_is_shown_as_it_is():
     hostile = "{share:.0%} {option[qrels]} `qrels` --quiet {0.__class__}"
     note = Note("missing texts", {"n": 1, "of": 2, "what": "queries", "source": hostile})
-    assert text_of(note, "<{}>".format) == f"1 of 2 queries have no text in {hostile}"
+    assert text_of(note, "<{}>".format) == f"1 of 2 queries has no text in {hostile}"
     mixed = Note("mixture", {"models": (hostile, "b"), "weights": (0.25, 0.75)})
     assert text_of(mixed).endswith(f"queries: {hostile} 0.25, b 0.75")
     paid = {"cost": 1200, "unit": "judgments", "can_grow": 1}
@@ -87,4 +112,4 @@ def test_an_estimate_carries_the_notes_of_its_input(names, which):
     given = {"value": 1.0, "std_error": 0.1, "n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0}
     (caution,) = Estimate(**given, method="m", degrees_of_freedom=8.0, notes=(note,)).cautions
     assert (caution.code, caution.numbers["note"]) == ("input", "unjudged queries")
-    assert line_of(caution) == f"note: 1 queries of {which} have no judgments: ignored"
+    assert line_of(caution) == f"note: 1 query of {which} has no judgments: ignored"

@@ -14,7 +14,8 @@ from activeeval.report.campaign_next import Reached
 from activeeval.report.campaign_summary import Progress
 from activeeval.report.campaign_work import Step
 from activeeval.report.cautions import marked
-from activeeval.report.findings import about, sentence
+from activeeval.report.findings import sentence
+from activeeval.report.numbers import about
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Note
 from activeeval.store import Store

@@ -1,0 +1,68 @@
+"""Options of commands that look at single queries: a table of all, and how those without a relevant document count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output
+
+if TYPE_CHECKING:
+    from activeeval.tasks.gate import Decision
+
+NO_RELEVANT = ("zero", "skip")
+"""As `activeeval.io.pooling.NO_RELEVANT`, which help does not wait for."""
+_PLACES = 4
+
+
+def per_query_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the file of all queries, and whether it may replace another."""
+    path = click.option(
+        "--per-query", metavar="FILE", help="Table to write, a row a query: .csv, .tsv, .jsonl or .parquet."
+    )
+    return path(output.force_option(command))
+
+
+no_relevant_option = click.option(
+    "--no-relevant",
+    type=click.Choice(NO_RELEVANT),
+    default="zero",
+    help="What a query without any relevant document is: 0, as in trec_eval, or left out.",
+)
+
+
+def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> None:
+    """Raise where the file could not be written in the end, or would replace another."""
+    from activeeval.io.suffixes import SUFFIXES
+
+    if path is not None:
+        output.check_apart({"--per-query": path}, inputs)
+        output.check_new(path, SUFFIXES, force)
+
+
+def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of queries to a table, where one is asked for."""
+    if path is None:
+        return
+    import numpy as np
+
+    from activeeval.io.tables.export import write_columns
+    from activeeval.report.numbers import counted
+
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    is_text = {name: isinstance(column[0], str) for name, column in columns.items()}
+    write_columns({name: column if is_text[name] else np.array(column) for name, column in columns.items()}, path)
+    output.say(f"wrote {path}: {counted(len({row['query_id'] for row in rows}), 'query')}")
+
+
+def show_losers(decisions: Sequence[Decision]) -> None:
+    """Print which queries lose most, of each measure that is worse or undecided."""
+    for decision in decisions:
+        queries = decision.queries
+        if queries is None or decision.verdict not in ("worse", "undecided") or not queries.worst:
+            continue
+        click.echo()
+        output.show_text(queries.title(decision.name))
+        output.emit(queries.table(decision.system, decision.versus, _PLACES), "text")

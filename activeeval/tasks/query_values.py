@@ -1,0 +1,127 @@
+"""The values of a new run and an old one, query by query, and which queries lose most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activeeval.campaign import Campaign
+from activeeval.campaign.reading import judged_queries
+from activeeval.estimation.significance import ROUNDING
+from activeeval.measures import LabelsLike, Target
+from activeeval.report.findings import short_name
+from activeeval.report.numbers import counted, number
+from activeeval.report.rendering import Cell
+from activeeval.types import Floats
+
+MOST_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryValues:
+    """The values of a new run and an old one, query by query.
+
+    Attributes
+    ----------
+    query_ids : list of str
+    values, versus_values : ndarray, shape (n,)
+        Of the new run and of the old one.
+    weights : ndarray, shape (n,)
+        The share of each query in the mean; of a sample how much of the pool it stands for, by chance about 1 in sum.
+    is_sample : bool
+        Whether these are the queries of a sample; values are then by the judged documents alone.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> made = QueryValues(query_ids=["q1", "q2"], values=half, versus_values=np.array([1.0, 0.25]), weights=half)
+    >>> made.shares, made.worst
+    (array([1., 0.]), [0])
+    """
+
+    query_ids: list[str]
+    values: Floats
+    versus_values: Floats
+    weights: Floats
+    is_sample: bool = False
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each query in all that is lost: weight × (old − new) where that is above 0, summing to 1."""
+        lost = self.versus_values - self.values
+        lost[lost <= ROUNDING * np.maximum(np.abs(self.values), np.abs(self.versus_values))] = 0.0
+        lost *= self.weights
+        return lost / lost.sum() if lost.any() else lost
+
+    @property
+    def worst(self) -> list[int]:
+        """The queries that lose, the largest share first; equal ones in their order."""
+        shares = self.shares
+        return [int(k) for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+
+    def rows(self, measure: str, system: str, versus: str) -> list[dict[str, Cell]]:
+        """Return a row for each query, with the names that ``activeeval score -q`` has."""
+        columns = (self.query_ids, self.values, self.versus_values, self.weights, self.shares)
+        return [
+            {
+                "query_id": query,
+                "run": system,
+                "versus": versus,
+                "measure": measure,
+                "value": float(value),
+                "versus_value": float(other),
+                "difference": float(value - other),
+                "weight": float(weight),
+                "share_of_loss": float(share),
+            }
+            for query, value, other, weight, share in zip(*columns, strict=True)
+        ]
+
+    def table(self, system: str, versus: str, places: int) -> list[dict[str, str]]:
+        """Return the queries that lose most, for reading; weights where they differ."""
+        shares, names = self.shares, (short_name(versus), short_name(system))
+        old, new = names if names[0] != names[1] else (f"{names[0]} (old)", f"{names[1]} (new)")
+        shown = self.worst[:MOST_SHOWN]
+        weights = [number(float(self.weights[k]), places) for k in shown]
+        return [
+            {
+                "query": short_name(self.query_ids[k]),
+                old: number(float(self.versus_values[k]), places),
+                new: number(float(self.values[k]), places),
+                **({"weight": weight} if len(set(weights)) > 1 else {}),
+                "share of the loss": f"{shares[k]:.1%}",
+            }
+            for k, weight in zip(shown, weights, strict=True)
+        ]
+
+    def title(self, measure: str) -> str:
+        """Return what stands above `table`."""
+        n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
+        which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
+        by = "; values are by the judged documents alone" if self.is_sample else ""
+        return f"{n:,} of {judged} {'loses' if n == 1 else 'lose'} by {measure}, {which}{by}:"
+
+
+def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
+    """Return the values of both rankings of a difference by the grades of all items."""
+    pool = target.pool
+    return QueryValues(
+        query_ids=pool.query_texts.tolist(),
+        values=replace(target, versus=None).values(grades),
+        versus_values=replace(target, ranking=target.other, versus=None).values(grades),
+        weights=np.array(pool.query_probs),
+    )
+
+
+def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
+    """Return the values of both rankings of a difference in the queries that were judged, by their judged documents."""
+    queries, weights, labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target)
+    whole = values_by_judgments(target, labels)
+    return QueryValues(
+        query_ids=[whole.query_ids[q] for q in queries.tolist()],
+        values=whole.values[queries],
+        versus_values=whole.versus_values[queries],
+        weights=weights,
+        is_sample=True,
+    )
