@@ -77,6 +77,14 @@ def test_a_narrower_interval_never_undoes_a_decision(value, below, above, margin
     assert (before == "worse") <= (after in ("worse", "equal"))
 
 
+@pytest.mark.parametrize("value", [-0.3, -0.07, -0.02, 0.0, 0.04, 0.2])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_the_wanted_half_width_is_the_widest_that_decides(value, margin):
+    halves = [half / 2000 for half in range(1, 2001)]
+    decides = [half for half in halves if verdict_of(value, value - half, value + half, margin) != "undecided"]
+    assert wanted_half_width(value, margin) == pytest.approx(max(decides, default=0), abs=6e-4)
+
+
 @given(value=st.floats(-1, 1), margin=st.floats(0, 1))
 def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value, margin):
     wanted = wanted_half_width(value, margin)
@@ -125,8 +133,8 @@ def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value,
         ),
         (
             answer(0.2, 0.1, 0.3, effective_queries=3.2, largest_share=0.5, n_queries=11),
-            "new is better than old by 0.20 (0.10 to 0.30): P@1, 11 queries, 80 judgments (as good as 4 queries, one of "
-            "them decides half of it).",
+            "new is better than old by 0.20 (0.10 to 0.30): P@1, 11 queries, 80 judgments (as good as 4 queries, one "
+            "of them decides half of it).",
         ),
     ],
 )

@@ -23,7 +23,7 @@ def audit_sentence(row: AuditRow) -> str:
     ...                by_grader=12.2, corrected=6.31, corrected_low=5.91, corrected_high=6.71, bias=5.89,
     ...                bias_low=5.49, bias_high=6.29, confidence=.95, scope="pool", labels=150, half_width_without=.52)
     >>> print(audit_sentence(row))
-    DCG@10 of a.run: gpt alone says 12.2; with your 150 labels 6.3 ± 0.4; without gpt it would have been ± 0.5.
+    DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
     """
     text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_number(row, row.by_grader)}"
     text += f"; with your {row.labels:,} labels {_corrected(row)}"

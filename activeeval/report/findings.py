@@ -27,7 +27,7 @@ _FINE = 1000
 _VERDICTS = ("better", "worse", "equal", "equivalent", "not worse", "undecided")
 _LONGEST_NAME = 28
 _ALWAYS = ("measure", "of", "value", "interval")
-_NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
+_NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8, 6)
 """Names are cut to the first of these at which a table is no wider than it may be."""
 WIDTH = 100
 """Columns of a table for reading."""

@@ -40,7 +40,7 @@ def agreeing(n: float, singular: str, plural: str) -> str:
 def places_of(value: float, half_width: float) -> int:
     """Return the decimals that keep two significant digits of the smaller of a value and its half-width.
 
-    A value inside (−1, 1) is not rounded to −1, 0 or 1.
+    A value inside (−1, 1) is not rounded to ± 1, and to 0 only where it is far below its half-width.
 
     Examples
     --------
@@ -52,8 +52,10 @@ def places_of(value: float, half_width: float) -> int:
         return 2
     places = max(1 - _power(min(sizes)), 0)
     if half_width > 0 and math.isfinite(half_width):
-        places = min(places, max(1 - _power(half_width), 0) + _MOST_EXTRA)
-    while 0 < abs(value) < 1 and places < _MOST_PLACES and round(abs(value), places) in (0.0, 1.0):
+        enough = max(1 - _power(half_width), 0)
+        places = min(places, enough + _MOST_EXTRA)
+        places = places if round(value, places) else enough
+    while abs(value) < 1 and places < _MOST_PLACES and round(abs(value), places) == 1:
         places += 1
     return places
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,13 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 from scipy import stats
 
-from activeeval.answers import Needed
+from activeeval.answers import Needed, exit_code
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import DCG
 from activeeval.report.numbers import about
 from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval
-from activeeval.tasks.gate import Decision, _with_queries, exit_code
+from activeeval.tasks.gate import Decision, _with_queries
 from activeeval.tasks.judged_samples import judged
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
@@ -33,43 +32,6 @@ def decision(low, high, margin=0.0):
     interval = Interval(low, high, 0.95)
     named = {"measure": DCG(), "system": "new.run", "versus": "old.run"}
     return Decision(**named, estimate=estimate, interval=interval, p_value=0.5, p_holm=0.5, margin=margin)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "margin", "verdict", "code"),
-    [
-        (0.1, 0.3, 0.0, "better", 0),
-        (-0.3, -0.1, 0.0, "worse", 10),
-        (-0.1, 0.3, 0.0, "undecided", 11),
-        (0.0, 0.3, 0.0, "undecided", 0),
-        (0.0, 0.0, 0.0, "equivalent", 0),
-        (0.1, 0.3, 0.3, "equivalent", 0),
-        (-0.3, -0.1, 0.3, "equivalent", 0),
-        (-0.3, -0.1, 0.2, "worse", 10),
-        (-0.1, 0.3, 0.1, "undecided", 0),
-        (-0.11, 0.3, 0.1, "undecided", 11),
-        (0.05, 0.3, 0.1, "better", 0),
-        (-np.inf, np.inf, 9.0, "undecided", 11),
-    ],
-)
-def test_the_verdict_is_the_first_that_holds(low, high, margin, verdict, code):
-    one = decision(low, high, margin)
-    assert (one.verdict, exit_code([one])) == (verdict, code)
-
-
-def test_of_several_measures_the_worst_counts():
-    better, worse, open_ = decision(0.1, 0.3), decision(-0.3, -0.1), decision(-0.1, 0.3)
-    codes = [exit_code(list(group)) for group in product((better, worse, open_), repeat=2)]
-    assert codes == [0, 10, 11, 10, 10, 10, 11, 10, 11]
-
-
-@pytest.mark.parametrize("center", [-0.3, -0.07, -0.02, 0.0, 0.04, 0.2])
-@pytest.mark.parametrize("margin", [0.0, 0.1])
-def test_the_half_width_wanted_is_the_widest_that_decides(center, margin):
-    halves = np.linspace(0, 1, 2001)[1:]
-    decided = [half for half in halves if decision(center - half, center + half, margin).verdict != "undecided"]
-    wanted = decision(center - 1, center + 1, margin).half_width_wanted
-    assert wanted == pytest.approx(max(decided, default=0), abs=6e-4)
 
 
 def test_so_many_queries_make_the_interval_so_narrow():
@@ -340,13 +302,13 @@ def test_a_measure_counts_once(call):
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict", "code"),
-    [(0.15, 0.25, "better", 0), (0.1, 0.2, "undecided", 0), (0.05, 0.2, "undecided", 11), (0.2, 0.2, "better", 0)],
+    [(0.15, 0.25, "better", 0), (0.1, 0.2, "undecided", 11), (0.05, 0.2, "undecided", 11), (0.2, 0.2, "better", 0)],
 )
 def test_a_verdict_holds_whatever_is_worth_what_could_not_be_judged(low, high, verdict, code):
     sure = decision(0.1, 0.3)
     cannot = Cannot(n_items=2, low=low, high=high, treated="as predicted")
     one = replace(sure, estimate=replace(sure.estimate, cannot=cannot))
-    assert (one.verdict, exit_code([one])) == (verdict, code)
+    assert (one.verdict, exit_code([one.finding])) == (verdict, code)
     assert one.is_open_by_cannot == (verdict == "undecided")
     assert ("could not be judged" in text_of(one.obstacle)) == one.is_open_by_cannot
 
@@ -396,6 +358,6 @@ def test_as_a_comment_it_is_the_same_verdict(call, runs):
 def test_a_comment_says_what_would_decide(call):
     done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "markdown")
     assert done.code == 11
-    assert "queries like these, all judged, should decide." in done.out
+    assert "more queries like these should decide." in done.out
     refused = call("score", "q.qrels", "a.run", "P@3", "-o", "markdown")
     assert (refused.code, "markdown" in refused.err) == (2, True)
