@@ -221,6 +221,18 @@ def wanted_half_width(value: float, margin: float = 0.0) -> float:
     return -value if value <= -margin else value + margin
 
 
+def about(amount: float) -> int:
+    """Return a number in its first two figures, rounded up.
+
+    Examples
+    --------
+    >>> about(1042), about(58.3)
+    (1100, 59)
+    """
+    step = int(10.0 ** max(math.floor(math.log10(max(amount, 1))) - 1, 0))
+    return math.ceil(amount / step) * step
+
+
 def exit_code(answers: Iterable[Answer]) -> int:
     """Return `WORSE` where a verdict is worse, else `OPEN` where one is undecided, else `FINE`.
 

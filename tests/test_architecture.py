@@ -50,7 +50,7 @@ ALLOWED = {
     "estimation": GROUND | {"design"},
     # foresight
     "simulation": DECISIONS,
-    "planning": DECISIONS | {"simulation"},
+    "planning": DECISIONS | {"simulation", "campaign"},
     "scale": GROUND | {"measures", "design", "campaign", "lazily"},
     # conductor
     "campaign": DECISIONS | {"grade_models", "io", "judgments"},

@@ -21,8 +21,9 @@ from activeeval.campaign.record import Record
 from activeeval.campaign.rules import Rules
 from activeeval.design import Design, Selection
 from activeeval.design.paths import Paths
+from activeeval.design.schemes import ROUNDING
 from activeeval.errors import InputError, StateError, UndrawnError
-from activeeval.estimation import GradeSlope, IntervalKind, find_interval, grade_slope
+from activeeval.estimation import GradeSlope, IntervalKind, confidence_after, find_interval, grade_slope
 from activeeval.judgments.log import Event
 from activeeval.measures import Target
 from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
@@ -204,7 +205,31 @@ class Campaign(Record):
 
     def outlook(self, target: Target | None = None, *, scope: str = "pool") -> Outlook | None:
         """Return what to expect of more judgments; None of a pool in chunks, which cannot tell; as `estimate` else."""
-        return Outlook.of(self.design, self.selection, self.labels, target, scope)
+        before = self._variances(self.readings[:-1], target, scope)
+        return Outlook.of(self.design, self.selection, self.labels, target, scope, before)
+
+    @property
+    def readings(self) -> list[Selection]:
+        """What was read, the last what is read now: the planned budget and every top-up follow from a reading.
+
+        A sample that is read before its planned budget is judged has one reading, that of now.
+        """
+        drawn, now = self.drawn_design, self.selection
+        planned = (drawn.planned or math.inf) * (1 - ROUNDING)
+        ends = [k for k in range(self.n_complete_blocks) if drawn.blocks[k] >= planned]
+        return [*(whole for whole in map(self.block_selection, ends) if whole.level < now.level), now]
+
+    def confidence_now(self, confidence: float, target: Target | None = None, *, scope: str = "pool") -> float:
+        """Return at which confidence an interval is made now such that those of all `readings` hold with another."""
+        readings = self.readings
+        return confidence_after(self._variances(readings, target, scope), confidence) if readings[1:] else confidence
+
+    def _variances(self, selections: Sequence[Selection], target: Target | None, scope: str) -> list[float]:
+        """Return the variance of the estimate of a target at each of some selections."""
+        if not selections:
+            return []
+        looks = looks_at(self.design, selections, [1.0] * len(selections), self.labels, target, scope)
+        return [look.evaluated.variance for look in looks]
 
     def topped_up(self, more: float) -> Campaign:
         """Return the campaign with a larger budget: the same sample, all that is known of it, and one more block."""

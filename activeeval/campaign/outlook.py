@@ -1,24 +1,29 @@
-"""What a judged sample leads to expect of more judgments: half-widths at other levels, budgets for a half-width."""
+"""What a judged sample leads to expect of more judgments: half-widths at other levels, budgets for a half-width.
+
+A top-up that follows from a reading is a look: its interval is that of `activeeval.estimation.confidence_after`.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.answers import Needed
 from activeeval.campaign.reading import of_target
 from activeeval.design import Design, Order, Reading, Selection
-from activeeval.estimation import evaluate, evidence_of, half_widths
+from activeeval.estimation import confidence_after, evaluate, evidence_of, half_widths
 from activeeval.measures import LabelsLike, Target
 
-_STEPS = 50
+_CLOSE, _LEAST = 1.0005, 1e-6
+"""How closely a level is searched for, and the least one as a share of that at which everything is judged."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Outlook:
     """The variance of an estimate, and how it falls as more of the sample's order is judged.
 
@@ -46,6 +51,8 @@ class Outlook:
         The pool's variance planned for the level of now.
     can_grow : bool
         Whether a larger sample holds this one.
+    before : tuple of float
+        The variance at each reading before this one that a top-up followed.
     """
 
     reading: Reading
@@ -60,9 +67,18 @@ class Outlook:
     matters: NDArray[np.bool_]
     planned: float
     can_grow: bool
+    before: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, design: Design, now: Selection, labels: LabelsLike, target: Target | None, scope: str) -> Self | None:
+    def of(
+        cls,
+        design: Design,
+        now: Selection,
+        labels: LabelsLike,
+        target: Target | None,
+        scope: str,
+        before: Sequence[float] = (),
+    ) -> Self | None:
         """Return the outlook of a judged selection; None of a pool that came in chunks, which does not tell."""
         if design.order.larger_pool is not None:
             return None
@@ -87,7 +103,13 @@ class Outlook:
             matters=matters,
             planned=order.planned_variance(judged.level, matters),
             can_grow=design.scheme.can_be_topped_up,
+            before=tuple(before),
         )
+
+    @property
+    def variance(self) -> float:
+        """The variance of the estimate now."""
+        return self.of_pool + self.of_scope
 
     @property
     def n_queries(self) -> int:
@@ -98,52 +120,73 @@ class Outlook:
         """Return the half-width of the t interval to expect once a larger selection of the same sample is judged."""
         whole = of_target(self.reading, end)
         share = max(int(np.count_nonzero(whole.counts)), 1) / self.n_queries
-        return self._half_width(self._falls_to(whole.level), self.degrees_of_freedom * share, confidence)
+        variance = self._left_of(self._falls_to(whole.level))
+        return self._half_width(variance, self.degrees_of_freedom * share, confidence, self.before)
 
     def at_budget(self, budget: float, confidence: float) -> float:
-        """Return the half-width of the t interval to expect of a sample of a budget in mean items."""
-        at = self.order.level_for(budget)
-        n = max(float(self.order.inclusion_probs(at)[0].sum()), 1.0) if math.isfinite(at) else math.inf
-        freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
-        return self._half_width(self._falls_to(at), freedom, confidence)
+        """Return the half-width of the t interval to expect of this sample at a budget in mean items."""
+        return self._half_width(*self._at(budget), confidence, self.before)
 
-    def budget_for(self, half_width: float, confidence: float) -> float:
-        """Return the budget in mean items that should bring the t interval to a half-width.
+    def topped_up(self, budget: float, confidence: float) -> tuple[float, float]:
+        """Return variance and half-width to expect once a top-up to a budget, in mean items, is read: a further look.
+
+        Of draws with replacement, which cannot grow, it is a new sample and the first look at it.
+        """
+        return self._looked(self._at(budget), confidence)
+
+    def budget_for(self, half_width: float, confidence: float, factor: float = 1.0) -> float:
+        """Return the budget in mean items at which a top-up should bring the t interval to a half-width.
 
         Infinite where judging all of the pool would not.
+
+        Parameters
+        ----------
+        factor : float
+            How many times what the sample leads to expect the pool's part of the variance is.
         """
-        if self._half_width(0.0, self.of_census, confidence) > half_width:
+        if self.topped_up(math.inf, confidence)[1] > half_width:
             return math.inf
+        at = self._at_level if self.can_grow else self._at_draws
+        lowest, highest = self.now.level, self._highest
         if not self.can_grow:
-            return self._budget_of_draws(half_width, confidence)
-        lowest, highest = self.spent, max(self.order.cost, self.spent)
-        for _ in range(_STEPS):
-            middle = (lowest + highest) / 2
-            enough = self.at_budget(middle, confidence) <= half_width
+            lowest, highest = self.spent, max(self.order.cost, self.spent)
+        lowest = min(max(lowest, highest * _LEAST), highest)
+        while highest > lowest * _CLOSE:
+            middle = math.sqrt(lowest * highest)
+            enough = self._looked(at(middle, factor), confidence)[1] <= half_width
             lowest, highest = (lowest, middle) if enough else (middle, highest)
-        return highest
+        return max(self.order.expected_cost(highest), self.spent) if self.can_grow else highest
 
     def queries_for(self, half_width: float, confidence: float) -> float:
         """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
-        return self.pool_size * (self._half_width(0.0, self.of_census, confidence) / half_width) ** 2
+        return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
-    def needed_for(self, half_width: float, confidence: float, budget: float) -> Needed | None:
-        """Return what should bring the t interval to a half-width, beyond a budget; None where nothing is known to."""
-        amount = self.budget_for(half_width, confidence)
-        if math.isfinite(amount):
-            unit = self.reading.order.pool.cost_unit
-            return Needed(budget=max(amount - budget, 0.0), unit=unit, can_grow=self.can_grow)
-        queries = self.queries_for(half_width, confidence)
-        return Needed(queries=math.ceil(queries)) if math.isfinite(queries) else None
+    def _at(self, budget: float) -> tuple[float, float]:
+        """Return the variance and the degrees of freedom to expect at a budget in mean items."""
+        if budget >= self.order.cost:
+            return self.of_scope, self.of_census
+        return self._at_level(self.order.level_for(budget)) if self.can_grow else self._at_draws(budget)
 
-    def _budget_of_draws(self, half_width: float, confidence: float) -> float:
-        """Return the budget of draws with replacement, whose variance falls with their number; at most a census's."""
-        lowest, highest = 1.0, 2.0**40
-        for _ in range(2 * _STEPS):
-            more = math.sqrt(lowest * highest)
-            enough = self._half_width(1 / more, self.degrees_of_freedom * more, confidence) <= half_width
-            lowest, highest = (lowest, more) if enough else (more, highest)
-        return min(self.spent * highest, max(self.order.cost, self.spent))
+    def _at_level(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
+        n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
+        freedom = self.degrees_of_freedom * max(n / self.n_queries, 1.0)
+        return self._left_of(factor * self._falls_to(amount)), freedom
+
+    def _at_draws(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
+        """Return the same of draws with replacement, whose variance falls with their number."""
+        share = self.spent / max(amount, 1.0)
+        return self._left_of(factor * share), self.degrees_of_freedom / share
+
+    @cached_property
+    def _highest(self) -> float:
+        """The level at which everything is judged."""
+        rates = np.concatenate((self.order.place_rates, self.order.query_rates))
+        return float(1 / rates[rates > 0].min())
+
+    def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
+        """Return variance and half-width of a further look."""
+        looks = (*self.before, self.variance) if self.can_grow else ()
+        return at[0], self._half_width(*at, confidence, looks)
 
     def _falls_to(self, at: float) -> float:
         """Return the share of the pool's variance that is left at a level."""
@@ -151,6 +194,10 @@ class Outlook:
             return 1.0
         return max(self.order.planned_variance(at, self.matters) / self.planned, 0.0)
 
-    def _half_width(self, share: float, freedom: float, confidence: float) -> float:
-        variance = (self.of_pool * share if share > 0 else 0.0) + self.of_scope
-        return float(half_widths(np.array(variance), np.array(freedom), confidence))
+    def _left_of(self, share: float) -> float:
+        """Return the variance where a share of the pool's part is left."""
+        return (self.of_pool * share if share > 0 else 0.0) + self.of_scope
+
+    def _half_width(self, variance: float, freedom: float, confidence: float, looks: Sequence[float]) -> float:
+        each = confidence_after((*looks, variance), confidence)
+        return float(half_widths(np.array(variance), np.array(freedom), each))

@@ -133,11 +133,9 @@ def _early(estimates: Estimates) -> str:
 
 def _growing(estimates: Estimates, grow: str) -> str:
     """Return which command adds what should decide what is open; nothing where none can."""
-    from activeeval.report.numbers import about
-
     more = [answer.needed.budget for answer in estimates.answers if answer.needed and answer.needed.can_grow]
     amounts = [amount for amount in more if amount]
-    return f"`{grow.format(budget=about(max(amounts)))}` adds what should decide." if grow and amounts else ""
+    return f"`{grow.format(budget=f'{max(amounts):g}')}` adds what should decide." if grow and amounts else ""
 
 
 def show_findings(estimates: Estimates, form: str, places: int) -> None:

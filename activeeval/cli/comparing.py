@@ -290,13 +290,12 @@ def _sample(
 def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
     """Say with which command the next batch is judged."""
     from activeeval.cli.campaign.options import place_of
-    from activeeval.report.numbers import about
 
     needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
     more = [each.budget for each in needed if each.budget is not None]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
-        grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", str(about(max(more)))])
+        grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", f"{max(more):g}"])
         output.say(f"`{grown}` adds them")
     if more:
         batch = shlex.join(["activeeval", "campaign", "next", *where, "--out", "batch.csv"])

@@ -14,6 +14,7 @@ from activeeval.estimation.estimators import (
     variance_shares,
 )
 from activeeval.estimation.evidence import Evidence, EvidenceArrays, evidence_arrays, evidence_of
+from activeeval.estimation.further_looks import confidence_after
 from activeeval.estimation.intervals import (
     INTERVALS,
     GroupSequential,
@@ -52,6 +53,7 @@ __all__ = [
     "Student",
     "certainly_better",
     "check_scope",
+    "confidence_after",
     "crossing_probs",
     "effective_sample_size",
     "estimate",

@@ -213,10 +213,10 @@ def _pocock(share: float, alpha: float) -> float:
 SPENDING: dict[str, Callable[[float, float], float]] = {"obrien-fleming": _obrien_fleming, "pocock": _pocock}
 
 
-@lru_cache(maxsize=1)
-def _rule() -> tuple[Floats, Floats]:
+@lru_cache(maxsize=2)
+def _rule(n_nodes: int = _N_NODES) -> tuple[Floats, Floats]:
     """Return nodes and weights on [−1, 1]; finding them takes longer than a boundary."""
-    return np.polynomial.legendre.leggauss(_N_NODES)
+    return np.polynomial.legendre.leggauss(n_nodes)
 
 
 @lru_cache(maxsize=4096)
@@ -241,10 +241,14 @@ def spending_boundaries(
     >>> [round(z, 3) for z in spending_boundaries((0.5, 1.0), (0.5, 1.0), 0.05, "pocock")]
     [2.157, 2.201]
     """
-    spent = np.array([SPENDING[spending](share, alpha) for share in shares])
+    return boundaries_of(information, np.array([SPENDING[spending](share, alpha) for share in shares]))
+
+
+def boundaries_of(information: Sequence[float], spent: Floats, n_nodes: int = _N_NODES) -> tuple[float, ...]:
+    """Return the boundaries of |Z| at each look that have spent so much of α by then."""
     bounds, probs = np.empty((2, spent.size))
     fractions = np.array(information) / information[-1]
-    intervals.boundaries(fractions, spent, *_rule(), bounds, probs)
+    intervals.boundaries(fractions, spent, *_rule(n_nodes), bounds, probs)
     return tuple(bounds.tolist())
 
 

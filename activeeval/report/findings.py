@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from activeeval.answers import Answer, Needed
-from activeeval.report.numbers import about, agreeing, counted, number, places_of, short_p
+from activeeval.answers import Answer, Needed, about
+from activeeval.report.numbers import agreeing, counted, number, places_of, short_p
 
 ABOUT = {
     "pool": "these queries: what judging all of them would give",
@@ -339,11 +339,14 @@ def _next(finding: Answer) -> str:
         return f"; {left}about {counted(about(needed.queries), 'more query')} like these should decide"
     if needed.budget is None:
         return f"; {left}".rstrip(" :;") if left else ""
+    if needed.budget == 0 and not needed.waiting:
+        return "; what is left of the budget should decide"
     if needed.budget == 0:
         wait = agreeing(needed.waiting, "waits", "wait")
         return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
-    more = f"about {counted(about(needed.budget), f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
-    between = "" if needed.low is None or needed.high is None else f" ({about(needed.low):,} to {about(needed.high):,})"
+    budget, low, high = (None if each is None else math.ceil(each) for each in (needed.budget, needed.low, needed.high))
+    more = f"about {counted(budget or 0, f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
+    between = "" if low is None or high is None else f" ({low:,} to {high:,})"
     odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"
     return f"; {'' if needed.can_grow else 'a new sample with '}{more}{between} should decide{odds}"
 
@@ -355,4 +358,4 @@ def _left(needed: Needed) -> str:
 
 
 def _times_in_ten(chance: float) -> str:
-    return f"{min(max(round(10 * chance), 1), 9)} times in 10"
+    return "19 times in 20" if chance >= 0.93 else f"{min(max(round(10 * chance), 1), 9)} times in 10"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from activeeval.answers import Answer, Needed
+from activeeval.answers import Answer, Needed, about
 from activeeval.report.cautions import caution_lines
 from activeeval.report.findings import table_of
-from activeeval.report.numbers import about, places_of
+from activeeval.report.numbers import places_of
 from activeeval.report.rendering import render
 from activeeval.results import Caution
 

@@ -96,18 +96,6 @@ def short_p(p_value: float) -> str:
     return text.removeprefix("0") if p_value < 1 else "1"
 
 
-def about(amount: float) -> int:
-    """Round a number up to its first two figures.
-
-    Examples
-    --------
-    >>> about(1042), about(58.3)
-    (1100, 59)
-    """
-    step = int(10.0 ** max(math.floor(math.log10(max(amount, 1))) - 1, 0))
-    return math.ceil(amount / step) * step
-
-
 def _plural(noun: str) -> str:
     """Return the plural of an English noun whose plural follows from its last letters."""
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":

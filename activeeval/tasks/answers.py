@@ -21,6 +21,7 @@ from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
+from activeeval.planning.deciding import needed_of_sample
 from activeeval.pool import Rankings
 from activeeval.report.cautions import MISSING_LISTS
 from activeeval.results import Caution, Estimate, Interval, Note, Told
@@ -154,13 +155,14 @@ def answers(
 
         def read(question: Asked, scope: str) -> SampleAnswer:
             estimate = _guarded(sample.estimate(question.target, scope), guard)
-            answer = _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
-            return _with_needed(sample.campaign, answer)
+            return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
 
         if sample.is_contest:
-            return together(sample, [read(question, scope) for question in asked], kind), ends
+            answered = together(sample, [read(question, scope) for question in asked], kind)
+            return [_with_needed(sample.campaign, answer) for answer in answered], ends
         (other,) = {"pool", "population"} - {scope}
-        return [replace(read(question, scope), other=read(question, other)) for question in asked], ends
+        both = [[_with_needed(sample.campaign, read(question, each)) for each in (scope, other)] for question in asked]
+        return [replace(answer, other=beside) for answer, beside in both], ends
     answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
     if not answered:
         raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
@@ -210,13 +212,21 @@ def _answer(
         question=question.question,
         target=question.target,
         estimate=estimate,
-        interval=campaign.interval(kind, each, question.target, scope=scope),
+        interval=_interval(campaign, kind, each, question.target, scope),
         p_value=min(1.0, n_rows * estimate.p_value),
         half_width_at_end=campaign.half_width_at_end(each, question.target, scope=scope),
         segment=segment,
         system=question.system,
         versus=question.versus,
     )
+
+
+def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, scope: str) -> Interval:
+    """Return the interval of a kind that all readings of a sample share."""
+    each = confidence
+    if kind != "group-sequential":  # which shares among the looks that were planned
+        each = campaign.confidence_now(confidence, target, scope=scope)
+    return replace(campaign.interval(kind, each, target, scope=scope), confidence=confidence)
 
 
 def _of_grader(sample: Sample) -> tuple[Caution, ...]:
@@ -236,14 +246,10 @@ def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
 
 def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
     """Return an answer with what should decide it, where it is a difference that is open."""
-    low, high = answer.estimate.bounds(answer.interval)
-    wanted = abs(answer.estimate.value)
-    if not answer.versus or not low < 0 < high or wanted == 0 or not math.isfinite(high - low):
+    if not answer.versus:
         return answer
-    outlook = campaign.outlook(answer.target, scope=answer.estimate.scope)
-    if outlook is None:
-        return answer
-    return replace(answer, needed=outlook.needed_for(wanted, answer.interval.confidence, campaign.reached_budget))
+    interval = (answer.shared or answer).interval
+    return replace(answer, needed=needed_of_sample(campaign, answer.target, answer.estimate, interval))
 
 
 def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
@@ -262,7 +268,7 @@ def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") 
         adjusted = holm([answer.p_value for answer in family])
         for k, answer, p_holm in zip(places, family, adjusted.tolist(), strict=True):
             scope = answer.estimate.scope
-            wide = sample.campaign.interval(kind, confidence, answer.target, scope=scope)
+            wide = _interval(sample.campaign, kind, confidence, answer.target, scope)
             out[k] = replace(answer, shared=Shared(wide, p_holm))
     return out
 

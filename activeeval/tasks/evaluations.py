@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from activeeval.answers import Answer, Needed
 from activeeval.cases.systems import direction
+from activeeval.planning.deciding import needed_of_queries
 from activeeval.report.cautions import missing_fields, missing_lists, no_relevant_fields, no_relevant_line
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
@@ -115,17 +115,15 @@ class Evaluation(WithEnds, Shown):
             versus=self.versus,
             measure=self.measure,
             p_value=estimate.p_value if self.versus else None,
-            needed=self._needed(estimate, interval.high - interval.low),
+            needed=self._needed(estimate),
             same_lists=self.same_lists,
         )
 
-    def _needed(self, estimate: Estimate, width: float) -> Needed | None:
-        """Return how many queries like these should decide an open difference, where all of these are judged."""
-        is_open = bool(self.versus) and self.pool.std_error == 0 and estimate.value != 0
-        if not is_open or not abs(estimate.value) < width / 2 < math.inf:
+    def _needed(self, estimate: Estimate) -> Needed | None:
+        """Return how many queries like these should decide a difference, where all of these are judged."""
+        if not self.versus or self.pool.std_error > 0:
             return None
-        times = (width / 2 / abs(estimate.value)) ** 2
-        return Needed(queries=math.ceil((estimate.degrees_of_freedom + 1) * times))
+        return needed_of_queries(estimate, estimate.interval(self.confidence))
 
     @property
     def sentences(self) -> list[str]:

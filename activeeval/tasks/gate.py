@@ -15,6 +15,7 @@ from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, Target, shown_name
+from activeeval.planning.deciding import needed_of_queries, needed_of_sample
 from activeeval.pool import Rankings
 from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.findings import sentence
@@ -48,8 +49,10 @@ class Decision:
         The same for the scope that does not decide.
     same_lists : bool
         Whether no label can change the difference.
-    needed : Needed or None
+    needed, other_needed : Needed or None
         Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
+    other_interval : Interval or None
+        Of ``other``, where it is not its own at the same confidence: all readings of a sample share one.
     queries : QueryValues or None
         The values of both runs query by query; None where no list differs.
     """
@@ -65,6 +68,8 @@ class Decision:
     other: Estimate | None = None
     same_lists: bool = False
     needed: Needed | None = None
+    other_interval: Interval | None = None
+    other_needed: Needed | None = None
     queries: QueryValues | None = None
 
     @property
@@ -78,8 +83,9 @@ class Decision:
         answer = Answer.of(self.estimate, self.interval, p_value=self.p_holm, needed=self.needed, **self._names)
         if self.other is None:
             return answer
-        beside = self.other.interval(self.interval.confidence)
-        return answer.with_other(Answer.of(self.other, beside, p_value=self.other.p_value, **self._names))
+        beside = self.other_interval or self.other.interval(self.interval.confidence)
+        other = Answer.of(self.other, beside, p_value=self.other.p_value, needed=self.other_needed, **self._names)
+        return answer.with_other(other)
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -248,7 +254,7 @@ def by_sample(
     ]
     decisions = _decided(estimates, margin, confidence)
     grown = [
-        replace(_with_budget(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
+        replace(_after_looks(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
         for decision, each in zip(decisions, asked, strict=True)
     ]
     return grown, missing_lists_of(sample, asked) + cut_notes(sample, asked)
@@ -291,22 +297,19 @@ def _decided(estimates: Sequence[_Read], margin: float, confidence: float) -> li
 
 def _with_queries(decision: Decision) -> Decision:
     """Return a decision by all judgments with what would decide it: more queries alone."""
-    half, wanted = (decision.interval.high - decision.interval.low) / 2, decision.half_width_wanted
-    if decision.verdict != "undecided" or wanted == 0 or not math.isfinite(half):
-        return decision
-    queries = math.ceil((decision.estimate.degrees_of_freedom + 1) * (half / wanted) ** 2)
-    return replace(decision, needed=Needed(queries=queries))
+    return replace(decision, needed=needed_of_queries(decision.estimate, decision.interval, decision.margin))
 
 
-def _with_budget(decision: Decision, sample: Sample, target: Target) -> Decision:
-    """Return a decision by a sample with what would decide it: more of the sample, or else more queries."""
-    wanted, confidence = decision.half_width_wanted, decision.interval.confidence
-    if decision.verdict != "undecided" or decision.is_open_by_cannot or wanted == 0:
-        return decision
-    outlook = sample.campaign.outlook(target, scope=decision.estimate.scope)
-    if outlook is None:
-        return decision
-    return replace(decision, needed=outlook.needed_for(wanted, confidence, sample.campaign.read_budget))
+def _after_looks(decision: Decision, sample: Sample, target: Target) -> Decision:
+    """Return a decision by a sample with the intervals that all its readings share, and what would decide it."""
+    confidence, parts = decision.interval.confidence, dict[str, Any]()
+    for name, estimate in (("", decision.estimate), ("other_", decision.other)):
+        if estimate is not None:
+            each = sample.campaign.confidence_now(confidence, target, scope=estimate.scope)
+            interval = replace(estimate.interval(each), confidence=confidence)
+            needed = needed_of_sample(sample.campaign, target, estimate, interval, decision.margin)
+            parts |= {f"{name}interval": interval, f"{name}needed": needed}
+    return replace(decision, **parts)
 
 
 def _is_turned(target: Target, old: str, new: str, depth: int | None, ties: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.answers import Answer, Needed
+from activeeval.answers import Answer
 from activeeval.cases.traffic import drawn_queries_of, left_out
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
@@ -19,6 +18,7 @@ from activeeval.io.loading import TablePool, load_tables, pool_from_tables
 from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, shown_name
+from activeeval.planning.deciding import more_queries
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.cautions import no_relevant_fields
 from activeeval.report.findings import missing_lists_sentence, sentence
@@ -163,6 +163,8 @@ class RunRow:
         Whether the lists are those of the baseline in all queries, as far as the measure reads them.
     p_value : float or None
         Of the test that was asked for, corrected for all comparisons of all measures.
+    confidence : float
+        Of the intervals.
     """
 
     run: str
@@ -170,6 +172,7 @@ class RunRow:
     comparison: PairedComparison | None
     same_lists: bool
     p_value: float | None
+    confidence: float = 0.95
 
     @property
     def mean(self) -> Answer:
@@ -184,9 +187,8 @@ class RunRow:
         pair = self.comparison
         if pair is None:
             return self.mean
-        needed, half = None, (pair.high - pair.low) / 2
-        if pair.low < 0 < pair.high and pair.difference != 0 and math.isfinite(half):
-            needed = Needed(queries=math.ceil(self.scores.summary.n * (half / abs(pair.difference)) ** 2))
+        half = pair.difference - pair.low if pair.difference > 0 else pair.high - pair.difference
+        needed = more_queries(half, abs(pair.difference), self.scores.summary.n, self.confidence)
         difference = replace(
             self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists
         )
@@ -347,6 +349,7 @@ def run_table(
                 comparison=pair,
                 same_lists=_is_same(tables.rankings[k], tables.rankings[baseline], measure.cutoff),
                 p_value=None if pair is None else next(adjusted),
+                confidence=confidence,
             )
             for k, (name, scores, pair) in enumerate(zip(names, runs, row, strict=True))
         )

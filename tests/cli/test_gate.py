@@ -12,10 +12,9 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 from scipy import stats
 
-from activeeval.answers import Needed, exit_code
+from activeeval.answers import Needed, about, exit_code
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import DCG
-from activeeval.report.numbers import about
 from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries

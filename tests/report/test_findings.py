@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from activeeval.answers import Answer, Needed
+from activeeval.answers import Answer, Needed, about
 from activeeval.report.findings import (
     WIDTH,
     contest_sentence,
@@ -19,7 +19,6 @@ from activeeval.report.findings import (
     some_names,
     table_of,
 )
-from activeeval.report.numbers import about
 from activeeval.report.rendering import render
 
 PAIR = Answer(

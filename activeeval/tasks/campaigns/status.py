@@ -15,7 +15,6 @@ from activeeval.report.campaign_summary import Progress
 from activeeval.report.campaign_work import Step
 from activeeval.report.cautions import marked
 from activeeval.report.findings import sentence
-from activeeval.report.numbers import about
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Note
 from activeeval.store import Store
@@ -212,7 +211,7 @@ def step_of(state: CampaignState, answers: Sequence[SampleAnswer], free: int | N
     if not needed:
         return Step(kind="done")
     can_grow = all(need.can_grow for need in needed)
-    return Step(kind="top up" if can_grow else "draw", budget=float(about(max(need.budget or 0 for need in needed))))
+    return Step(kind="top up" if can_grow else "draw", budget=max(need.budget or 0.0 for need in needed))
 
 
 def estimates_of(
