@@ -11,6 +11,7 @@ from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.inputs import POSITIVE, SHARE, seed_option
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted, number
 
 if TYPE_CHECKING:
     from activeeval.adaptation.choice import RegularizationChoice
@@ -117,7 +118,7 @@ def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
     tell("scoring")
     scores = scored(ranker, letor, of_base=of_base)
     write_scores(scores, out)
-    output.say(f"wrote {out}: {scores.size} scores")
+    output.say(f"wrote {out}: {counted(scores.size, 'score')}")
 
 
 def _check_base(context: click.Context, base: str | None) -> None:
@@ -157,7 +158,7 @@ def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
 def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
     """Say what the figures cannot be read without."""
     if choice.n_irrelevant:
-        share = f"{choice.n_irrelevant} of {choice.n_queries} judged queries"
+        share = f"{choice.n_irrelevant} of {counted(choice.n_queries, 'judged query')}"
         output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")
     if choice.n_seen:
         output.say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
@@ -166,7 +167,7 @@ def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
             f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way"
         )
     if not choice.is_better:
-        values = f"B {choice.chosen.b.value:.4f} against {choice.base.b.value:.4f}"
+        values = f"B {number(choice.chosen.b.value, 4)} against {number(choice.base.b.value, 4)}"
         output.say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
     if choice.end:
         output.say(

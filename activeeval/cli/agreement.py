@@ -10,6 +10,7 @@ import click
 from activeeval.cli.help import command
 from activeeval.cli.inputs import confidence_option, seed_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
+from activeeval.report.numbers import counted, number
 
 if TYPE_CHECKING:
     from activeeval.judgments import Agreements
@@ -74,11 +75,11 @@ def _sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     row = (ordinal or rows)[0]
     if row["value"] is None:
         return "How far the judges agree is not defined: too little was judged by several."
-    ends = "" if row.get("low") is None else f" ({row['low']:.2f} to {row['high']:.2f})"
+    ends = "" if row.get("low") is None else f" ({number(row['low'], 2)} to {number(row['high'], 2)})"
     if not ordinal:
-        return f"Judges say the same of {row['value']:.2f}{ends} of {row['n']:,} pairs of documents."
+        return f"Judges say the same of {number(row['value'], 2)}{ends} of {counted(row['n'], 'pair')} of documents."
     scale = "1 is full agreement, 0 what chance would give"
-    return f"Judges agree to {row['value']:.2f}{ends} by {row['what']}, on {row['n']:,} items; {scale}."
+    return f"Judges agree to {number(row['value'], 2)}{ends} by {row['what']}, on {counted(row['n'], 'item')}; {scale}."
 
 
 def _short(name: str, cell: Cell) -> Cell:

@@ -24,6 +24,7 @@ from activeeval.cli.output import (
     show_text,
 )
 from activeeval.cli.wording import option_here
+from activeeval.report.numbers import agreeing, counted
 
 FEWEST_AT_ONCE = 100
 """Between the 50 topics of Robust 2003, where 84 to 97 % held at once, and the 150 queries and more of MQ2008, where 97
@@ -124,7 +125,10 @@ def _show(estimates: Estimates, places: int, where: str, grow: str, judge: str, 
 def _early(estimates: Estimates) -> str:
     """Return what is said where items wait: how far that is, and what an interval should come to."""
     counts, first = estimates.progress, estimates.answers[0]
-    text = f"This is early: {counts.waiting:,} of {sum(counts):,} items wait for a grade"
+    text = (
+        f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
+        f"{agreeing(counts.waiting, 'waits', 'wait')} for a grade"
+    )
     now, end = (first.interval.high - first.interval.low) / 2, first.half_width_at_end
     if estimates.kind == "t" and len(estimates.answers) == 1 and 0 < end < math.inf:
         text += f"; once all are judged it should be about ± {end:.2g} (now ± {now:.2g})"
@@ -154,7 +158,10 @@ def _say_if_few(answers: Sequence[SampleAnswer]) -> None:
     sizes = [answer.estimate.n_open for answer in answers if answer.shared is not None and answer.estimate.n_open]
     if sizes and min(sizes) < FEWEST_AT_ONCE:
         held = "of 50 topics, 136 pairs, all held in 84 to 97 % of the samples, not in 95"
-        say(f"simultaneous intervals ask much of {min(sizes)} judged queries, fewer than {FEWEST_AT_ONCE}: {held}")
+        say(
+            f"simultaneous intervals ask much of {counted(min(sizes), 'judged query')}, fewer than {FEWEST_AT_ONCE}: "
+            f"{held}"
+        )
 
 
 def _show_systems(estimates: Estimates, form: str, places: int) -> None:

@@ -12,6 +12,7 @@ from activeeval.cli.help import command
 from activeeval.cli.inputs import pool_options, prepared
 from activeeval.cli.output import emit, rows_options, say, show_table, show_text
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
     from activeeval.grade_models import CalibrationReport
@@ -65,10 +66,13 @@ def _sentence(measure: str, figures: Mapping[str, float]) -> str:
     variances = [figures[f"variance of L, {whose}"] for whose in ("predicted", "observed")]
     if not all(map(math.isfinite, (*means, *variances))) or not variances[1]:
         n_items = figures["judged items"]
-        return f"Of {measure} nothing can be held against labels: {n_items:,} items are judged, no query in full."
+        return (
+            f"Of {measure} nothing can be held against labels: {counted(n_items, 'item')} "
+            f"{agreeing(n_items, 'is', 'are')} judged, no query in full."
+        )
     ratio = variances[0] / variances[1]
     how = "too sure of itself" if ratio < 1 / _MUCH else "less sure of itself than it could be" if ratio > _MUCH else ""
-    judged = f"on {figures['queries judged in full']:,} queries judged in full"
+    judged = f"on {counted(figures['queries judged in full'], 'query')} judged in full"
     sums = f"it expects {measure} {means[0]:.3g} where the labels give {means[1]:.3g}, {judged}"
     spread = f"its variance is {ratio:.2g} times what the labels show"
     return f"The grade model is {how or 'about as sure as it should be'}: {spread}; {sums}."

@@ -11,6 +11,7 @@ from activeeval.cli.help import command
 from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import check_out, emit, rows_options, say, say_notes, show_text
 from activeeval.errors import InputError
+from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
     from activeeval.measures import Additive
@@ -115,7 +116,13 @@ def _judged_lists(qrels: str, runs: list[str], depth: int, n_pairs: int, seed: i
     lists = judged_lists(qrels, runs, depth, n_pairs, seed)
     say_notes(lists.notes)
     if lists.n_left:
-        say(f"{lists.n_left} of {lists.n_queries} judged queries are not in both runs: left out")
+        say(
+            f"{lists.n_left} of {counted(lists.n_queries, 'judged query')} {agreeing(lists.n_left, 'is', 'are')} not "
+            "in both runs: left out"
+        )
     if lists.n_unknown:
-        say(f"{lists.n_unknown} places of the lists hold no judged item: counted as grade 0")
+        say(
+            f"{counted(lists.n_unknown, 'place')} of the lists {agreeing(lists.n_unknown, 'holds', 'hold')} no "
+            "judged item: counted as grade 0"
+        )
     return lists.first, lists.second

@@ -11,6 +11,7 @@ from activeeval.cli.inputs import seed_option
 from activeeval.cli.output import say, show_table, show_text
 from activeeval.cli.waiting import progress, tell
 from activeeval.errors import InputError
+from activeeval.report.numbers import counted
 
 
 @command("See what sampling saves, on a generated collection")
@@ -49,7 +50,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
             advance(title)
     for saving in measured:
         show_text(saving_words(saving))
-    show_table(savings_rows(measured), f"± of new − old, the mean of {repetitions:,} samples")
+    show_table(savings_rows(measured), f"± of new − old, the mean of {counted(repetitions, 'sample')}")
     plot_savings(measured, picture)
     say(f"wrote {picture}, and in {Path(out) / 'example'} files to try commands with: {', '.join(files)}")
     say("`activeeval init` asks five questions about runs of your own")

@@ -12,6 +12,7 @@ import click
 from activeeval.cli import drawing, inputs, output, people
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ def _say(followed: Followed, path: str, sheets: tuple[str, ...], plan: SheetPlan
         return
     written = plan.paths
     again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"
-    output.say(f"wrote {', '.join(written)}: {followed.n_items:,} items, instalment {followed.number}{again}")
+    output.say(f"wrote {', '.join(written)}: {counted(followed.n_items, 'item')}, instalment {followed.number}{again}")
     all_sheets = (*sheets, *written)
     output.say(f"next: `{next_command(path, all_sheets, plan, policy, followed.number + 1)}`, once it is judged")
 

@@ -11,6 +11,7 @@ import click
 
 from activeeval.cli import inputs, output
 from activeeval.cli.help import command, group
+from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
     from activeeval.gains import GainDiscountLearner, LearnedGains, ListSource
@@ -109,7 +110,8 @@ def learn(
     held = load_preferences(validation, data.max_grade, source) if validation else None
     if data.n_pairs > _MANY and data.n_pairs * data.depth * data.n_levels > _MUCH:
         output.say(
-            f"{data.n_pairs} pairs: cross-validation and {resamples} resamples can take minutes; see --C, --resamples"
+            f"{counted(data.n_pairs, 'pair')}: cross-validation and {resamples} resamples can take minutes; see --C, "
+            "--resamples"
         )
     learner = _learner(options, margin=margin, tie_margin=tie_margin)
     how: dict[str, Any] = {"validation": held, "resamples": resamples, "confidence": confidence, "by_rank": by_rank}
@@ -149,7 +151,10 @@ def _tell(learned: LearnedGains) -> None:
     chosen = "" if held_out is None else f"; C = {learned.C:g} orders {held_out:.1%} of held-out preferences rightly"
     if learned.held_out_loss is not None and learned.C in (GRID[0], GRID[-1]):
         chosen += f", the {'least' if GRID[0] == learned.C else 'largest'} that is tried"
-    output.say(f"{pairs.pairs} preferences and {pairs.ties} ties, {learned.violated} not ordered rightly{chosen}")
+    output.say(
+        f"{counted(pairs.pairs, 'preference')} and {counted(pairs.ties, 'tie')}, {learned.violated} not "
+        f"ordered rightly{chosen}"
+    )
     if learned.violated_by_measure != learned.violated:
         output.say(f"gains and discounts alone do not order {learned.violated_by_measure} rightly")
     odd = (
@@ -251,7 +256,10 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
             del row["difference"]
     output.emit(rows, form, places)
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
-    output.say(f"{chosen.n_answered} pairs are answered, {chosen.n_unanswered} are not{by_chance}")
+    output.say(
+        f"{counted(chosen.n_answered, 'pair')} {agreeing(chosen.n_answered, 'is', 'are')} answered, "
+        f"{chosen.n_unanswered} not{by_chance}"
+    )
 
 
 @command("Test whether gains depend on the rank", "test")
@@ -275,7 +283,7 @@ def test_rank_one(samples: int, places: int, form: str, **options: Any) -> None:
     if form == "text":
         depends = tested.p_value <= _SURE
         what = "depend on the rank: `gains learn --by-rank` writes them" if depends else "need not depend on the rank"
-        output.show_text(f"Gains {what} (p = {tested.p_value:.3g}, {tested.n_preferences:,} preferences).")
+        output.show_text(f"Gains {what} (p = {tested.p_value:.3g}, {counted(tested.n_preferences, 'preference')}).")
         click.echo()
     output.emit([asdict(tested)], form, places)
 

@@ -9,6 +9,7 @@ import click
 
 from activeeval.cli import inputs, output
 from activeeval.cli.help import command, group
+from activeeval.report.numbers import agreeing, counted
 
 
 @group("Grades of machines: what to ask them")
@@ -75,8 +76,13 @@ def ask(
     with inputs.worded():
         written = ask_graders(plan, force=force)
     output.say_notes(written.notes)
-    left = f"; {written.without_text:,} pairs without a text are not asked about" if written.without_text else ""
-    asked = f"{written.questions:,} questions of {written.queries:,} queries, {written.letters:,} letters"
+    n_without = written.without_text
+    without = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
+    left = without if n_without else ""
+    asked = (
+        f"{counted(written.questions, 'question')} of {counted(written.queries, 'query')}, "
+        f"{counted(written.letters, 'letter')}"
+    )
     output.say(f"wrote {written.batch}: {asked}{left}")
     output.say(f"{shlex.quote(written.pairs)} says which pair each is about: keep it beside the answers")
     row = asdict(written)

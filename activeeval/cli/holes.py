@@ -44,6 +44,7 @@ def score_holes(
     places: int,
 ) -> None:
     """Print what the holes of each run may be worth."""
+    from activeeval.report.findings import missing_lists_sentence
     from activeeval.tasks.holes import holes_of
 
     held: list[Holes] = []
@@ -51,6 +52,8 @@ def score_holes(
     for run, (path, name) in enumerate(zip(paths, names, strict=True)):
         with worded():
             held += holes_of(tables, run, path, name, measures, **how)
+    lacking = zip(names, tables.n_missing, strict=True)
+    output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
     show_holes(held, tables.notes, form, places)
 
 

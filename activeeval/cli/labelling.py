@@ -13,6 +13,7 @@ import click
 from activeeval.cli.help import command
 from activeeval.cli.output import check_new, check_out, force_option, say
 from activeeval.errors import InputError, visible
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.tasks.campaigns.comparing import Compared, Comparing, Question
@@ -63,7 +64,10 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
         for path in filter(None, (out, preferences)):
             check_new(path, (), force=force or says_no_more(path, before))
         if before.n_comparisons:
-            say(f"{log}: {before.n_comparisons} comparisons, {before.n_settled} of {before.n_queries} queries settled")
+            say(
+                f"{log}: {counted(before.n_comparisons, 'comparison')}, {before.n_settled} of "
+                f"{counted(before.n_queries, 'query')} settled"
+            )
         try:
             converse(work)
         finally:
@@ -76,7 +80,10 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
 
 def summed_up(compared: Compared) -> str:
     """Return how far a judge is, and what is to be said of ties where there are any."""
-    done = f"{compared.n_settled} of {compared.n_queries} queries settled by {compared.n_comparisons} comparisons"
+    done = (
+        f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
+        f"{counted(compared.n_comparisons, 'comparison')}"
+    )
     if not compared.n_ties:
         return done
     split = f", but for {compared.n_overruled} that other answers set apart: there the order of asking has a say"
@@ -138,7 +145,7 @@ def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms
 
 def _show_query(question: Question, n_queries: int) -> None:
     claimed, left = question.claimed, question.remaining
-    place = f"query {claimed.unit} of {n_queries}, {question.n_documents} documents"
+    place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(claimed.query_text, "  "), err=True)
 

@@ -15,6 +15,7 @@ import click
 from activeeval.cli.waiting import settle
 from activeeval.cli.wording import option_here
 from activeeval.errors import InputError, visible
+from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
     from activeeval.campaign.labels import Progress
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from activeeval.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
-COMMENT = "markdown"
-"""Where a command has it: an answer as a comment of a pull request, in place of a table."""
-TRACKED = "mlflow"
-"""Where a command has it: metrics and artefacts of a run in MLflow."""
+COMMENT = (
+    "markdown"
+    """Where a command has it: an answer as a comment of a pull request, in place of a table."""
+)
+TRACKED = (
+    "mlflow"
+    """Where a command has it: metrics and artefacts of a run in MLflow."""
+)
 _HEAVY = 30.0
 """A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1
@@ -236,17 +241,18 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
     lines = caution_lines(cautions, option_here)
     for line in lines[:_MOST_CAUTIONS]:
         say(line)
-    if len(lines) > _MOST_CAUTIONS:
-        say(f"{len(lines) - _MOST_CAUTIONS} cautions more: --explain tells them")
+    if (n := len(lines) - _MOST_CAUTIONS) > 0:
+        say(f"{counted(n, 'caution')} more: --explain tells {agreeing(n, 'it', 'them')}")
 
 
 def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: str = "") -> None:
     """Say how far the judging is, and how far judges agree; ``at_end`` ends what is said of items that wait."""
-    if agreement.several:
-        shared = f"{agreement.several} items were judged by several judges"
+    if n := agreement.several:
+        shared = f"{counted(n, 'item')} {agreeing(n, 'was', 'were')} judged by several judges"
         say(f"{shared}, {agreement.alike} of them alike (policy: {policy})")
     if progress.waiting:
-        say(f"{progress.waiting} of {sum(progress)} items wait for a grade{at_end}")
+        wait = agreeing(progress.waiting, "waits", "wait")
+        say(f"{progress.waiting:,} of {counted(sum(progress), 'item')} {wait} for a grade{at_end}")
 
 
 def warn_of_weights(name: str, design: Design) -> None:

@@ -12,6 +12,7 @@ from activeeval.cli import inputs, output
 from activeeval.cli.prices import priced
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -58,7 +59,7 @@ def _show(plan: FilesPlan, confidence: float, price: Price | None, form: str, pl
         output.emit([asdict(row) for row in plan.rows], form, places)
         return
     output.show_table(
-        [_plain(row, plan) for row in plan.rows], f"{plan.n_queries:,} queries, judging all: {plan.cost:,.0f}"
+        [_plain(row, plan) for row in plan.rows], f"{counted(plan.n_queries, 'query')}, judging all: {plan.cost:,.0f}"
     )
     output.show_text(
         f"Half-widths of {100 * confidence:g} % intervals for the queries of the pool: the median of samples; those of "

@@ -9,6 +9,7 @@ import click
 from activeeval.cli import inputs, output
 from activeeval.cli.help import command, group
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
 
 
 @group("Write pools that are too large for one machine")
@@ -51,7 +52,7 @@ def write(partitions: int, out: str, force: bool, form: str, **options: Any) -> 
         written = write_pool(Choices(**options), out, partitions, force=force, progress=tell)
     output.say_notes(written.notes)
     files = f"{written.n_partitions} partition{'s' * (written.n_partitions > 1)}"
-    what = f"{written.n_queries:,} queries, {written.n_items:,} items, model {written.model}"
+    what = f"{counted(written.n_queries, 'query')}, {counted(written.n_items, 'item')}, model {written.model}"
     output.say(f"wrote {out}: {what}, in {files}; its runs: {', '.join(written.runs)}")
     rows = {name: value for name, value in asdict(written).items() if name != "notes"}
     output.emit_done([rows], form)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activeeval.cli.output import emit, show_first, show_text
+from activeeval.cli.output import emit, show_text
 from activeeval.cli.wording import option_here
+from activeeval.report.numbers import number
 
 if TYPE_CHECKING:
     from activeeval.answers import Answer
@@ -28,8 +29,6 @@ def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = F
 
     if form == "text":
         _show_sentences(scored, versus)
-    else:
-        show_first(scored.missing, form)
     if versus:
         emit(_versus_rows(scored, places), form, places)
     elif len(scored.by_measure[0]) == 1:
@@ -49,7 +48,7 @@ def _show_sentences(scored: RunTable, versus: bool) -> None:
     findings = [of_measure[0] for of_measure in scored.findings]
     if not versus and len(scored.by_measure[0]) > 1:
         findings = [_best(of_measure, scored.baseline) for of_measure in scored.findings]
-    for line in scored.missing + headline(findings):
+    for line in headline(findings):
         show_text(line)
     click.echo()
 
@@ -113,15 +112,11 @@ def _versus_row(runs: Sequence[RunRow], baseline: int, places: int, longest: int
 
     first, other = runs[1 - baseline], runs[baseline]
     (row,) = table_of([first.finding(other.run)], places)
-    means = {short_name(run.run, longest): _rounded(run.scores.summary.mean, places) for run in (first, other)}
+    means = {short_name(run.run, longest): number(run.scores.summary.mean, places) for run in (first, other)}
     pair = first.comparison
     counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
     shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
     return shown | {"p": row.get("p", "")} | counts
-
-
-def _rounded(mean: float, places: int) -> str:
-    return repr(mean) if places < 0 else f"{mean:.{places}f}"
 
 
 def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:

@@ -17,6 +17,7 @@ from activeeval.cli.help import command
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
 from activeeval.errors import InputError, UndrawnError
+from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -239,8 +240,11 @@ def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, que
     if plan.overlap:
         n_items, n_judges = len(sample.pairs), len(plan.judges)
         n = min(plan.overlap, n_items)
-        shared = f"{n} items stand on the sheets of all {n_judges} judges, the others on one each"
-        output.say(f"{shared}: {_gradings(sample, plan):,} gradings for {n_items:,} judgments")
+        shared = (
+            f"{counted(n, 'item')} {agreeing(n, 'stands', 'stand')} on the sheets of all {n_judges} judges, the "
+            "others on one each"
+        )
+        output.say(f"{shared}: {counted(_gradings(sample, plan), 'grading')} for {counted(n_items, 'judgment')}")
 
 
 @command("Turn a sample and its judged sheets into estimates")
@@ -356,6 +360,6 @@ def design(
     write_columns(columns, out)
     taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
     what = "the sample" if made.scheme.can_be_topped_up else "a draw"
-    output.say(f"wrote {out}: {made.pool.n_queries} queries, {made.target.name}, {what} takes {taken}")
+    output.say(f"wrote {out}: {counted(made.pool.n_queries, 'query')}, {made.target.name}, {what} takes {taken}")
     if plot:
         output.say(f"wrote {plot}")

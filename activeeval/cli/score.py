@@ -114,7 +114,6 @@ def score(
     from activeeval.cases.arguments import asked_measure
     from activeeval.cases.systems import system_names
     from activeeval.report.cautions import marked
-    from activeeval.report.findings import missing_lists_sentence
     from activeeval.tasks.score import for_log, read_tables, run_table
 
     if no_summary and not by_query:
@@ -132,8 +131,6 @@ def score(
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     if holes:
-        lacking = zip(called, tables.n_missing, strict=True)
-        show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
         _tell(tables, called, bound)
         score_holes(tables, paths, called, parsed, max_grade, more, form, places)
         return
@@ -152,8 +149,8 @@ def score(
 
 def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:
     """Print rows for machines, or what they come to for readers."""
+    show_first(scored.missing, form)
     if form in ("jsonl", "tsv") or is_asked("wide"):
-        show_first(scored.missing, form)
         emit(rows, form, places)
         return
     summary = [row for row in rows if "queries" in row]
@@ -208,9 +205,11 @@ def _is_half_judged(scored: RunTable) -> bool:
 
 def _unjudged(scored: RunTable, measures: Sequence[Measure]) -> Iterator[str]:
     """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
+    from activeeval.report.numbers import agreeing, counted
+
     for runs, measure in zip(scored.by_measure, measures, strict=True):
-        where = "ranked items" if measure.cutoff is None else f"items down to rank {measure.cutoff}"
+        item, where = ("ranked item", "") if measure.cutoff is None else ("item", f" down to rank {measure.cutoff}")
         for run in runs:
-            if run.scores.n_unjudged:
-                counts = f"{run.scores.n_unjudged} of {run.scores.n_counted}"
-                yield f"{run.run}: {counts} {where} are not judged and earn nothing"
+            if n := run.scores.n_unjudged:
+                what = agreeing(n, "is not judged and earns nothing", "are not judged and earn nothing")
+                yield f"{run.run}: {n:,} of {counted(run.scores.n_counted, item)}{where} {what}"

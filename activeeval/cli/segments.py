@@ -13,6 +13,7 @@ from activeeval.cli.prices import priced
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.errors import ChoiceError
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.cases.case import Case
@@ -80,7 +81,7 @@ def _show(planned: SegmentBudget, case: Case, price: Price | None, form: str, pl
         output.say_notes([headline, *others])
         return
     output.show_notes([headline])
-    output.show_table(plain_segment_rows(planned.rows), f"{case.inputs.pool.n_queries} queries")
+    output.show_table(plain_segment_rows(planned.rows), counted(case.inputs.pool.n_queries, "query"))
     output.show_text(segment_footnote(planned.rows, planned.goals.confidence))
     if costs := priced(price, math.ceil(planned.budget.amount)):
         output.show_text(f"{costs}.")

@@ -14,6 +14,7 @@ from activeeval.cli.inputs import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_optio
 from activeeval.cli.waiting import progress
 from activeeval.cli.wording import complaint
 from activeeval.errors import InputError
+from activeeval.report.numbers import counted, number
 
 if TYPE_CHECKING:
     from activeeval.cases.case import Case
@@ -174,8 +175,11 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
             of = direction(panel.system, panel.versus)
             output.show_text(simulation_sentence(panel.measure, of, summaries, pool.cost_unit))
         click.echo()
-        sizes = f"{pool.n_queries:,} queries, {first.repetitions:,} repetitions, budgets in {pool.cost_unit}"
-        _show_rows(panel, f"{sizes}, the truth is {first.truth:.4f}" if panel.summaries else sizes)
+        sizes = (
+            f"{counted(pool.n_queries, 'query')}, {counted(first.repetitions, 'repetition')}, budgets in "
+            f"{pool.cost_unit}"
+        )
+        _show_rows(panel, f"{sizes}, the truth is {number(first.truth, 4)}" if panel.summaries else sizes)
         if nothing := no_spread(summaries):
             output.show_text(nothing)
             click.echo()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from activeeval.report.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
 from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
-from activeeval.report.numbers import number, places_of
+from activeeval.report.numbers import counted, number, places_of
 
 _SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}
 _MOST_SENTENCES = 4
@@ -26,10 +26,10 @@ def audit_sentence(row: AuditRow) -> str:
     DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
     """
     text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_number(row, row.by_grader)}"
-    text += f"; with your {row.labels:,} labels {_corrected(row)}"
+    text += f"; with your {counted(row.labels, 'label')} {_corrected(row)}"
     if row.half_width_without is not None:
         text += f"; without {row.grader} it would have been ± {row.half_width_without:.{_places(row)}f}"
-        text += f" ({row.labels_saved:,.0f} labels saved)" if (row.labels_saved or 0) >= 1 else ""
+        text += f" ({counted(round(row.labels_saved or 0), 'label')} saved)" if (row.labels_saved or 0) >= 1 else ""
     return f"{text}."
 
 
@@ -45,9 +45,10 @@ def order_sentence(grader: str, order: SystemOrder) -> str:
     """
     tau = "no order" if order.tau is None else f"τ = {_share_text(order.tau)}"
     n = order.differ + order.open + order.agree
-    signs = f"of {n} pairs the sign is people's for {order.agree}, may differ for {order.open}"
+    signs = f"of {counted(n, 'pair')} the sign is people's for {order.agree}, may differ for {order.open}"
     return (
-        f"{grader} orders {order.systems} systems by {order.measure} with {tau}; {signs}, differs for {order.differ}."
+        f"{grader} orders {counted(order.systems, 'system')} by {order.measure} with {tau}; {signs}, differs for "
+        f"{order.differ}."
     )
 
 
@@ -121,7 +122,7 @@ def skill_sentences(audited: GraderAudit) -> list[str]:
 
 def _drift_sentence(drift: Drift) -> str:
     value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
-    return f"By {drift.kind} {drift.name}: {value} beside people's grades, {drift.judged:,} judged items."
+    return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
 
 
 def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) -> list[str]:
@@ -187,5 +188,5 @@ def _range(least: float | None, most: float | None) -> str:
 
 
 def _share_text(value: float) -> str:
-    text = f"{value:.2f}".replace("-", "−")
+    text = number(value, 2)
     return text.replace("0.", ".", 1) if abs(value) < 1 else text

@@ -146,7 +146,7 @@ def queries(summary: Summary) -> list[Block]:
                 *([row.text] if has_texts else []),
                 count(row.items),
                 percent(row.share),
-                f"{row.shift:+.4f}",
+                number(row.shift, 4, signed=True),
             ]
             for row in question.queries
         ]

@@ -9,7 +9,7 @@ from activeeval.answers import Answer
 from activeeval.report.campaign_words import amount_of
 from activeeval.report.campaign_work import Step, StepKind
 from activeeval.report.findings import some_names
-from activeeval.report.numbers import counted
+from activeeval.report.numbers import agreeing, counted
 
 _STEPS: dict[StepKind, tuple[str, str]] = {
     "judge": ("judge what waits", "writes the next batch to judge"),
@@ -72,7 +72,7 @@ def reached_sentence(reached: Reached) -> str:
         return f"{done}; {'the block is' if reached.blocks == 1 else f'all {reached.blocks} blocks are'} complete."
     if reached.instalment:
         return f"{done}; {_of_instalments(reached)}."
-    verb = "complete" if reached.missing != 1 else "completes"
+    verb = agreeing(reached.missing, "completes", "complete")
     if not reached.block:
         more = " more" if reached.done else ""
         return f"{done}; nothing can be read yet: {reached.missing:,}{more} {verb} block 1 of {reached.blocks}."
@@ -89,9 +89,9 @@ def aside_sentence(*, late: int, put_off: int, cannot: int, in_hand: int = 0) ->
     """
     parts = [
         f"{counted(late, 'answer')} came too late to count" if late else "",
-        f"{counted(put_off, 'item')} {_is(put_off)} put off" if put_off else "",
+        f"{counted(put_off, 'item')} {agreeing(put_off, 'is', 'are')} put off" if put_off else "",
         f"{counted(cannot, 'item')} cannot be judged" if cannot else "",
-        f"{counted(in_hand, 'answer')} {_is(in_hand)} in judges' hands" if in_hand else "",
+        f"{counted(in_hand, 'answer')} {agreeing(in_hand, 'is', 'are')} in judges' hands" if in_hand else "",
     ]
     text = "; ".join(filter(None, parts))
     return text and f"{text}."
@@ -152,7 +152,3 @@ def _of_instalments(reached: Reached) -> str:
 
 def _people(names: Sequence[str]) -> str:
     return f"{names[0]} and {names[1]}" if len(names) == 2 else some_names(names)
-
-
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"

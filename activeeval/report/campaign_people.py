@@ -71,7 +71,7 @@ def _model(costs: Cost) -> list[Block]:
     rows = [[text, number(seconds, 1), number(error, 1)] for text, seconds, error in parts]
     sentence = (
         f"An item took {number(of_all.seconds_median, 1)} s (median; mean {number(of_all.seconds_mean, 1)} s, "
-        f"{count(of_all.timed)} timed). What the clocks of {count(model.items)} judgments say, drawn towards "
+        f"{count(of_all.timed)} timed). What the clocks of {counted(model.items, 'judgment')} say, drawn towards "
         "what is usual where they are few:"
     )
     return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]

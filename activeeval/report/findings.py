@@ -210,7 +210,9 @@ def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: 
     >>> contest_sentence("DCG@10", ["b.run"], 3, 2, 3)
     'b.run is the best of 3 by DCG@10; 2 of 3 pairs are told apart, all with one confidence.'
     """
-    pairs = f"{n_told} of {n_pairs} pairs are told apart, all with one confidence"
+    pairs = (
+        f"{n_told} of {counted(n_pairs, 'pair')} {agreeing(n_told, 'is', 'are')} told apart, all with one confidence"
+    )
     if len(best) == 1:
         return f"{best[0]} is the best of {n_systems} by {measure}; {pairs}."
     return f"Which of {n_systems} is the best by {measure} is open between {some_names(best)}; {pairs}."
@@ -302,7 +304,7 @@ def _between(finding: Answer, written: Callable[[float], str]) -> str:
         return "not bounded"
     if finding.low < finding.high:
         return f"{written(finding.low)} to {written(finding.high)}"
-    return f"the same in all {finding.n_queries:,} queries" if finding.is_constant else "exactly known"
+    return f"the same in all {counted(finding.n_queries, 'query')}" if finding.is_constant else "exactly known"
 
 
 def _extent(finding: Answer) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from activeeval.report.findings import definitions, short_name
-from activeeval.report.numbers import places_of
+from activeeval.report.numbers import agreeing, counted, number, places_of
 
 
 class SaidHoles(Protocol):
@@ -37,11 +37,13 @@ class SaidHoles(Protocol):
 def holes_sentence(holes: SaidHoles) -> str:
     """Return what a run is worth, as far as that is known."""
     value = f"{holes.run}: {holes.measure} is {holes.irrelevant:.4g}"
+    items = counted(holes.n_counted, "item")
     if not holes.n_holes:
-        return f"{value}, all {holes.n_counted:,} items that count are judged."
+        return f"{value}, all {items} that {agreeing(holes.n_counted, 'counts is', 'count are')} judged."
     best = "" if holes.at_best is None else f", {holes.at_best:.4g} at best"
-    few = f"if the {holes.n_holes:,} of {holes.n_counted:,} items without a judgment are irrelevant"
-    more = "; ".join(f"with {n:,} more labels ± {half:.2g}" for n, half in holes.more[:1])
+    lack = agreeing(holes.n_holes, "is", "are")
+    few = f"if the {holes.n_holes:,} of {items} without a judgment {lack} irrelevant"
+    more = "; ".join(f"with {counted(n, 'more label')} ± {half:.2g}" for n, half in holes.more[:1])
     return f"{value} {few}, {holes.expected:.4g} as the model expects{best}{'; ' if more else ''}{more}."
 
 
@@ -50,9 +52,9 @@ def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]
     rows = []
     for each in holes:
         row = {"measure": each.measure, "run": short_name(each.run, 28), "holes": f"{each.n_holes:,}"}
-        row |= {"irrelevant": f"{each.irrelevant:.{places}f}", "expected": f"{each.expected:.{places}f}"}
-        row["at best"] = "" if each.at_best is None else f"{each.at_best:.{places}f}"
-        rows.append(row | {f"± with {n:,}": f"{half:.{places_of(half, half)}f}" for n, half in each.more})
+        row |= {"irrelevant": number(each.irrelevant, places), "expected": number(each.expected, places)}
+        row["at best"] = "" if each.at_best is None else number(each.at_best, places)
+        rows.append(row | {f"± with {n:,}": number(half, places_of(half, half)) for n, half in each.more})
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name, "") for name in names} for row in rows]
 
@@ -60,7 +62,7 @@ def holes_table(holes: Sequence[SaidHoles], places: int) -> list[dict[str, str]]
 def holes_meaning(holes: Sequence[SaidHoles]) -> str:
     """Return what the measures and numbers of a table are."""
     parts = [*definitions((each.measure, each.definition) for each in holes)]
-    parts.append(f"Means over {holes[0].n_queries:,} judged queries.")
+    parts.append(f"Means over {counted(holes[0].n_queries, 'judged query')}.")
     if any(each.more for each in holes):
         parts.append("± is of the 95 % interval to expect.")
     return " ".join(parts)

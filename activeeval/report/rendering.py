@@ -59,7 +59,8 @@ def format_cell(value: Any, places: int = 4) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return "inf" if value > 0 else "-inf" if value < 0 else "nan"
-        return repr(value) if places < 0 else f"{value:.{places}f}"
+        text = repr(value) if places < 0 else f"{value:.{places}f}"
+        return text if places < 0 or float(text) else text.lstrip("-")
     return str(value)
 
 
@@ -82,7 +83,7 @@ def _text(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
-    return text == "" or text.lstrip("-> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
+    return text == "" or text.lstrip("-−+> ")[:1].isdigit() or text in ("inf", "-inf", "nan")
 
 
 def _latex(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from activeeval.errors import visible
 from activeeval.io.tables.frames import frame_of
+from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell, render
 from activeeval.results import Interval
 
@@ -99,7 +100,7 @@ def shown_text(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], fo
     Of two runs.
     """
     body = render(table[:_MOST_ROWS], "text") if table else ""
-    more = f"… and {len(table) - _MOST_ROWS} more rows (to_frame() has all)" if len(table) > _MOST_ROWS else ""
+    more = f"… and {counted(n, 'more row')} (to_frame() has all)" if (n := len(table) - _MOST_ROWS) > 0 else ""
     parts = ["\n".join(map(visible, sentences)), "\n".join(filter(None, (body, more))), visible(" ".join(footnotes))]
     return "\n\n".join(filter(None, parts))
 
@@ -119,8 +120,8 @@ def shown_html(sentences: Sequence[str], table: Sequence[Mapping[str, Cell]], fo
         head = "".join(f"<th>{_escaped(name)}</th>" for name in header)
         body = "".join(f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in line)}</tr>" for line in lines)
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    if len(table) > _MOST_ROWS:
-        parts.append(f"<p>… and {len(table) - _MOST_ROWS} more rows (<code>to_frame()</code> has all)</p>")
+    if (n := len(table) - _MOST_ROWS) > 0:
+        parts.append(f"<p>… and {counted(n, 'more row')} (<code>to_frame()</code> has all)</p>")
     parts += [f"<p><small>{_escaped(' '.join(footnotes))}</small></p>"] if footnotes else []
     return f"<div>{''.join(parts)}</div>"
 

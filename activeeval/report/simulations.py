@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from activeeval.report.numbers import number
 from activeeval.report.rows import amount
 from activeeval.results import Figure
 
@@ -139,7 +140,7 @@ def plain_rows(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     rows = []
     for summary in summaries:
         row, figures = {"method": summary.method, "budget": amount(summary.budget)}, summary.row()
-        row |= {name: f"{figures[name]:.{places}f}" for name, places in named}
+        row |= {name: number(float(str(figures[name])), places) for name, places in named}
         if summary.undetermined.value > 0:
             row["coverage"] += f" ({summary.undetermined.value:.1%} no spread)"
         if _is_looked_at(summary):
@@ -161,4 +162,4 @@ def _saved(summary: Summary) -> str:
 
 
 def _with_error(figure: Figure, places: int) -> str:
-    return f"{figure.value:.{places}f} ({figure.se:.{places}f})"
+    return f"{number(figure.value, places)} ({number(figure.se, places)})"

@@ -139,7 +139,8 @@ class _Number:
             return agreeing(self.value, *spec.split("|"))
         parts = _WITH_NOUN.fullmatch(spec)
         if parts is None:
-            return format(self.value, spec)
+            text = format(self.value, spec)
+            return text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")
         if not parts["form"]:
             return counted(self.value, parts["noun"])
         text = format(self.value, parts["form"])

@@ -18,6 +18,7 @@ from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, ChoiceError, InputError
 from activeeval.grade_models import QueryFactor
 from activeeval.measures import SampledMeasure, Target, shown_name
+from activeeval.report.numbers import counted
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.designs import ChunkedDesign, chunked_design
 from activeeval.scale.engines.choosing import opened_engine
@@ -279,7 +280,9 @@ def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
     """Raise where no label can change the value of a target, or partitions are missing."""
     written = asked.pool.said.get("n_queries", design.n_queries)
     if written != design.n_queries:
-        problem = f"the pool was written with {written:,} queries, {design.n_queries:,} came: a partition is missing"
+        problem = (
+            f"the pool was written with {counted(written, 'query')}, {design.n_queries:,} came: a partition is missing"
+        )
         raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
     n_pairs = len(asked.questions.pairs)
     for t in np.flatnonzero(design.survey.reaches == 0).tolist():

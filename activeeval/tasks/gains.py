@@ -22,6 +22,7 @@ from activeeval.gains import (
 )
 from activeeval.io.loading import load_tables, pool_from_tables
 from activeeval.judgments import labels_of
+from activeeval.report.numbers import agreeing, counted
 from activeeval.results import Caution, Note
 from activeeval.types import Ints
 
@@ -129,7 +130,8 @@ def next_pairs(
     closest = SimpleMargin(unanswered, learner, n_start=start, rng=seed, answered=answered).closest(count)
     if not closest:
         raise InputError(
-            f"the {unanswered.n_pairs} unanswered pairs are of lists of the same grades, or such as every DCG puts in "
+            f"the {counted(unanswered.n_pairs, 'unanswered pair')} {agreeing(unanswered.n_pairs, 'is', 'are')} of "
+            f"lists of the same grades, or such as every DCG puts in "
             "the same order: there is none worth asking about"
         )
     return NextPairs(

@@ -19,6 +19,7 @@ from activeeval.planning.deciding import needed_of_queries, needed_of_sample
 from activeeval.pool import Rankings
 from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.findings import sentence
+from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Estimate, Interval, Note
 from activeeval.tasks.answers import cut_notes, missing_lists_of
@@ -353,7 +354,7 @@ def _where_unlike(run: Rankings, expected_run: Rankings) -> str:
         if expected != seen:
             rank = next((k for k, pair in enumerate(zip(expected, seen, strict=False)) if len(set(pair)) > 1), None)
             if rank is None:
-                return f"its list of query {name!r} has {len(seen)} documents, expected {len(expected)}"
+                return f"its list of query {name!r} has {counted(len(seen), 'document')}, expected {len(expected)}"
             return f"at rank {rank + 1} of query {name!r} it has {seen[rank]!r}, expected {expected[rank]!r}"
     return ""
 

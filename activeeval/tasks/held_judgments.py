@@ -24,6 +24,7 @@ from activeeval.judgments.policies import Agreement
 from activeeval.judgments.table import refuse_as_labels
 from activeeval.measures import Target
 from activeeval.pool.texts import Texts
+from activeeval.report.numbers import counted
 from activeeval.report.result_pictures import Moment
 from activeeval.tasks.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
 from activeeval.tasks.samples import Sample
@@ -117,7 +118,7 @@ def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) 
             grade = CANNOT if row.kind == "cannot" else row.value
             rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []
     if not rows and len(judgments):
-        raise InputError(f"{name}: none of its {len(judgments)} judgments is of an item of the sample")
+        raise InputError(f"{name}: none of its {counted(len(judgments), 'judgment')} is of an item of the sample")
     judged = {(query, doc) for query, doc, *_ in rows}
     rows += [(query, doc, EMPTY, "") for query, doc in blocks if (query, doc) not in judged]
     return Draws(

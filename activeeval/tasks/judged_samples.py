@@ -10,6 +10,7 @@ from activeeval.campaign.sheet import take
 from activeeval.errors import InputError
 from activeeval.io.tables.draws import Draws
 from activeeval.judgments.policies import Agreement
+from activeeval.report.numbers import agreeing, counted
 from activeeval.tasks.ranked_sheets import check_one_truth, machines_in, read_all_judged, sheet_in
 from activeeval.tasks.samples import Sample, read_sample
 
@@ -31,7 +32,10 @@ def judged(
         return sample, sample.campaign.progress, sample.campaign.agreement
     if not sheets:
         n_items = sum(len(unit.items) for unit in sample.campaign.planned)
-        raise InputError(f"{path}: {n_items} items are to be judged: give the judged sheet beside it")
+        raise InputError(
+            f"{path}: {counted(n_items, 'item')} {agreeing(n_items, 'is', 'are')} to be judged: give "
+            "the judged sheet beside it"
+        )
     judgments = read_all_judged(sheets, sample.campaign.design.max_grade, machine_is_truth=machine_is_truth)
     check_one_truth(judgments, policy)
     draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}

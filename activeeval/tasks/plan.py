@@ -23,6 +23,7 @@ from activeeval.planning import (
     needed_for,
     planned_rows,
 )
+from activeeval.report.numbers import counted
 from activeeval.results import rounded_up
 from activeeval.tasks.looks import OF_SHEETS, looks_in
 from activeeval.tasks.samples import Sample
@@ -219,8 +220,10 @@ def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | No
     for name, pilot in pilots.items():
         campaign = pilot.campaign
         if not campaign.design.pool.holds_the_same(pool):
-            theirs = f"{campaign.design.pool.n_queries} queries and {campaign.design.pool.n_items} items"
-            here = f"{pool.n_queries} queries and {pool.n_items} items"
+            theirs, here = (
+                f"{counted(each.n_queries, 'query')} and {counted(each.n_items, 'item')}"
+                for each in (campaign.design.pool, pool)
+            )
             raise InputError(f"{name}: the pilot is of another pool, of {theirs}, expected this one, of {here}")
         try:
             for k, lessons in enumerate(by_target):

@@ -17,6 +17,7 @@ from activeeval.cases.choices import Choices
 from activeeval.design.methods import default_method
 from activeeval.errors import ChoiceError, InputError
 from activeeval.pool import QueryPool, Rankings
+from activeeval.report.numbers import counted
 from activeeval.results import Caution, Note
 from activeeval.scale.files import holds_any, remove, with_empty, within, write
 from activeeval.types import Ints
@@ -84,7 +85,7 @@ def write_pool(
     runs = _called(choices, case)
     pool = case.inputs.pool
     n = max(1, min(n_partitions, pool.n_queries))
-    progress(f"writing {n} partitions")
+    progress(f"writing {counted(n, 'partition')}")
     with _Folder(out, force) as folder:
         for k, (first, last) in enumerate(_parts(pool.query_offsets, n)):
             said = _said(case) | {"n_queries": pool.n_queries}

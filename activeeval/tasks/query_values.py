@@ -11,7 +11,7 @@ from activeeval.campaign.reading import judged_queries
 from activeeval.estimation.significance import ROUNDING
 from activeeval.measures import LabelsLike, Target
 from activeeval.report.findings import short_name
-from activeeval.report.numbers import counted, number
+from activeeval.report.numbers import agreeing, counted, number
 from activeeval.report.rendering import Cell
 from activeeval.types import Floats
 
@@ -100,7 +100,7 @@ class QueryValues:
         n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
         which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
         by = "; values are by the judged documents alone" if self.is_sample else ""
-        return f"{n:,} of {judged} {'loses' if n == 1 else 'lose'} by {measure}, {which}{by}:"
+        return f"{n:,} of {judged} {agreeing(n, 'loses', 'lose')} by {measure}, {which}{by}:"
 
 
 def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:

@@ -17,6 +17,7 @@ from activeeval.judgments.forms import is_truths
 from activeeval.judgments.machines import check_of_people, is_of_machines
 from activeeval.judgments.truths import check_depth
 from activeeval.pool.texts import Texts
+from activeeval.report.numbers import agreeing, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,9 @@ def check_held(path: str, query: str, truth: Truth, units: Mapping[str, Sequence
         raise InputError(f"{path}: {what}; did you mean {meant!r}?")
     missing = [doc for doc in units[query] if doc not in set(named)]
     if missing:
-        more = f"{len(missing)} documents of the sample are not named for query {query!r}, the first is {missing[0]!r}"
+        more = (
+            f"{counted(len(missing), 'document')} of the sample {agreeing(len(missing), 'is', 'are')} not named "
+            f"for query {query!r}, the first is {missing[0]!r}"
+        )
         raise InputError(f"{path}: {more}; expected each, with an empty rank where it is below")
     check_depth(f"{path}: query {query!r}", truth, k)

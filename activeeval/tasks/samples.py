@@ -40,6 +40,7 @@ from activeeval.judgments.judging import judging_of
 from activeeval.judgments.table import truth_of_machines
 from activeeval.measures import SampledMeasure, Target
 from activeeval.pool import Rankings
+from activeeval.report.numbers import agreeing, counted
 from activeeval.results import Caution, Estimate, Note, Told
 from activeeval.tasks.looks import OF_SHEETS, looks_in
 from activeeval.tasks.sheets import SheetPlan, write_sheets
@@ -191,7 +192,9 @@ class Sample:
             campaign.go_on()
         waiting = campaign.progress.waiting if campaign.paths is not None else 0
         if waiting and len(campaign.planned) == len(self.campaign.planned):
-            problem = f"{waiting} items wait, from which follows what comes next"
+            problem = (
+                f"{counted(waiting, 'item')} {agreeing(waiting, 'waits', 'wait')}, from which follows what comes next"
+            )
             raise StateError(f"{problem}: add to the budget once they are judged")
         if len(campaign.planned) == len(self.campaign.planned):
             raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
@@ -222,7 +225,10 @@ class Sample:
             raise InputError("all of this sample was drawn at once: its sheet is whole")
         if waiting := self.campaign.progress.waiting:
             number = self.campaign.planned[-1].block
-            problem = f"{waiting} items of instalment {number} wait for a grade: the next follows from all its labels"
+            problem = (
+                f"{counted(waiting, 'item')} of instalment {number} {agreeing(waiting, 'waits', 'wait')} for a grade"
+            )
+            problem += ": the next follows from all its labels"
             raise StateError(problem)
         campaign, is_new = self.campaign.following()
         if is_new:

@@ -17,6 +17,7 @@ from activeeval.io.tables.frames import frame_of
 from activeeval.io.writing import write_atomically
 from activeeval.judgments.log import Event
 from activeeval.report.campaign_page import SUFFIXES, campaign_text
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment
 from activeeval.report.shown import Shown
@@ -57,7 +58,8 @@ class CampaignStatus(Shown):
         """How much is judged, how much waits."""
         progress = self.status.progress
         far = (
-            f"{progress.judged:,} items judged, {progress.waiting:,} wait, block {progress.block} of {progress.blocks}"
+            f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
+            f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
         )
         return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
 

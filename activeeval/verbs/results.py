@@ -12,6 +12,7 @@ from activeeval.io.tables.frames import frame_of
 from activeeval.measures import shown_name
 from activeeval.report.cautions import missing_lists
 from activeeval.report.findings import headline, table_of
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
 from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
@@ -281,4 +282,11 @@ def results_of(
 def _early(estimates: Estimates) -> list[str]:
     """Return how much waits, where something does."""
     counts = estimates.progress
-    return [f"This is early: {counts.waiting:,} of {sum(counts):,} items wait."] if counts.waiting else []
+    return (
+        [
+            f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
+            f"{agreeing(counts.waiting, 'waits', 'wait')}."
+        ]
+        if counts.waiting
+        else []
+    )

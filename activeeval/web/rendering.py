@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from activeeval.errors import visible
 from activeeval.report import judging_words
+from activeeval.report.numbers import agreeing, counted, number
 
 _SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")
 _BELOW = 2
@@ -28,6 +29,7 @@ def templates() -> Environment:
         auto_reload=False,  # templates do not change under a server that runs
     )
     environment.globals |= {name: getattr(judging_words, name) for name in _SENTENCES}
+    environment.globals |= {"counted": counted, "agreeing": agreeing, "number": number}
     environment.filters["visible"] = _visible
     return environment
 

@@ -7,6 +7,7 @@ import ipaddress
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from activeeval.report.numbers import counted
 from activeeval.web.forms import Fields
 from activeeval.web.passwords import MOST, hashed_password, is_right
 from activeeval.web.people import HOME, set_session
@@ -82,5 +83,5 @@ def sign_in_page(served: Served, name: str, problem: str, status: int, wait_s: i
 
 def _lasting(seconds: int) -> str:
     if seconds < 90:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
-    return f"{-(-seconds // 60)} minutes"
+        return counted(seconds, "second")
+    return counted(-(-seconds // 60), "minute")

@@ -120,14 +120,16 @@ def test_missing_ignored_tied_and_judged_by_hand(call, by_hand, ties, first_two,
     assert (row["missing"], row["ignored"], row["tied_at_cutoff"], row["queries"]) == (1, 1, 1, 3)
     assert row["value"] == pytest.approx((first_two + 1 / 2 + 0) / 3)
     assert row["judged"] == pytest.approx(judged)
-    missing, ignored, unjudged, *few = answer.err.splitlines()
-    assert missing == "activeeval: h.run: 1 of 3 judged queries are missing from the run and score 0"
-    assert ignored == "activeeval: h.run: 1 queries have no judgments and are ignored"
+    ignored, unjudged, *few = answer.err.splitlines()
+    assert ignored == "activeeval: 1 query of h.run has no judgments: ignored"
     n = {"id": 3, "rank": 2, "input": 2}[ties]  # of query 1 z and c, or c alone; z of query 2
     assert unjudged == f"activeeval: h.run: {n} of 4 items down to rank 2 are not judged and earn nothing"
     assert [line for line in few if "of most queries less than half" in line] == few
     assert bool(few) == (judged < 0.5)
-    assert call("--quiet", "score", by_hand, "h.run", "P@2").err == ""
+    for form in ("text", "md"):
+        read = call("--quiet", "score", by_hand, "h.run", "P@2", "-o", form)
+        assert read.out.splitlines()[0] == "1 of 3 queries has no list in h.run: it counts as 0."
+        assert read.err == ""
 
 
 def test_unjudged_items_are_counted_once_for_each_run_and_cutoff(call, by_hand, folder):
@@ -135,7 +137,7 @@ def test_unjudged_items_are_counted_once_for_each_run_and_cutoff(call, by_hand, 
     measures = ("P@1", "DCG@1", "nDCG", "AP", "P@3")
     answer = call("score", by_hand, "h.run", *measures, "--versus", "all.run", "-o", "jsonl")
     assert [line for line in answer.err.splitlines() if "not judged" in line] == [
-        "activeeval: h.run: 1 of 2 items down to rank 1 are not judged and earn nothing",
+        "activeeval: h.run: 1 of 2 items down to rank 1 is not judged and earns nothing",
         "activeeval: h.run: 3 of 6 ranked items are not judged and earn nothing",
         "activeeval: h.run: 3 of 5 items down to rank 3 are not judged and earn nothing",
     ]
@@ -396,7 +398,10 @@ def test_values_that_are_the_same_in_all_queries_are_said_to_be_so(call, folder,
 def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, form):
     rows = call("score", *three, "-o", "jsonl").rows
     answer = call("score", *three, "-o", form)
-    table, note = answer.out.strip().rsplit("\n\n", 1)
+    missing, table = answer.out.strip().split("\n\n", 1)
+    lines = [f"1 of 30 queries has no list in {name}.run: it counts as 0." for name in "ab"]
+    assert missing.splitlines() == [f"\\par {line}" if form == "latex" else line for line in lines]
+    table, note = table.rsplit("\n\n", 1)
     if form == "text":
         said, table = table.split("\n\n", 1)
         best = [row["sentence"] for row in rows if row["run"] == "c.run"]
@@ -422,7 +427,6 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
     told = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
     about = "about all the queries that these are a sample of"
     assert note == f"{told}. 95 {per_cent} t intervals, {about}."
-    assert "b.run: 1 of 30 judged queries are missing from the run and score 0" in answer.err
 
 
 def test_what_is_marked_follows_the_level(call, three):
@@ -502,7 +506,7 @@ def test_where_no_bound_is_known_a_line_says_so(call):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--holes", "--versus", "b.run"), "--holes is of runs, each alone: leave out --versus and -q"),
+        (("--holes", "--versus", "b.run"), "--holes is of runs, each alone: leave out --versus, -q and --per-query"),
         (("--more", "5"), "--more goes with --holes"),
         (("--max-grade", "5"), "--max-grade goes with --holes"),
     ],

@@ -7,6 +7,7 @@ import click
 from activeeval.cli.campaign.options import of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.output import emit_done, output_option, say
+from activeeval.report.numbers import counted
 
 
 @command("Give out nothing more, or open it again")
@@ -25,5 +26,5 @@ def close(name: str, db: str | None, opens: bool, form: str) -> None:
     with opened(name, db) as store:
         n = (closing.reopen if opens else closing.close)(store, name)
         as_of = store.last_seq(name)
-    say(f"campaign {name} is {'open again' if opens else 'closed'}: {n} judgments, as of event {as_of}")
+    say(f"campaign {name} is {'open again' if opens else 'closed'}: {counted(n, 'judgment')}, as of event {as_of}")
     emit_done([{"campaign": name, "closed": not opens, "judgments": n, "as_of": as_of}], form)

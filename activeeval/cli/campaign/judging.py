@@ -15,6 +15,7 @@ from activeeval.cli.help import command
 from activeeval.cli.inputs import machine_is_truth_option
 from activeeval.cli.output import emit_done, force_option, output_option, say, say_notes
 from activeeval.cli.small import leave_small_to_python
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Row
@@ -273,7 +274,7 @@ def import_(
         who = None if judge is None else judge_of(judge)
         taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     for file in taken:
-        parts = [f"{file.stored} judgments stored"]
+        parts = [f"{counted(file.stored, 'judgment')} stored"]
         parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
         parts += [f"{file.repeated} were there already"] if file.repeated else []
         parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]

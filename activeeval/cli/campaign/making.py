@@ -15,6 +15,7 @@ from activeeval.cli.help import command
 from activeeval.cli.inputs import BUDGET, BUDGET_HELP, worded
 from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.cases.budgets import Budget
@@ -105,7 +106,7 @@ def create(
     with worded():
         draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
         sample, made = draws.new(choices, request, rules)
-    say(f"seed {made.seed}: campaign {name} is in {made.db}, {made.as_of} events")
+    say(f"seed {made.seed}: campaign {name} is in {made.db}, {counted(made.as_of, 'event')}")
     if rules.judges_per_item > 1:
         third = ", a third where they differ" if rules.adjudicate else ""
         say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")

@@ -19,6 +19,7 @@ from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, StateError, visible
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.planning.prices import Price
@@ -260,7 +261,8 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
         click.echo(last)
     seq = last.partition(":")[0]
     output.say(
-        f"campaign {name}: {seq} events, the log is whole and replay is identical; its head is on standard output"
+        f"campaign {name}: {counted(int(seq), 'event')}, the log is whole and replay is identical; its head is on "
+        "standard output"
     )
 
 
@@ -302,6 +304,6 @@ def cost(
     if out is not None:
         columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
         write_columns(columns, out)
-        output.say(f"wrote {out}: seconds for each of {costs.values.size} items of the pool")
+        output.say(f"wrote {out}: seconds for each of {counted(costs.values.size, 'item')} of the pool")
     mean = f"in mean items of {costs.values.mean():.3g} s"
     output.say(f"--overhead {taken.overhead:.3g} is what turning to a query costs, {mean}")

@@ -11,6 +11,7 @@ from activeeval.errors import InputError
 from activeeval.io.judges import judge_name
 from activeeval.judgments.log import Event
 from activeeval.judgments.state import State
+from activeeval.report.numbers import counted
 from activeeval.store import Acknowledged, Control, ItemTexts, Said, Store
 from activeeval.store.claiming import hashed
 from activeeval.tasks.campaigns.at_desk import JudgesDesk, PageDesk
@@ -110,7 +111,7 @@ class PairsDesk(PageDesk):
         """Return a document of the query that was shown in an event, by its number; InputError where there is none."""
         documents = self.store.texts_of(self.name, event).text.get("documents", ())
         if not 0 <= number < len(documents):
-            raise InputError(f"query {event.query_id} has {len(documents)} documents, got number {number}")
+            raise InputError(f"query {event.query_id} has {counted(len(documents), 'document')}, got number {number}")
         return _item(event.query_id, "", documents[number])
 
     def _control(self, judge: str, question: Question) -> Control | None:

@@ -15,6 +15,7 @@ from activeeval.io.tables.draws import EMPTY, TEXTS, Draws, read_draws
 from activeeval.io.writing import Together
 from activeeval.judgments.sharing import Item, shared_out
 from activeeval.pool.texts import Texts
+from activeeval.report.numbers import agreeing, counted
 from activeeval.store import Chosen, OnSheet, OpenPlace, PlaceRow, Store, UnitRow
 from activeeval.tasks.campaigns.judging import draw_further
 from activeeval.tasks.campaigns.over_time import date_of
@@ -168,7 +169,10 @@ def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) 
     until = max((held.lease_until or 0 for held in there), default=0)
     where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
     beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
-    return f"nothing is free {where}: {len(there)} items are with {who} until {date_of(until)[:16]}Z{beyond}"
+    return (
+        f"nothing is free {where}: {counted(len(there), 'item')} {agreeing(len(there), 'is', 'are')} with {who} "
+        f"until {date_of(until)[:16]}Z{beyond}"
+    )
 
 
 def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from activeeval.design import Design
 from activeeval.errors import StateError
+from activeeval.report.numbers import agreeing, counted
 from activeeval.tasks.samples import Sample
 from activeeval.types import Ints
 
@@ -30,7 +31,8 @@ def check_known(rounds: Sequence[Sample]) -> None:
         gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
         if gone.size:
             raise StateError(
-                f"{gone.size} items that round {k} takes for known have no one grade any more, the first is "
+                f"{counted(gone.size, 'item')} that round {k} takes for known {agreeing(gone.size, 'has', 'have')} "
+                f"no one grade any more, the first is "
                 f"{design.pool.place(int(gone[0]))}: judge them again, or read as of an event before that"
             )
 

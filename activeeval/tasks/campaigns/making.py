@@ -16,6 +16,7 @@ from activeeval.errors import InputError, StateError
 from activeeval.io.arrays import unpacked
 from activeeval.judgments.judging import Shown
 from activeeval.measures import SampledMeasure
+from activeeval.report.numbers import agreeing, counted
 from activeeval.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
@@ -217,7 +218,10 @@ def check_judged(store: Store, name: str) -> None:
     waiting = store.waiting(name)
     n = waiting["free"] + waiting["leased"]
     if n:
-        raise StateError(f"campaign {name}: {n} items wait: a round is drawn once those before are judged to their end")
+        raise StateError(
+            f"campaign {name}: {counted(n, 'item')} {agreeing(n, 'waits', 'wait')}: a round is drawn "
+            "once those before are judged to their end"
+        )
     if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
         problem = "what comes next follows from what is judged: a round is drawn once those before are judged to their"
         raise StateError(f"campaign {name}: {problem} end")

@@ -12,6 +12,7 @@ from activeeval.errors import InputError
 from activeeval.io.loading import Costs
 from activeeval.io.tables.texts import DOCUMENTS, NEED, read_texts
 from activeeval.judgments.log import Event
+from activeeval.report.numbers import counted
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.campaigns.versions import unpacked_version
 from activeeval.types import Floats
@@ -56,7 +57,7 @@ class CostModel:
         """What it says, in a line."""
         parts = [f"{self.item:.3g} s an item", f"{self.length:.3g} s each 1,000 letters"]
         parts += [f"{self.grade:.3g} s each grade", f"{self.query:.3g} s a new query"]
-        return f"{', '.join(parts)}, of {self.n_items} timed judgments"
+        return f"{', '.join(parts)}, of {counted(self.n_items, 'timed judgment')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from activeeval.errors import InputError
+from activeeval.report.numbers import counted
 from activeeval.store import GuidelinesRow, ItemTexts, Place, Store, TextCounts, TextRow, Wanted
 from activeeval.tasks.campaigns.desk_views import ItemView
 
@@ -93,7 +94,7 @@ def document_of(store: Store, name: str, at: Place, number: int) -> ItemView:
     row = store.item_texts(name, at)
     documents = list(_documents(row))
     if not 0 <= number < len(documents):
-        raise InputError(f"the item has {len(documents)} documents, got number {number}")
+        raise InputError(f"the item has {counted(len(documents), 'document')}, got number {number}")
     doc_id, text = documents[number]
     return ItemView.of(row.query_id, doc_id, ItemTexts(query_text=row.query_text, text=text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from activeeval.campaign import Campaign
 from activeeval.errors import ActiveEvalError, InputError
+from activeeval.report.numbers import counted
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.versions import rounds_of, unpacked_version
@@ -66,7 +67,7 @@ def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_unit
     """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
     planned = campaign.planned
     if len(planned) != len(stored):
-        return [f"version {version}: the sample has {len(planned)} units, the store {len(stored)}"]
+        return [f"version {version}: the sample has {counted(len(planned), 'unit')}, the store {len(stored)}"]
     problems, probs = [], item_probabilities(campaign)
     for unit, row in zip(planned, stored, strict=True):
         docs = [doc for place in row.places for doc in place.members or [place.doc_id]]
