@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
-import numpy as np
-
-from activeeval.checks import strict_share
+from activeeval.ends import UNLIMITED, Basis, Shares
 from activeeval.types import Floats
 
 
@@ -65,14 +63,6 @@ def rounded_up(number: float) -> int:
     (243, 243)
     """
     return math.ceil(number - 1e-6)
-
-
-def t_quantile(confidence: float, degrees_of_freedom: float | Floats) -> Floats:
-    """Return the two-sided Student-t quantile for a confidence, as an array of floats."""
-    from scipy.special import stdtrit  # here, as scores need no SciPy
-
-    strict_share(confidence, "confidence")
-    return np.asarray(stdtrit(degrees_of_freedom, 0.5 + confidence / 2), dtype=np.float64)
 
 
 LEVELS = ("note", "careful", "do not use")
@@ -238,6 +228,12 @@ class Estimate:
         more where the design planned for more.
     planned_error : float or None
         What the design planned it to be at the level reached; None where it planned nothing.
+    limits : tuple of float
+        Lowest and highest of what the measure can be; by chance the value alone may lie beyond.
+    shares : Shares or None
+        How many queries differ from most, where all weigh alike.
+    inner : Basis or None
+        Of the scope ``population``: what the interval for the pool rests on, which lies within this one on each side.
     notes : tuple of Note
         What was left out before anything was estimated; told with the cautions.
     concerns : tuple of Caution
@@ -268,6 +264,9 @@ class Estimate:
     size_unknown: str = ""
     observed_error: float | None = None
     planned_error: float | None = None
+    limits: tuple[float, float] = UNLIMITED
+    shares: Shares | None = None
+    inner: Basis | None = None
     notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
@@ -314,33 +313,35 @@ class Estimate:
         return cautions
 
     @property
-    def p_value(self) -> float:
-        """Of the two-sided t test that what is estimated is 0."""
-        if self.std_error == 0 or not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
-            return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
-        from scipy.special import stdtr
+    def basis(self) -> Basis:
+        """What its interval rests on."""
+        return Basis(
+            value=self.value,
+            std_error=self.std_error,
+            degrees_of_freedom=self.degrees_of_freedom,
+            limits=self.limits,
+            shares=self.shares,
+            inner=self.inner,
+        )
 
-        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
+    @property
+    def p_value(self) -> float:
+        """The smallest α whose `interval` leaves 0 out."""
+        return self.basis.p_value
 
     def bounds(self, interval: Interval) -> tuple[float, float]:
         """Return the ends of an interval, with room for what the items that could not be judged may be worth."""
-        below, above = (
-            (0.0, 0.0) if self.cannot is None else (self.value - self.cannot.low, self.cannot.high - self.value)
-        )
-        return interval.low - max(below, 0.0), interval.high + max(above, 0.0)
+        if self.cannot is None:
+            return interval.low, interval.high
+        below, above = max(self.value - self.cannot.low, 0.0), max(self.cannot.high - self.value, 0.0)
+        return max(interval.low - below, self.limits[0]), min(interval.high + above, self.limits[1])
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Return the t interval at a confidence.
+        """Compute the default interval at a confidence; see `activeeval.ends`.
 
         Raises
         ------
         InputError
             Where the confidence does not lie strictly between 0 and 1.
         """
-        strict_share(confidence, "confidence")
-        if self.std_error == 0:
-            return Interval(self.value, self.value, confidence)
-        if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
-            return Interval(-math.inf, math.inf, confidence)
-        half = float(t_quantile(confidence, max(self.degrees_of_freedom, 1.0))) * self.std_error
-        return Interval(self.value - half, self.value + half, confidence)
+        return Interval(*self.basis.ends(confidence), confidence)

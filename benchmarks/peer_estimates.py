@@ -20,8 +20,8 @@ import numpy as np
 
 from activeeval import Target
 from activeeval.design.methods import METHODS
+from activeeval.ends import t_quantile
 from activeeval.estimation import Evidence, evaluate
-from activeeval.results import t_quantile
 from activeeval.simulation import replicate
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, generated, load

@@ -19,8 +19,8 @@ import numpy as np
 
 from activeeval import replicate
 from activeeval.design.methods import default_method
+from activeeval.ends import t_quantile
 from activeeval.planning import BoundedPlan, Goal, Planner, least_budget
-from activeeval.results import t_quantile
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import SEED, JudgedPool, load
 

@@ -16,7 +16,7 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-GROUND = {"errors", "checks", "types", "kernels", "pool", "results", "answers"}
+GROUND = {"errors", "checks", "types", "kernels", "pool", "ends", "results", "answers"}
 MODELS = {"grade_models", "graders", "gains", "rankers", "adaptation", "top_k"}
 DECISIONS = GROUND | {"measures", "design", "estimation"}
 BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
@@ -28,7 +28,8 @@ ALLOWED = {
     "types": set(),
     "checks": {"errors", "types"},
     "pool": {"errors", "checks", "types", "kernels"},
-    "results": {"errors", "checks", "types"},
+    "ends": {"checks", "types"},
+    "results": {"ends", "types"},
     "answers": {"results"},
     "generated": {"errors", "checks", "types", "pool", "measures"},
     # beside

@@ -75,7 +75,8 @@ def read_together(
     added = max(sum(w * _difference(scoped.std_error, pool.std_error) for w, scoped, pool in parts if w > 0), 0.0)
     variance = estimate.std_error**2
     freedom = joint_degrees(variance, estimate.degrees_of_freedom, added, _degrees_of_choice(of_pool[-1], wide[-1]))
-    return replace(estimate, scope=scope, std_error=math.sqrt(variance + added), degrees_of_freedom=freedom)
+    error = math.sqrt(variance + added)
+    return replace(estimate, scope=scope, std_error=error, degrees_of_freedom=freedom, inner=estimate.basis)
 
 
 def _degrees_of_choice(of_pool: Estimate, wide: Estimate) -> float:
@@ -190,6 +191,7 @@ def combined(estimates: Sequence[Estimate], weights: ArrayLike) -> Estimate:
         n_items=sum(estimate.n_items for estimate in estimates),
         cost=math.fsum(estimate.cost for estimate in estimates),
         method=last.method,
+        limits=last.limits,
         cannot=_cannot(parts),
         notes=tuple(dict.fromkeys(note for estimate in estimates for note in estimate.notes)),
         concerns=tuple(dict.fromkeys(concern for estimate in estimates for concern in estimate.concerns)),

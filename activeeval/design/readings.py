@@ -20,6 +20,7 @@ from activeeval.design.planned import Planned
 from activeeval.design.rates import Variances, variance_terms
 from activeeval.design.selections import Selection, Selections
 from activeeval.design.sums import JudgedTotals, PoolSums, n_products
+from activeeval.ends import UNLIMITED
 from activeeval.errors import InputError
 from activeeval.kernels import prefixes
 from activeeval.kernels.bundles import Rates, Taken
@@ -78,6 +79,13 @@ class Reading:
     def max_grade(self) -> int | None:
         """The largest grade that the measure, or the grade model, knows; None where both take any."""
         return self.target.measure.max_grade
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest of what the target can be; infinite where a part of the pool does not tell."""
+        if self.order.larger_pool is not None and self.target.measure.cutoff is None:
+            return UNLIMITED
+        return self.target.limits(self.max_grade)
 
     @cached_property
     def query_probs(self) -> Floats:

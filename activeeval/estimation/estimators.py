@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Reading
+from activeeval.ends import UNLIMITED, Basis
 from activeeval.errors import InputError, StateError
 from activeeval.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.estimation.first_phase import NO_SPREAD
@@ -38,6 +39,10 @@ class Evaluated:
         What each draw of an open query adds to the estimate's error; their squares estimate the variance.
     plain_variance : float
         V̂ as its equation gives it: unbiased where nothing is fitted, and may be negative.
+    limits : tuple of float
+        Lowest and highest of what the target can be.
+    inner : Basis or None
+        For a population: what the interval for the pool rests on.
     """
 
     value: float
@@ -47,6 +52,19 @@ class Evaluated:
     planned: float
     contributions: Floats
     plain_variance: float
+    limits: tuple[float, float] = UNLIMITED
+    inner: Basis | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """What its interval rests on."""
+        return Basis(
+            value=self.value,
+            std_error=math.sqrt(self.variance),
+            degrees_of_freedom=self.degrees_of_freedom,
+            limits=self.limits,
+            inner=self.inner,
+        )
 
 
 WEIGHT_OF_PLANNED = 1.0
@@ -106,7 +124,8 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
     of_pool = (result.variance, result.degrees_of_freedom)
     added, of_added = _choice(evidence, result)
     freedom = joint_degrees(*of_pool, added, of_added)
-    return replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
+    wide = replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
+    return replace(wide, inner=result.basis)
 
 
 def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
@@ -123,7 +142,7 @@ def check_scope(scope: str) -> None:
 
 
 def _evaluate(evidence: Evidence) -> Evaluated:
-    n = evidence.values.size
+    n, limits = evidence.values.size, UNLIMITED if evidence.reading is None else evidence.reading.limits
     contributions = np.empty(n)
     if evidence.is_census:
         return Evaluated(
@@ -134,6 +153,7 @@ def _evaluate(evidence: Evidence) -> Evaluated:
             planned=0.0,
             contributions=np.zeros(n),
             plain_variance=0.0,
+            limits=limits,
         )
     if evidence.n_queries == 0:
         raise StateError("nothing has been judged yet, so there is nothing to estimate from")
@@ -148,6 +168,7 @@ def _evaluate(evidence: Evidence) -> Evaluated:
         planned=float(planned),
         contributions=contributions,
         plain_variance=float(plain),
+        limits=limits,
     )
 
 
@@ -218,6 +239,8 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
         observed_error=math.sqrt(result.observed),
         planned_error=math.sqrt(result.planned) if result.planned > 0 else None,
         log="" if evidence.drawn is None else evidence.drawn.log,
+        limits=result.limits,
+        inner=result.inner,
     )
 
 

@@ -26,10 +26,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from activeeval.estimation.significance import ROUNDING, MeanSummary, PairedComparison, t_test
+from activeeval.ends import ROUNDING, UNLIMITED, Basis
+from activeeval.estimation.significance import MeanSummary, PairedComparison
 from activeeval.kernels import estimates
 from activeeval.pool import QueryDraw, QueryPool
-from activeeval.results import t_quantile
 from activeeval.types import Bools, Floats, Ints
 
 NO_SPREAD = 1e-13
@@ -156,15 +156,14 @@ class DrawnValues:
             return math.inf, freedom  # values that are all the same do not tell how others spread
         return max(total, 0.0), freedom
 
-    def interval(self, confidence: float = 0.95) -> MeanSummary:
-        """Return the mean for the log of a pool all of whose queries are judged, with its t interval."""
+    def interval(self, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
+        """Compute the mean for the log of a pool all of whose queries are judged, with its interval."""
         mean = float(self.query_probs[self.queries] @ self.values)
         if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
             mean = 0.0  # what adds up to 0 but for rounding is no difference
         variance, freedom = self.choice(mean)
-        error = math.sqrt(variance)
-        half = float(t_quantile(confidence, freedom)) * error if 0 < error < math.inf else error
-        return MeanSummary(mean, error, mean - half, mean + half, self.queries.size)
+        basis = Basis(value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits)
+        return MeanSummary.of(basis, self.queries.size, confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,7 +222,13 @@ def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
     return values_of(pool.draw, pool.query_probs, np.zeros(values.size), shown, by_items=False)
 
 
-def compare_drawn(first: Floats, second: Floats, pool: QueryPool, confidence: float = 0.95) -> PairedComparison | None:
+def compare_drawn(
+    first: Floats,
+    second: Floats,
+    pool: QueryPool,
+    confidence: float = 0.95,
+    limits: tuple[float, float] = UNLIMITED,
+) -> PairedComparison | None:
     """Compare two runs, first − second, by their scores on queries that were drawn from a log; None on any others.
 
     The mean, its interval and the t test are for the log. Of the two other tests, which take queries for alike, there
@@ -234,13 +239,14 @@ def compare_drawn(first: Floats, second: Floats, pool: QueryPool, confidence: fl
     drawn = all_values(pool, differences)
     if drawn is None:
         return None
-    summary, wins, losses = drawn.interval(confidence), int((differences > 0).sum()), int((differences < 0).sum())
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    summary = drawn.interval(confidence, limits)
     return PairedComparison(
         difference=summary.mean,
         std_error=summary.std_error,
         low=summary.low,
         high=summary.high,
-        p_t=t_test(summary, drawn.choice(summary.mean)[1]),
+        p_t=summary.basis.p_value,
         p_wilcoxon=math.nan,
         p_randomization=math.nan,
         wins=wins,

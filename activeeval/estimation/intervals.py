@@ -17,11 +17,12 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.checks import strict_share
 from activeeval.design import Reading
+from activeeval.ends import t_quantile
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.evidence import Evidence
 from activeeval.kernels import intervals
-from activeeval.results import Interval, t_quantile
+from activeeval.results import Interval
 from activeeval.types import Floats
 
 _FARTHEST = 500.0
@@ -104,16 +105,14 @@ def _has_contributions(evaluated: Evaluated) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """The t interval, R̂ ± t se."""
+    """The default interval, R̂ ± t se with what `activeeval.ends` adds to it."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
 
     def interval(self, looks: Sequence[Look], confidence: float) -> Interval:
         """Return the interval at the last look."""
-        last = looks[-1].evaluated
-        arrays = (np.array(last.variance), np.array(last.degrees_of_freedom))
-        return _around(last, float(half_widths(*arrays, confidence)), confidence)
+        return Interval(*looks[-1].evaluated.basis.ends(confidence), confidence)
 
 
 def _parts(evidence: Evidence, evaluated: Evaluated) -> tuple[Floats, Floats]:

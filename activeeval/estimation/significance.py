@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, stdtr
+from scipy.special import ndtr
 
 from activeeval.checks import strict_share
+from activeeval.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.errors import InputError
-from activeeval.results import t_quantile
 from activeeval.types import Floats
 
-ROUNDING = 1e-12
-"""Scores that differ by less than this share of the larger one are tied."""
 LARGEST_EXACT = 50
 """Nonzero differences up to which the signed-rank distribution is counted out."""
 BLOCK_SIGNS = 4_000_000
@@ -25,14 +23,16 @@ CORRECTIONS = ("holm", "bonferroni", "none")
 
 @dataclass(frozen=True, slots=True)
 class MeanSummary:
-    """The mean of per-query scores with its t interval.
+    """The mean of per-query scores with its interval.
 
     Attributes
     ----------
     mean, std_error, low, high : float
-        In the unit of the measure; one query gives an infinite std_error and interval.
+        In the unit of the measure; one query gives an infinite std_error.
     n : int
         Number of queries.
+    basis : Basis
+        What the interval rests on.
     """
 
     mean: float
@@ -40,6 +40,13 @@ class MeanSummary:
     low: float
     high: float
     n: int
+    basis: Basis
+
+    @classmethod
+    def of(cls, basis: Basis, n: int, confidence: float) -> MeanSummary:
+        """Summarise ``n`` queries whose mean has a basis."""
+        low, high = basis.ends(confidence)
+        return cls(basis.value, basis.std_error, low, high, n, basis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +56,11 @@ class PairedComparison:
     Attributes
     ----------
     difference, std_error, low, high : float
-        Mean difference, its standard error and t interval, in the unit of the measure.
+        Mean difference, its standard error and interval, in the unit of the measure.
     p_t, p_wilcoxon, p_randomization : float
         Two-sided p values of the paired t test, Wilcoxon's signed-rank test and the randomization
-        (sign-flip) test.
+        (sign-flip) test. Where the limits of the measure are known the first is the smallest α whose interval leaves 0
+        out: larger than that of the t test where few queries differ from most.
     wins, ties, losses : int
         Queries on which the first run is better, equal, worse.
     n : int
@@ -77,14 +85,17 @@ class PairedComparison:
         return p
 
 
-def mean_interval(scores: ArrayLike, confidence: float = 0.95) -> MeanSummary:
-    """Return the mean of per-query scores with its t interval.
+def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
+    """Compute the mean of per-query scores with its interval: a t interval, see `activeeval.ends`.
 
     Parameters
     ----------
     scores : array of float, shape (n,)
     confidence : float
         Confidence, strictly between 0 and 1.
+    limits : (float, float)
+        Lowest and highest of what a score can be. With both known the interval has room for queries that differ from
+        most, and lies inside them.
 
     Raises
     ------
@@ -99,15 +110,14 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95) -> MeanSummary:
     """
     values = _scores(scores, "scores")
     mean, n = float(values.mean()), values.size
-    if n == 1:
-        t_quantile(confidence, 1)
-        return MeanSummary(mean, math.inf, -math.inf, math.inf, 1)
     rounding = ROUNDING * np.abs(values).max()
     mean = 0.0 if abs(mean) <= rounding else mean  # what adds up to 0 but for rounding is no difference
     is_constant = np.ptp(values) <= rounding
-    std_error = 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
-    half = float(t_quantile(confidence, n - 1)) * std_error
-    return MeanSummary(mean, std_error, mean - half, mean + half, n)
+    std_error = math.inf if n == 1 else 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
+    basis = Basis(
+        value=mean, std_error=std_error, degrees_of_freedom=n - 1.0, limits=limits, shares=Shares.of(values)
+    )
+    return MeanSummary.of(basis, n, confidence)
 
 
 def compare_scores(
@@ -116,6 +126,8 @@ def compare_scores(
     confidence: float = 0.95,
     n_permutations: int = 10_000,
     rng: np.random.Generator | int | None = None,
+    *,
+    limits: tuple[float, float] = UNLIMITED,
 ) -> PairedComparison:
     """Compare two runs by their scores on the same queries.
 
@@ -132,6 +144,8 @@ def compare_scores(
         the drawn flips at least as far from 0 as the observed difference.
     rng : Generator, int or None
         Of the flips; the same seed gives the same p.
+    limits : (float, float)
+        Of a difference; see `mean_interval`.
 
     Returns
     -------
@@ -162,14 +176,14 @@ def compare_scores(
         raise InputError(f"n_permutations must be a positive whole number, got {n_permutations!r}")
     differences = ours - theirs
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
-    summary = mean_interval(differences, confidence)
+    summary = mean_interval(differences, confidence, limits)
     untied = differences[differences != 0]
     return PairedComparison(
         difference=summary.mean,
         std_error=summary.std_error,
         low=summary.low,
         high=summary.high,
-        p_t=t_test(summary, differences.size - 1.0),
+        p_t=summary.basis.p_value,
         p_wilcoxon=_signed_rank_test(untied),
         p_randomization=_randomization_test(untied, int(n_permutations), np.random.default_rng(rng)),
         wins=int((differences > 0).sum()),
@@ -280,15 +294,6 @@ def _scores(values: ArrayLike, what: str) -> Floats:
     if bad.size:
         raise InputError(f"{what} must be finite, got {array[bad[0]]} at position {bad[0]}")
     return array
-
-
-def t_test(summary: MeanSummary, degrees_of_freedom: float) -> float:
-    """Return the two-sided p value of the t test that a mean is 0."""
-    if summary.mean == 0 or summary.n == 1 or math.isinf(summary.std_error):
-        return 1.0
-    if summary.std_error == 0:
-        return 0.0
-    return float(2 * stdtr(degrees_of_freedom, -abs(summary.mean) / summary.std_error))
 
 
 def _signed_rank_test(differences: Floats) -> float:

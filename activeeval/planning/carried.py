@@ -26,12 +26,12 @@ from activeeval.design.carried import InHand, PlacesInHand
 from activeeval.design.inputs import joint_variances
 from activeeval.design.methods import Method
 from activeeval.design.rates import weighed
+from activeeval.ends import t_quantile
 from activeeval.planning.bounded import move, plan_of
 from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.planner import Planner
 from activeeval.planning.prospects import Prospect
-from activeeval.results import t_quantile
 from activeeval.types import Floats
 
 SHARE = 0.1

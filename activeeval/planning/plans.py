@@ -7,13 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activeeval.design.methods import robust_methods
+from activeeval.ends import t_quantile
 from activeeval.errors import InputError
 from activeeval.measures import SampledMeasure, Target
 from activeeval.planning.forecasts import ByLevels, Forecast
 from activeeval.planning.goals import Goal
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import Prospect
-from activeeval.results import Note, Told, rounded_up, t_quantile
+from activeeval.results import Note, Told, rounded_up
 
 _HARDLY = 1.02
 _FEW = 30

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from activeeval.checks import strict_share
+from activeeval.ends import t_quantile
 from activeeval.planning.rehearsals import Noise
 from activeeval.planning.scales import Scale
-from activeeval.results import t_quantile
 from activeeval.types import Floats
 
 FITTED = 2.0

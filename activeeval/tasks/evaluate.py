@@ -153,14 +153,14 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
-        return _scored(target, inputs, chosen.name)
+        return _scored(target, inputs, chosen.name, max_grade)
     check_open(target)
     is_scored = budget is None and not callable(judgments)
     if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
         design = _with_budget(design, target, budget)
     if is_scored:
-        return _scored(target, inputs, chosen.name)
+        return _scored(target, inputs, chosen.name, max_grade)
     judge = _RememberingJudge(judgments if callable(judgments) else _lookup(inputs))
     campaign = Campaign(design, rng=options.get("rng", 0))
     while (drawn := campaign.ask()) is not None:
@@ -225,14 +225,15 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
         raise problem if budget is None else budget.refused(problem, target) from None
 
 
-def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
+def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) -> Evaluation:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
     matters, n_items = target.matters, int(np.count_nonzero(target.matters & _are_ranked(target)))
     missing = np.flatnonzero(matters & (inputs.grades < 0))
     check_judged(inputs.pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
     values = target.values(np.maximum(inputs.grades, 0))
     drawn = all_values(inputs.pool, values)
-    summary = mean_interval(values) if drawn is None else drawn.interval()
+    limits = target.limits(max_grade)
+    summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
     n_judged = np.unique(inputs.pool.item_queries[matters]).size if matters.any() else inputs.pool.n_queries
     pool = Estimate(
         value=summary.mean,
@@ -245,14 +246,21 @@ def _scored(target: Target, inputs: Inputs, method: str) -> Evaluation:
         cost=whole_cost(target) if matters.any() else 0.0,
         method=method,
         log="" if drawn is None else drawn.log,
+        limits=limits,
         notes=inputs.notes,
     )
     if not matters.any():
         return _both(target, inputs.names, pool, replace(pool, scope="population"))
-    # values that are all the same, but not 0, tell of no spread
-    error = summary.std_error if summary.std_error > 0 or summary.mean == 0 or drawn is not None else math.inf
-    freedom = summary.n - 1.0 if drawn is None else drawn.choice(summary.mean)[1]
-    wide = replace(pool, scope="population", std_error=error, degrees_of_freedom=freedom)
+    # values that are all the same, but not 0, tell of no spread where the measure has no limits
+    is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
+    wide = replace(
+        pool,
+        scope="population",
+        std_error=summary.std_error if is_known else math.inf,
+        degrees_of_freedom=summary.basis.degrees_of_freedom,
+        shares=summary.basis.shares,
+        inner=pool.basis,
+    )
     queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
     return replace(_both(target, inputs.names, pool, wide), queries=queries)
 

@@ -38,6 +38,10 @@ class RunScores:
     measure, definition : str
         As it is shown, and written with all its parameters.
     values : ndarray, shape (n_queries,)
+    limits : (float, float)
+        Lowest and highest of what a value can be.
+    ranking : Rankings
+        The lists as deep as the measure counts.
     summary : MeanSummary
     judged : float
         Mean share of judged items among those that count.
@@ -51,6 +55,8 @@ class RunScores:
     measure: str
     definition: str
     values: Floats
+    limits: tuple[float, float]
+    ranking: Rankings
     summary: MeanSummary
     judged: float
     n_unjudged: int
@@ -108,15 +114,19 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
     values = measure.score(tables.pool, tables.grades, ranking)
     judged = Judged(measure.cutoff).score(tables.pool, tables.grades, ranking)
     held, drawn = ranking.lengths > 0, all_values(tables.pool, values)
-    counted = ranking.items if measure.cutoff is None else ranking.cut_at(measure.cutoff).items
+    lists = ranking if measure.cutoff is None else ranking.cut_at(measure.cutoff)
+    longest = max(int(each.lengths.max(initial=0)) for each in tables.rankings)
+    limits = measure.limits(max(int(tables.grades.max(initial=0)), 1), measure.cutoff or longest)
     return RunScores(
         measure=shown_name(measure),
         definition=str(measure),
         values=values,
-        summary=mean_interval(values, confidence) if drawn is None else drawn.interval(confidence),
+        limits=limits,
+        ranking=lists,
+        summary=mean_interval(values, confidence, limits) if drawn is None else drawn.interval(confidence, limits),
         judged=float(judged[held].mean()) if held.any() else 0.0,
-        n_unjudged=int(np.count_nonzero(tables.grades[counted] < 0)),
-        n_counted=counted.size,
+        n_unjudged=int(np.count_nonzero(tables.grades[lists.items] < 0)),
+        n_counted=lists.items.size,
         n_missing=tables.n_missing[run],
         n_ignored=tables.n_ignored[run],
         n_tied=n_tied_at_cutoff(tables.pool, tables.scores[run], ranking, measure.cutoff),
@@ -130,9 +140,20 @@ def compare_runs(
     confidence: float = 0.95,
     rng: np.random.Generator | int | None = None,
 ) -> PairedComparison:
-    """Compare two runs query by query: for the log, where the pool was drawn from one."""
-    drawn = compare_drawn(first.values, second.values, pool, confidence)
-    return compare_scores(first.values, second.values, confidence, rng=rng) if drawn is None else drawn
+    """Compare two runs query by query: for the log, where the pool was drawn from one.
+
+    Of the same lists no label makes a difference, here or in other queries.
+    """
+    low, high = first.limits
+    limits = (0.0, 0.0) if _are_same(first.ranking, second.ranking) else (low - high, high - low)
+    drawn = compare_drawn(first.values, second.values, pool, confidence, limits)
+    if drawn is not None:
+        return drawn
+    return compare_scores(first.values, second.values, confidence, rng=rng, limits=limits)
+
+
+def _are_same(first: Rankings, second: Rankings) -> bool:
+    return np.array_equal(first.offsets, second.offsets) and np.array_equal(first.items, second.items)
 
 
 def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:
