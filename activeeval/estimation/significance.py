@@ -114,9 +114,7 @@ def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[flo
     mean = 0.0 if abs(mean) <= rounding else mean  # what adds up to 0 but for rounding is no difference
     is_constant = np.ptp(values) <= rounding
     std_error = math.inf if n == 1 else 0.0 if is_constant else float(values.std(ddof=1)) / math.sqrt(n)
-    basis = Basis(
-        value=mean, std_error=std_error, degrees_of_freedom=n - 1.0, limits=limits, shares=Shares.of(values)
-    )
+    basis = Basis(value=mean, std_error=std_error, degrees_of_freedom=n - 1.0, limits=limits, shares=Shares.of(values))
     return MeanSummary.of(basis, n, confidence)
 
 

@@ -21,8 +21,9 @@ from statistics import NormalDist
 from activeeval.answers import Needed, about, verdict_of, wanted_half_width
 from activeeval.campaign import Campaign
 from activeeval.campaign.outlook import Outlook
+from activeeval.ends import t_quantile
 from activeeval.measures import Target
-from activeeval.results import Estimate, Interval, t_quantile
+from activeeval.results import Estimate, Interval
 
 LEAN = 0.55
 """By how many standard errors of the later estimate an open difference is taken to lie below the true one."""

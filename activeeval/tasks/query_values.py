@@ -8,7 +8,7 @@ import numpy as np
 
 from activeeval.campaign import Campaign
 from activeeval.campaign.reading import judged_queries
-from activeeval.estimation.significance import ROUNDING
+from activeeval.ends import ROUNDING
 from activeeval.measures import LabelsLike, Target
 from activeeval.report.findings import short_name
 from activeeval.report.numbers import agreeing, counted, number

@@ -368,23 +368,17 @@ def run_table(
                 run=name,
                 scores=scores,
                 comparison=pair,
-                same_lists=_is_same(tables.rankings[k], tables.rankings[baseline], measure.cutoff),
+                same_lists=_are_same(scores.ranking, runs[baseline].ranking),
                 p_value=None if pair is None else next(adjusted),
                 confidence=confidence,
             )
-            for k, (name, scores, pair) in enumerate(zip(names, runs, row, strict=True))
+            for name, scores, pair in zip(names, runs, row, strict=True)
         )
-        for measure, runs, row in zip(measures, scored, pairs, strict=True)
+        for runs, row in zip(scored, pairs, strict=True)
     )
     how = {"confidence": confidence, "test": test, "correction": correction}
     parts: dict[str, Any] = {"pool": tables.pool, "by_measure": by_measure, "baseline": baseline, "notes": tables.notes}
     return RunTable(**parts, **how)  # type: ignore[arg-type]
-
-
-def _is_same(first: Rankings, second: Rankings, cutoff: int | None) -> bool:
-    """Compare two rankings of one pool down to a cutoff."""
-    cut = [each if cutoff is None else each.cut_at(cutoff) for each in (first, second)]
-    return np.array_equal(cut[0].offsets, cut[1].offsets) and np.array_equal(cut[0].items, cut[1].items)
 
 
 def n_tied_at_cutoff(pool: QueryPool, scores: Floats, ranking: Rankings, cutoff: int | None) -> int:
