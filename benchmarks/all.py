@@ -61,6 +61,12 @@ STEPS = (
         ("results/coverage.json", "results/coverage.md"),
     ),
     Step(
+        "gate",
+        "how often a gate stops a change, by number of queries: the table of docs/gate.md",
+        "benchmarks.gate",
+        ("results/gate.json",),
+    ),
+    Step(
         "population",
         "coverage of intervals for the population, by joint degrees of freedom and by those of the pool's part",
         "benchmarks.population",

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval import parse_measure
-from activeeval.answers import exit_code
+from activeeval.answers import Answer, exit_code
 from activeeval.cases.inputs import from_letor
+from activeeval.estimation.significance import mean_interval
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 MODULE = "benchmarks.gate"
@@ -31,10 +32,11 @@ LOSSES = (0, 1, 2)
 REPETITIONS = 1000
 """At 1,000 a share of .05 has a standard error of .007."""
 SEED = 2013
+Floats = NDArray[np.float64]
 TABLE = re.compile(r"(?<=<!-- gate table -->\n).*?(?=<!-- end of gate table -->)", re.DOTALL)
 
 
-def differences(name: str) -> tuple[NDArray[np.float64], float]:
+def differences(name: str) -> tuple[Floats, float]:
     """Score the two rankers of MQ2008 by a measure: the size of each query's difference, and the larger mean."""
     home = data_folder() / "mq2008"
     parts = [(f"S{k}.txt.gz", fold) for k, fold in ((1, 2), (2, 3), (3, 4), (4, 5), (5, 1))]
@@ -51,13 +53,16 @@ def margin_of(value: float) -> float:
     return float(f"{value / 50:.0e}")
 
 
-def stopped(sizes: NDArray[np.float64], n: int, loss: float, margin: float, repetitions: int, seed: int) -> Counter[int]:
+def stopped(sizes: Floats, n: int, loss: float, margin: float, repetitions: int, seed: int) -> Counter[int]:
     """Count the exit codes of gates on n queries at a true loss."""
     rng, codes = np.random.default_rng([SEED, seed]), Counter[int]()
+    names: dict[str, Any] = {"system": "new", "versus": "old", "measure": "", "n_queries": n, "n_items": None}
     negative = (1 + loss / sizes.mean()) / 2
     for _ in range(repetitions):
         drawn = rng.choice(sizes, n) * np.where(rng.random(n) < negative, -1.0, 1.0)
-        codes[exit_code([difference_answer(drawn, margin=margin, limits=(-1.0, 1.0))])] += 1
+        mean = mean_interval(drawn, limits=(-1.0, 1.0))
+        answer = Answer(value=mean.mean, low=mean.low, high=mean.high, margin=margin, **names)
+        codes[exit_code([answer])] += 1
     return codes
 
 
@@ -82,7 +87,8 @@ def table(found: list[dict[str, Any]]) -> str:
     for k in range(0, len(found), len(LOSSES)):
         group = found[k : k + len(LOSSES)]
         cells = [f"{row[f'exit_{code}']:.0%}" for row in group for code in (10, 11)]
-        lines.append(f"| {group[0]['measure']}, {group[0]['margin']:g} | {group[0]['queries']:,} | {' | '.join(cells)} |")
+        what = f"{group[0]['measure']}, {group[0]['margin']:g}"
+        lines.append(f"| {what} | {group[0]['queries']:,} | {' | '.join(cells)} |")
     return "\n".join(["", *lines, "", ""])
 
 

@@ -201,7 +201,7 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
-    intervals = f"{confidence} t intervals, about {about}{many}.{margin}"
+    intervals = f"{confidence} intervals, about {about}{many}.{margin}"
     relevant = no_relevant_line([note for each in decisions for note in each.estimate.notes], option_here)
     return " ".join([*notes, intervals, *relevant])
 

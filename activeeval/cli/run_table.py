@@ -90,7 +90,7 @@ def _note(scored: RunTable, versus: bool) -> str:
     measures = scored.by_measure
     note = definitions((runs[0].scores.measure, runs[0].scores.definition) for runs in measures)
     about = scope_in_words("population", "" if scored.pool.draw is None else scored.pool.draw.log.name)
-    intervals = f"{100 * scored.confidence:g} % t intervals, about {about}."
+    intervals = f"{100 * scored.confidence:g} % intervals, about {about}."
     n = len(measures) * (len(measures[0]) - 1)
     if n:
         by = scored.correction.capitalize()

@@ -131,7 +131,7 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
         return []
     notes = [
         "Bias is what the machine alone says less what people's labels say; its interval is theirs, shifted.",
-        f"{100 * rows[0].confidence:g} % t intervals, about {ABOUT[rows[0].scope]}.",
+        f"{100 * rows[0].confidence:g} % intervals, about {ABOUT[rows[0].scope]}.",
     ]
     if rows[0].scope == "population":
         notes.append("What the machine alone says is of these queries alone.")

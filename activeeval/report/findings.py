@@ -97,8 +97,11 @@ def _size(finding: Answer) -> str:
 def _other(finding: Answer) -> str:
     """Write what the other scope says, where the verdict there differs."""
     other = finding.other
-    if other is None or not finding.versus or other.verdict == finding.verdict:
+    if other is None or not finding.versus:
         return ""
+    if other.verdict == finding.verdict:
+        advice = _next(other)
+        return f"; for {OTHER_SCOPE[other.scope]} {advice.removeprefix('; ')}" if advice != _next(finding) else ""
     about = f"for {OTHER_SCOPE[other.scope]}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
     return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"

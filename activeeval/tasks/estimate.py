@@ -92,7 +92,8 @@ class Estimates:
         """What measures and intervals are, each a sentence."""
         notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
         about = scope_in_words(self.scope, self.answers[0].estimate.log if self.answers else "")
-        notes.append(f"{100 * self.confidence:g} % {self.kind} intervals, about {about}.")
+        kind = "" if self.kind == "t" else f"{self.kind} "
+        notes.append(f"{100 * self.confidence:g} % {kind}intervals, about {about}.")
         return notes + ([f"Grade model: {self.model.replace(GRADER, 'grader ')}."] if self.model else [])
 
     @classmethod

@@ -146,7 +146,7 @@ class Evaluation(WithEnds, Shown):
         """What measure and intervals are."""
         defined = [] if self.measure == self.definition else [f"{self.measure} is {self.definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
-        intervals = f"{100 * self.confidence:g} % t intervals; all queries: {wide}."
+        intervals = f"{100 * self.confidence:g} % intervals; all queries: {wide}."
         return [*defined, intervals, *no_relevant_line(self.pool.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:

@@ -61,7 +61,7 @@ def evaluate(
     these queries  1.5079  exactly known
     all queries    1.5079  0.4 to 2.6
     <BLANKLINE>
-    DCG@2 is DCG(dcg='exp-log2')@2. 95 % t intervals; all queries: those that these are a sample of.
+    DCG@2 is DCG(dcg='exp-log2')@2. 95 % intervals; all queries: those that these are a sample of.
     """
     made, is_several = _evaluations(task.evaluate, (run,), judgments, measure, scope, confidence, options)
     answers = Evaluations(replace(answer, confidence=confidence) for answer in made)

@@ -351,7 +351,7 @@ def test_as_a_comment_it_is_the_same_verdict(call, runs):
     assert [line.rstrip() for line in lines[2:4]] == [row["sentence"] for row in rows]
     assert lines[5].startswith("| measure | of | value | interval | p |")
     assert [line.split(" | ")[-1].rstrip(" |") for line in lines[7:9]] == [row["verdict"] for row in rows]
-    assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Together t intervals")
+    assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Together intervals")
 
 
 def test_a_comment_says_what_would_decide(call):

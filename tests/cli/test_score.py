@@ -426,7 +426,7 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
     assert first == ("\\par " if form == "latex" else "") + "P@5 is P(rel=1)@5. nDCG@4 is nDCG(dcg='log2')@4."
     told = "p by the paired t test against a.run, Holm over 4 differences, at most 0.05"
     about = "about all the queries that these are a sample of"
-    assert note == f"{told}. 95 {per_cent} t intervals, {about}."
+    assert note == f"{told}. 95 {per_cent} intervals, {about}."
 
 
 def test_what_is_marked_follows_the_level(call, three):

@@ -123,7 +123,7 @@ def test_tables_to_read_name_the_systems_best_first(call):
     assert [" − ".join(pair) for pair in PAIRS] == [line[:13] for line in pairs[1:]]
     assert all("*" in line and line.endswith("exactly known") for line in pairs[1:])
     assert legend[0].startswith("* 0 lies outside the interval: max-t intervals of all differences of a measure,")
-    assert notes[0].startswith("DCG@5 is DCG(dcg='exp-log2')@5. 95 % t intervals, about these queries")
+    assert notes[0].startswith("DCG@5 is DCG(dcg='exp-log2')@5. 95 % intervals, about these queries")
     md, latex, tsv = (call("estimate", *both("d.csv"), "-o", form).out for form in ("md", "latex", "tsv"))
     assert "| a.run − b.run | " in md
     assert r"\begin{tabular}{lll}" in latex
