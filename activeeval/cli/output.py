@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from activeeval.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
-COMMENT = (
-    "markdown"
-    """Where a command has it: an answer as a comment of a pull request, in place of a table."""
-)
-TRACKED = (
-    "mlflow"
-    """Where a command has it: metrics and artefacts of a run in MLflow."""
-)
+COMMENT = "markdown"
+"""Where a command has it: an answer as a comment of a pull request, in place of a table."""
+TRACKED = "mlflow"
+"""Where a command has it: metrics and artefacts of a run in MLflow."""
 _HEAVY = 30.0
 """A draw that counts as 30 of a plain random sample is most of what a usual sample, of some tens of queries, tells."""
 _SAFE_SHARE = 0.1

@@ -28,7 +28,7 @@ class QueryValues:
     values, versus_values : ndarray, shape (n,)
         Of the new run and of the old one.
     weights : ndarray, shape (n,)
-        The share of each query in the mean; of a sample how much of the pool it stands for, by chance about 1 in sum.
+        The share of each query in the mean, p; of a sample p/π, see `activeeval.campaign.reading.judged_queries`.
     is_sample : bool
         Whether these are the queries of a sample; values are then by the judged documents alone.
 
