@@ -6,6 +6,7 @@ as ERR, RR and Success. A measure is a value: what a grade is worth, what a rank
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ from activeeval.measures.checks import (
 )
 from activeeval.measures.labels import LabelsLike, checked_labels
 from activeeval.measures.rules import (
+    AtLeast,
     Discounts,
     Exponential,
     GradeRule,
@@ -178,6 +180,25 @@ class _Family(WithCutoff):
     def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
         """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
         return plain_terms(self._numerator, self._values(self._check_columns(n_grades)), self.discount_vector(longest))
+
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items.
+
+        Parameters
+        ----------
+        max_grade : int or None
+            The largest grade, where the measure does not know it; None where the scale is open.
+        """
+        top = max_grade if self.max_grade is None else self.max_grade
+        discounts, gains = np.append(self.discount_vector(longest), 0.0), np.array([0.0, 1.0])
+        if not self.is_additive:
+            return float(discounts.min()), float(discounts.max())
+        if top is None and not isinstance(self._rule, AtLeast):
+            return (-math.inf if (discounts < 0).any() else 0.0), math.inf
+        if top is not None:
+            gains = np.append(self._values(top + 1), 0.0)
+        worth = discounts[:, None] * gains
+        return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
 
     def _values(self, n_grades: int) -> Floats:
         values = sealed(self._rule.values(n_grades))

@@ -86,6 +86,11 @@ class RankGains(_Ranked):
         """Refuse: there is no gain of a grade that holds at every rank."""
         raise InputError(f"{self.name} is sampled by queries that are judged whole: its gains depend on the rank")
 
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items."""
+        worth = np.column_stack((self._weights, np.zeros(len(self._weights))))[:longest]
+        return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
+
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         from activeeval.kernels import scores
 

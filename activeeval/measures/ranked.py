@@ -50,6 +50,10 @@ class _Ranked(WithCutoff):
         value = self._value(pool, labels, n_grades, ranking)
         return value if versus is None else value - self._value(pool, labels, n_grades, versus)
 
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items: shares are of 1."""
+        return 0.0, 1.0
+
     def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
         raise TypeError("a measure says what it is worth")
 

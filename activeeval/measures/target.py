@@ -30,6 +30,10 @@ class Measure(Protocol):
 
     def bound_to(self, max_grade: int) -> Self: ...
 
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items."""
+        ...
+
     def score(
         self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None
     ) -> Floats: ...
@@ -209,6 +213,21 @@ class Target:
             counts = ranking.ranks <= discounts.size
             contrast[ranking.items[counts]] += sign * discounts[ranking.ranks[counts] - 1]
         return contrast
+
+    def limits(self, max_grade: int | None) -> tuple[float, float]:
+        """Compute the lowest and highest of what a query's value, or its difference, can be: infinite on an open scale.
+
+        Examples
+        --------
+        >>> from activeeval.measures import Precision
+        >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+        >>> lists = [Rankings.from_ids(pool, {"q": ids}) for ids in (["a", "b"], ["b", "a"])]
+        >>> Target(Precision(1), lists[0]).limits(None), Target(Precision(1), *lists).limits(None)
+        ((0.0, 1.0), (-1.0, 1.0))
+        """
+        cutoff = self.measure.cutoff
+        low, high = self.measure.limits(max_grade, self._longest if cutoff is None else cutoff)
+        return (low, high) if self.versus is None else (low - high, high - low)
 
     def terms(self, n_grades: int) -> Terms:
         """Return what depth designs must know of the measure."""

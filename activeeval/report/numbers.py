@@ -7,6 +7,7 @@ import math
 _MOST_EXTRA = 2
 """Digits at most that a value far below its half-width gets beyond those of the half-width: +0.0003 (−0.05 to 0.05)."""
 _MOST_PLACES = 6
+FOUR_IN_FIVE = "Four in five: the half-widths of four samples in five should lie there."
 
 
 def counted(n: float, noun: str, plural: str = "") -> str:
@@ -52,6 +53,17 @@ def number(value: float, places: int, *, signed: bool = False) -> str:
     """
     text = f"{value:{'+' if signed else ''}.{places}f}"
     return (text if float(text) else text.lstrip("+-")).replace("-", "−")
+
+
+def spanned(low: float | None, high: float | None) -> str:
+    """Format the cell of what four samples in five should come to; None: no label tells it yet.
+
+    Examples
+    --------
+    >>> spanned(0.5, 1.25), spanned(None, None)
+    ('0.5 to 1.25', 'unknown')
+    """
+    return "unknown" if low is None or high is None else f"{low:.3g} to {high:.3g}"
 
 
 def _power(size: float) -> int:
