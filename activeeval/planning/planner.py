@@ -101,6 +101,14 @@ class Planner:
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
         return tuple(forecasts)
 
+    def least(self, method: Method) -> float:
+        """Compute the smallest budget that works for all targets, in mean items."""
+        least = 0.0
+        for group in method.scheme.questions(self.targets):
+            order, scheme = method.ordered(self._design_input(method, group), self.weights, self.defensive_share)
+            least = max(least, scheme.least(order))
+        return least
+
     def weighing(self, weights: Sequence[float]) -> Planner:
         """Return a planner whose sample balances the targets by other weights; what is believed is worked out once."""
         other = replace(self, weights=weights)

@@ -218,7 +218,9 @@ _MEANT = {
 def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
     marked = any("*" in row["budget"] for row in rows)
-    shown = [name for name in rows[0] if name != "budget" or marked]
+    told = any(row["four in five"] != "unknown" for row in rows)
+    left_out = {*([] if marked else ["budget"]), *([] if told else ["four in five"])}
+    shown = [name for name in rows[0] if name not in left_out]
     return " ".join(_MEANT[name] for name in shown if name in _MEANT)
 
 

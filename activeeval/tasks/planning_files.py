@@ -10,7 +10,7 @@ from typing import Any
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.systems import direction
-from activeeval.errors import ChoiceError, InputError
+from activeeval.errors import BudgetError, ChoiceError, InputError
 from activeeval.measures import shown_name
 from activeeval.planning import UNREHEARSED, UNTRAINED, ForecastBySums, Goal, Prospect
 from activeeval.results import Note, rounded_up
@@ -146,8 +146,7 @@ def _widest(asked: FilesAsked, which: int) -> float:
 
 def _checked(amount: float, forecast: ForecastBySums) -> float:
     if amount < forecast.least * (1 - 1e-9):
-        text = f"budget {amount:g} is below what may have to be judged at once: the smallest that works is "
-        raise InputError(f"{text}{rounded_up(forecast.least)}", field="budget")
+        raise Budget(amount).refused(BudgetError("", budget=amount, needed=forecast.least))
     return amount
 
 
