@@ -157,6 +157,9 @@ def raise_all(problems: Sequence[FormatError], advice: str = "", *, field: str |
         raise CellsError(problems, advice, field=field)
 
 
+AT_ONCE = "what may have to be judged at once ({} at most)"
+
+
 class BudgetError(ActiveEvalError, ValueError):
     """The budget cannot pay for what must be possible.
 
@@ -164,6 +167,8 @@ class BudgetError(ActiveEvalError, ValueError):
     ----------
     budget, needed : float
         What was given and the least that works, in the unit of the item costs.
+    what : str
+        What is not paid for, with a place for the least that works.
 
     Examples
     --------
@@ -177,9 +182,12 @@ class BudgetError(ActiveEvalError, ValueError):
     1 2.0
     """
 
-    def __init__(self, problem: str, *, budget: float, needed: float, field: str = "budget") -> None:
+    def __init__(
+        self, problem: str, *, budget: float, needed: float, what: str = AT_ONCE, field: str = "budget"
+    ) -> None:
         self.budget = budget
         self.needed = needed
+        self.what = what
         super().__init__(problem, field=field)
 
 

@@ -7,6 +7,7 @@ overhead of every query.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
+from activeeval.pool import QueryPool, Rankings
 from activeeval.types import Ints
 
 
@@ -86,26 +88,93 @@ class Budget:
             return float(self.amount)
         return self.amount * (1.0 if is_all_known(*targets, known=known) else whole_cost(*targets, known=known))
 
-    def refused(self, problem: BudgetError, *targets: Target, known: Ints | None = None) -> BudgetError:
-        """Return a refusal in the words in which the budget was said, with the smallest that works."""
-        if not self.is_share:
-            text = f"{problem}; the smallest that works is {_enough(problem.needed)}"
-            return BudgetError(text, budget=problem.budget, needed=problem.needed)
-        needed = problem.needed / whole_cost(*targets, known=known)
-        # what a method judges whole may cost more than all that can change an answer
-        smallest = f"{_enough(100 * needed)}%" if needed <= 1 else _enough(problem.needed)
-        text = f"budget {self} is too small: in {targets[0].pool.cost_unit}, {problem}"
-        text += f"; the smallest that works is {smallest}"
-        return BudgetError(text, budget=self.amount, needed=needed)
+    def refused(
+        self,
+        problem: BudgetError,
+        *targets: Target,
+        known: Ints | None = None,
+        rankings: Sequence[Rankings] = (),
+    ) -> BudgetError:
+        """Word a refusal as the budget was given, with the smallest that works, and the pool depth at which it does.
+
+        Parameters
+        ----------
+        problem : BudgetError
+        rankings : sequence of Rankings
+            All lists that the pool is made of; none where it cannot be cut.
+        """
+        needed, given, text = problem.needed, problem.budget, f"`budget` {self}"
+        smallest = enough(needed)
+        if self.is_share:
+            needed, given = problem.needed / whole_cost(*targets, known=known), self.amount
+            text += f" ({problem.budget:.4g} {targets[0].pool.cost_unit})"
+            # what a method judges whole may cost more than all that can change an answer
+            smallest = f"{enough(100 * needed)}%" if needed <= 1 else smallest
+        text += f" does not pay for {problem.what.format(enough(problem.needed))}: `budget` {smallest}"
+        cutoffs = [target.measure.cutoff or 1 for target in targets]
+        depth = None if self.is_share or not rankings else depth_that_pays(problem.budget, rankings, max(cutoffs))
+        if depth is not None:
+            text += f", or `pool_depth` {depth[0]} ({enough(depth[1])})"
+        return BudgetError(text, budget=given, needed=needed, what=problem.what)
 
     def __str__(self) -> str:
         return f"{100 * self.amount:g}%" if self.is_share else f"{self.amount:g}"
 
 
-def _enough(needed: float) -> str:
-    """Return a number in four digits, rounded up."""
+def enough(needed: float) -> str:
+    """Format a number in four digits, rounded up.
+
+    Examples
+    --------
+    >>> enough(174.0), enough(2.00001), enough(123456.0)
+    ('174', '2.001', '123500')
+    """
     step = 10.0 ** (math.floor(math.log10(needed)) - 3)
-    return f"{math.ceil(needed / step - 1e-9) * step:.4g}"
+    return f"{math.ceil(needed / step - 1e-9) * step:.10g}"
+
+
+def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> tuple[int, float] | None:
+    """Find the deepest pool of which a budget pays for any query, judged whole; None where no depth makes it pay.
+
+    Parameters
+    ----------
+    budget : float
+        In mean items.
+    rankings : sequence of Rankings
+        All lists that the pool is made of.
+    least : int
+        The depth that measures need.
+
+    Returns
+    -------
+    int, float
+        The depth, and what its dearest query costs, in mean items of that pool.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 4], list("abcd"))
+    >>> lists = [Rankings.from_ids(pool, {"q": ids}) for ids in (["a", "b", "c"], ["b", "d", "a"])]
+    >>> depth_that_pays(3, lists, 1), depth_that_pays(3, lists, 3)
+    ((2, 3.0), None)
+    """
+    lowest, highest = least, max(int(ranking.lengths.max(initial=0)) for ranking in rankings)
+    best = None
+    while lowest < highest:
+        depth = (lowest + highest) // 2
+        needed = _dearest_query(rankings, depth)
+        if needed <= budget:
+            best, lowest = (depth, needed), depth + 1
+        else:
+            highest = depth
+    return best
+
+
+def _dearest_query(rankings: Sequence[Rankings], depth: int) -> float:
+    """Compute what judging any query of the pool of lists that end at a rank costs at most, in its mean items."""
+    pool = rankings[0].pool
+    items = np.unique(np.concatenate([ranking.cut_at(depth).items for ranking in rankings]))
+    costs = np.bincount(pool.item_queries[items], pool.item_costs[items], minlength=pool.n_queries)
+    return float(np.max((costs + pool.query_costs)[costs > 0]) / pool.item_costs[items].mean())
 
 
 def whole_cost(*targets: Target, known: Ints | None = None) -> float:

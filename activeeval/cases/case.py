@@ -36,7 +36,7 @@ from activeeval.cases.systems import Asked, asked_among, asked_of
 from activeeval.cases.traffic import of_log
 from activeeval.design import Design
 from activeeval.design.methods import find_method
-from activeeval.errors import ChoiceError, InputError
+from activeeval.errors import BudgetError, ChoiceError, InputError
 from activeeval.graders import Grades
 from activeeval.io.loading import load_run, read_costs
 from activeeval.io.text.traffic import read_traffic
@@ -77,6 +77,8 @@ class Case:
         The machines that graded its items.
     notes : tuple of Note
         What the caller should be told.
+    is_updated : bool
+        Whether it compares a ranking with itself after a simulated index update, so that lists cannot be cut.
     """
 
     inputs: Inputs
@@ -91,6 +93,7 @@ class Case:
     judging: Judging = GRADES
     graders: tuple[Grades, ...] = ()
     notes: tuple[Note | Caution, ...] = ()
+    is_updated: bool = False
 
     @property
     def seed_number(self) -> int:
@@ -202,6 +205,12 @@ class Case:
             raise InputError(f"{problem}; {advice}", field="graders")
         return whole - asking
 
+    def refused(self, budget: Budget, problem: BudgetError, *targets: Target) -> BudgetError:
+        """Word a refusal as the budget was given, with what works; see `Budget.refused`."""
+        can_cut = self.judging == GRADES and not self.is_updated
+        cut = self.inputs.rankings if can_cut and self.inputs.is_of_lists else ()
+        return budget.refused(problem, *targets, known=self.known, rankings=cut)
+
     def n_grades(self, target: Target) -> int:
         """Return how many grades the scale of a target has."""
         return (target.measure.max_grade or self.max_grade) + 1
@@ -288,6 +297,7 @@ def prepare(
         judging=choices.judging,
         graders=() if choices.grader_trust == "off" else graders,
         notes=tuple(notes),
+        is_updated=choices.index_update is not None,
     )
     if not (measures and graders):
         return case

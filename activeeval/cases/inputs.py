@@ -147,6 +147,12 @@ class Inputs:
             return self
         return replace(self, rankings=lists)._onto(self.pool.with_items(items), items)
 
+    @property
+    def is_of_lists(self) -> bool:
+        """Whether the rankings hold every item of the pool, so that it can be cut with them."""
+        held = np.unique(np.concatenate([ranking.items for ranking in self.rankings]))
+        return held.size == self.pool.n_items
+
     def of_queries(self, which: Ints) -> Inputs:
         """Return the inputs of some queries of the pool, by their positions, ascending."""
         return self._onto(*self.pool.subset(which))

@@ -70,12 +70,14 @@ def _show(plan: FilesPlan, confidence: float, price: Price | None, form: str, pl
 
 
 def _plain(row: FilesPlanRow, plan: FilesPlan) -> dict[str, str]:
+    from activeeval.report.numbers import spanned
+
     several = len({(each.measure, each.direction) for each in plan.rows}) > 1
     shown = {"measure": row.measure, "question": row.direction} if several else {}
     return shown | {
         "budget": f"{row.budget:,.0f}" + (" *" if row.goal else ""),
         "half-width": f"{row.half_width:.3g}",
-        "four in five": f"{row.low:.3g} to {row.high:.3g}",
+        "four in five": spanned(row.low, row.high),
         "queries": f"{row.queries:,.0f}",
         "items": f"{row.items:,.0f}",
     }

@@ -119,8 +119,7 @@ class Levels(Scheme):
         dearest = order.dearest_units
         check_pays(budget, self.least(order), order, dearest, "may have to be judged at once")
         if blocks is None:
-            quarters = (budget * share for share in (0.25, 0.5, 0.75))
-            blocks = [end for end in quarters if end * (1 + ROUNDING) >= float(dearest.max(initial=0.0))]
+            blocks = quarters(budget, float(dearest.max(initial=0.0)))
         ends = tuple(float(end) for end in (*blocks, budget))
         if any(b <= a for a, b in pairwise(ends)):
             raise InputError(f"the budgets of blocks must ascend, got {[*blocks, budget]}")
@@ -274,3 +273,14 @@ def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool
         costs=costs[is_done],
         thresholds=levels[is_done],
     )
+
+
+def quarters(budget: float, dearest: float) -> list[float]:
+    """List where the blocks of a budget end before its own end: at quarters that pay for the dearest unit.
+
+    Examples
+    --------
+    >>> quarters(100, 10), quarters(100, 60), quarters(100, 90)
+    ([25.0, 50.0, 75.0], [75.0], [])
+    """
+    return [end for share in (0.25, 0.5, 0.75) if (end := budget * share) * (1 + ROUNDING) >= dearest]

@@ -105,6 +105,7 @@ class ReplacementDraws:
                 f"budget {budget:g} does not pay for one draw, {cost:g} on average",
                 budget=budget,
                 needed=cost,
+                what="one draw ({} on average)",
             )
         return min(n, most)
 

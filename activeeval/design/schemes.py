@@ -209,4 +209,4 @@ def check_pays(budget: float, least: float, order: Order, costs: Floats, what: s
     if check_budget(budget) * (1 + ROUNDING) < least:
         query, dearest = repr(order.pool.query_texts[int(np.argmax(costs))]), float(costs.max(initial=0.0))
         text = f"budget {budget:g} is below what {what}, {dearest:g} for {query}"
-        raise BudgetError(text, budget=budget, needed=dearest)
+        raise BudgetError(text, budget=budget, needed=least, what=f"what {what} ({{}} at most)")

@@ -174,7 +174,8 @@ def plan_of(forecast: Forecast) -> Plan:
 
 def move(goal: Goal, prospect: Prospect) -> float:
     """Return how many times its variance for the pool would just reach a goal, but for what that changes beside."""
-    half, of_scope = prospect.half_width(goal.scope, goal.confidence), prospect.variance(goal.scope) - prospect.of_pool
+    half = prospect.half_width_alone(goal.scope, goal.confidence)
+    of_scope = prospect.variance(goal.scope) - prospect.of_pool
     if half == 0 or prospect.of_pool == 0:
         return _MOST
     if not math.isfinite(half):

@@ -18,6 +18,7 @@ from activeeval.design import Order, Plan
 from activeeval.design.planned import Planned
 from activeeval.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.errors import InputError
+from activeeval.planning.curves import Curve
 from activeeval.planning.pilots import Lesson
 from activeeval.planning.prospects import FITTED, Prospect
 from activeeval.planning.rehearsals import Rehearsal
@@ -206,6 +207,10 @@ class Forecast:
         What pilots have shown beside.
     rehearsal : Rehearsal or None
         How samples differ; None takes all judged queries that chance chose for alike.
+    is_untried : bool
+        Whether no label has been held against the model: only pilots tell then how far its word may be taken.
+    widest : float
+        Of half-widths: half of what lies between the lowest and the highest that the measure can be.
     """
 
     method: str
@@ -216,6 +221,8 @@ class Forecast:
     scale: Scale = KNOWN
     lesson: Lesson | None = None
     rehearsal: Rehearsal | None = None
+    is_untried: bool = False
+    widest: float = math.inf
 
     def works(self, budget: float) -> bool:
         """Whether a budget pays for what may have to be judged at once."""
@@ -231,7 +238,16 @@ class Forecast:
         """
         if not budget > 0:
             raise InputError(f"the budget must be a positive number, got {budget!r}")
+        return replace(self._alone(budget), curve=self._curve)
+
+    def _alone(self, budget: float) -> Prospect:
+        """Plan for a budget, whatever other budgets say."""
         return self.prospect(budget, self.way.expect(budget) if self.works(budget) else (math.inf, 0.0, 0.0, 0.0))
+
+    @cached_property
+    def _curve(self) -> Curve:
+        knots = () if self.rehearsal is None else tuple(self.rehearsal.budgets.tolist())
+        return Curve(self._alone, self.least, self.cost, knots)
 
     def prospect(self, budget: float, expected: tuple[float, float, float, float]) -> Prospect:
         """Return what to expect where its way says this of a budget."""
@@ -247,12 +263,19 @@ class Forecast:
             items=items,
             spread=self.taught_scale.spread,
             noises=() if self.rehearsal is None else self.rehearsal.near(budget),
+            is_guess=self.is_guess,
+            widest=self.widest,
         )
 
     @property
     def is_followed(self) -> bool:
         """Whether depths follow labels: no bound is known of what other probabilities would leave."""
         return isinstance(self.way, ByHistory)
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether no label has shown yet how far the model's word may be taken, nor a pilot."""
+        return self.is_untried and (self.lesson is None or not self.lesson.of_residuals.tells)
 
     def least_variance(self, budget: float) -> float:
         """Return the least variance that any probabilities of this method's places leave; infinite where unknown."""

@@ -102,8 +102,13 @@ class Goal:
             lowest, highest = (lowest, middle) if self.is_met(forecast.at(middle), chance) else (middle, highest)
         return highest
 
-    def budgets(self, forecast: Forecast) -> tuple[float, float]:
-        """Return between which budgets what reaches it should lie: that of everything where none reaches it."""
+    def budgets(self, forecast: Forecast) -> tuple[float, float] | tuple[None, None]:
+        """Compute between which budgets what reaches it should lie: that of everything where none reaches it.
+
+        None where no label has been held against the model.
+        """
+        if forecast.is_guess:
+            return None, None
         chances = (0.5 - RANGE / 2, 0.5 + RANGE / 2)
         low, high = (self.budget(forecast, chance) for chance in chances)
         return forecast.cost if low is None else low, forecast.cost if high is None else high

@@ -39,12 +39,17 @@ class Ratio:
     degrees_of_freedom: float
 
     @property
+    def tells(self) -> bool:
+        """Whether it rests on enough degrees of freedom to teach anything."""
+        return self.degrees_of_freedom >= _FEWEST
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The 95 % interval by the χ² distribution."""
         from scipy.special import chdtri
 
         n = self.degrees_of_freedom
-        if n < _FEWEST:
+        if not self.tells:
             return 0.0, math.inf
         return n * self.value / float(chdtri(n, 0.025)), n * self.value / float(chdtri(n, 0.975))
 
@@ -60,7 +65,7 @@ class Ratio:
         The mean and the standard deviation of log c, which is thought of as a t of `_TAILS` degrees of freedom before
         and observed with n V̂ / (c V) of the χ² of n.
         """
-        if self.degrees_of_freedom < _FEWEST:
+        if not self.tells:
             return scale
         n = 1 / (1 / self.degrees_of_freedom + _ELSEWHERE**2 / 2)
         before, spread = math.log(scale.value), scale.spread or math.sqrt(2 / PRIOR)

@@ -34,10 +34,6 @@ from activeeval.planning.values import Values
 from activeeval.pool import Seed
 from activeeval.types import Ints
 
-_TRIED_ITEMS, _SETS, _MOST_TRIED = 20_000, (2, 8), 6
-"""About how many labels a drawn design is tried out on, in how many sets at least and at most, and the targets of one
-that is. Two sets of a pool of thirty items told a half-width that eight differ from by three tenths."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Planner:
@@ -101,9 +97,17 @@ class Planner:
                 else:
                     way = _following(design, which, method)
                 cost, least = scheme.cost(order), scheme.least(order)
-                common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
+                common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(group[which])}
                 forecasts.append(Forecast(method=method.name, way=way, values=values, **common))
         return tuple(forecasts)
+
+    def least(self, method: Method) -> float:
+        """Compute the smallest budget that works for all targets, in mean items."""
+        least = 0.0
+        for group in method.scheme.questions(self.targets):
+            order, scheme = method.ordered(self._design_input(method, group), self.weights, self.defensive_share)
+            least = max(least, scheme.least(order))
+        return least
 
     def weighing(self, weights: Sequence[float]) -> Planner:
         """Return a planner whose sample balances the targets by other weights; what is believed is worked out once."""
@@ -127,26 +131,25 @@ class Planner:
         )
 
     def drawn(self, design: Design) -> tuple[Prospect, ...]:
-        """Return what to expect of a design of the targets, at its budget: of the variance that it plans itself.
-
-        Much sooner than `rehearsed`, as it is tried out at the one budget, on few labels, and not at all for many
-        targets.
-        """
+        """Plan for a design of the targets, at its budget: the same that `rehearsed` says of its method there."""
         budget = design.cost if design.budget is None else design.blocks[-1]
         method, cost, least = METHODS[design.name], design.scheme.cost(design.order), design.scheme.least(design.order)
-        n_items, n_targets = design.pool.n_items, len(self.targets)
-        is_tried = n_items * n_targets <= MOST_ITEMS and n_targets <= _MOST_TRIED
-        tried = {"budgets": (budget,), "most_sets": min(max(_TRIED_ITEMS // n_items, _SETS[0]), _SETS[1])}
+        is_tried = design.pool.n_items * len(self.targets) <= MOST_ITEMS
         prospects = []
         for which, (reading, values) in enumerate(zip(design.readings, self.values, strict=True)):
             way = _drawn_way(design.scheme, method, design.order, reading, values)
             way = way if design.history is None else _following(design, which, method)
-            common: dict[str, Any] = {"cost": cost, "least": least, "scale": self._scale}
+            common: dict[str, Any] = {"cost": cost, "least": least, **self._trust(reading.target)}
             forecast = Forecast(method=method.name, way=way, values=values, **common)
             if is_tried:
-                forecast = self._rehearsed(forecast, design, reading.target, **tried)
+                forecast = self._rehearsed(forecast, design, reading.target)
             prospects.append(forecast.at(budget))
         return tuple(prospects)
+
+    def _trust(self, target: Target) -> dict[str, Any]:
+        """Say how far the model's word may be taken, and how wide an interval of a target can be."""
+        low, high = target.limits(self.max_grade)
+        return {"scale": self._scale, "is_untried": self.is_uniform, "widest": (high - low) / 2}
 
     @property
     def _scale(self) -> Scale:
@@ -155,8 +158,9 @@ class Planner:
             return usual_scale(self.held_out.n_queries)
         return UNREHEARSED if self.is_uniform else self.scale
 
-    def _rehearsed(self, forecast: Forecast, design: Design, target: Target, **few: Any) -> Forecast:
-        rehearsal = rehearse(design, self._labels, lambda budget: forecast.way.expect(budget)[0], target=target, **few)
+    def _rehearsed(self, forecast: Forecast, design: Design, target: Target) -> Forecast:
+        forecast = replace(forecast, way=_of_design(forecast.way, design, target))
+        rehearsal = rehearse(design, self._labels, lambda budget: forecast.way.expect(budget)[0], target=target)
         scale = self._scale_shown(rehearsal.ratio) if rehearsal.noises else self._scale
         return replace(forecast, rehearsal=rehearsal, scale=scale)
 
@@ -239,6 +243,14 @@ class Planner:
             self._design_inputs.clear()
             self._design_inputs[key] = method.design_input(targets, **model, max_grade=self.max_grade, judged=known)
         return self._design_inputs[key]
+
+
+def _of_design(way: Way, design: Design, target: Target) -> Way:
+    """Take the variance by level that a design plans itself, as it has it at hand: a drawn sample says the same."""
+    if not isinstance(way, ByLevels) or not way.is_predicted:
+        return way
+    (reading,) = (each for each in design.readings if each.target is target)
+    return replace(way, curve=reading.plan)
 
 
 def _following(design: Design, which: int, method: Method) -> Way:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from activeeval.design.levels import quarters
 from activeeval.design.methods import robust_methods
 from activeeval.ends import t_quantile
 from activeeval.errors import InputError
@@ -41,8 +42,9 @@ class PlannedRow:
     goal: Goal | None = None
 
     def limit(self, confidence: float = 0.95) -> float:
-        """Return the half-width of a normal interval with the least variance."""
-        return float(t_quantile(confidence, math.inf)) * math.sqrt(self.least_variance)
+        """Compute the half-width of a normal interval with the least variance, inside the measure."""
+        half = float(t_quantile(confidence, math.inf)) * math.sqrt(self.least_variance)
+        return min(half, self.prospect.widest) if math.isfinite(half) else half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,12 +102,16 @@ class QuestionPlan:
         needed = Goal(half_width=wanted, confidence=confidence, scope=scope).budget(passive)
         return None if needed is None or needed >= passive.cost else needed
 
-    def power(self, prospect: Prospect) -> tuple[float, float, float] | None:
-        """Return the power for the difference that is to be detected and its range; None where there is no such one."""
+    def power(self, prospect: Prospect) -> tuple[float, float | None, float | None] | None:
+        """Compute the power for the difference that is to be detected and its range; None where there is no such one.
+
+        The range is (None, None) where no label has been held against the model.
+        """
         for goal in self.goals:
             if goal.difference is not None:
                 asked = (goal.difference, goal.scope, goal.confidence)
-                return prospect.power(*asked), *prospect.powers(*asked)
+                low, high = (None, None) if prospect.is_guess else prospect.powers(*asked)
+                return prospect.power(*asked), low, high
         return None
 
     def floor(self, confidence: float) -> float:
@@ -172,13 +178,23 @@ class SamplePlan:
             What the intervals are about.
         """
         notes = [self._advice(which, confidence, seconds, scope) for which in range(len(self.questions[0].chosen))]
-        return [*notes, *self._scopes(confidence, scope)]
+        return [*notes, *self._unknown(), *self._scopes(confidence, scope)]
+
+    def _unknown(self) -> list[Note]:
+        """Say when it is known how wide intervals get, where no label tells it beforehand."""
+        plan = self.questions[0]
+        budget, forecast = max(row.prospect.budget for row in plan.chosen), plan.forecasts[self.best]
+        if not any(row.prospect.is_guess and row.prospect.of_pool > 0 for row in plan.chosen):
+            return []
+        first = None if forecast.is_followed else min([*quarters(budget, forecast.least), budget])
+        unit = plan.target.pool.cost_unit
+        return [Note("width unknown", {"n": None if first is None else rounded_up(first), "unit": unit})]
 
     def _advice(self, which: int, confidence: float, seconds: float | None, scope: str) -> Note:
         plans, rows = self.questions, [plan.chosen[which] for plan in self.questions]
         prospect, goal, pool = rows[0].prospect, rows[0].goal, plans[0].target.pool
         forecasts = [plan.forecasts[self.best] for plan in plans]
-        halves = [row.prospect.half_widths(scope, confidence) for row in rows]
+        halves = [row.prospect.known_half_widths(scope, confidence) for row in rows]
         passive = [plan.passive_budget(row, confidence, scope) for plan, row in zip(plans, rows, strict=True)]
         needed = None if None in passive else max(budget for budget in passive if budget is not None)
         bounds = [] if goal is None else [goal.budgets(forecast) for forecast in forecasts]
@@ -196,8 +212,8 @@ class SamplePlan:
             "lows": tuple(low for low, _ in halves),
             "highs": tuple(high for _, high in halves),
             "goal": None if goal is None else str(goal),
-            "least": max((least for least, _ in bounds), default=None),
-            "most": max((most for _, most in bounds), default=None),
+            "least": max((least for least, _ in bounds if least is not None), default=None),
+            "most": max((most for _, most in bounds if most is not None), default=None),
             "passive": needed,
             "times": None if needed is None else needed / prospect.budget,
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +24,12 @@ FITTED = 2.0
 """Coefficients that a fit takes."""
 RANGE = 0.8
 """The share of samples that a range should hold."""
+
+
+class HalfWidths(Protocol):
+    """Half-widths of a method by its budget, which never rise."""
+
+    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,6 +53,12 @@ class Prospect:
         Standard deviation of the logarithm of the factor by which ``of_pool`` may be off.
     noises : tuple of (float, Noise)
         How samples differ, at budgets near this one, with their weights; none: by χ².
+    is_guess : bool
+        Whether no label has shown yet how far the model's word may be taken: the range then says nothing.
+    widest : float
+        Half of what lies between the lowest and the highest that the measure can be: no interval is wider.
+    curve : HalfWidths or None
+        What other budgets of the method say beside this one; None: nothing.
     """
 
     method: str
@@ -58,13 +71,27 @@ class Prospect:
     items: float
     spread: float = 0.0
     noises: tuple[tuple[float, Noise], ...] = ()
+    is_guess: bool = False
+    widest: float = math.inf
+    curve: HalfWidths | None = None
 
     def variance(self, scope: str) -> float:
         """Return the variance of the estimate for the ``pool`` or the ``population``."""
         return self.of_pool + (self.of_scope if scope == "population" else 0.0)
 
     def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
-        """Return the half-width that the t interval stays below with a chance: the median of samples by default."""
+        """Compute the half-width that the interval stays below with a chance: the median of samples by default.
+
+        It is never wider than what the measure can be, nor than that of a smaller budget (`activeeval.planning.curves`).
+        """
+        if self.curve is None:
+            half = self.half_width_alone(scope, confidence, chance=chance)
+        else:
+            half = self.curve.half_width(self.budget, scope, strict_share(confidence, "confidence"), chance)
+        return min(half, self.widest) if math.isfinite(half) else half
+
+    def half_width_alone(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
+        """Compute the half-width of the t interval, whatever other budgets say and the measure can be."""
         strict_share(confidence, "confidence")
         variance = self.variance(scope)
         if self.of_pool == 0 or not math.isfinite(variance):
@@ -76,9 +103,17 @@ class Prospect:
         return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
 
     def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
-        """Return between which half-widths that of a sample should lie, `RANGE` of them."""
+        """Compute between which half-widths that of a sample should lie, `RANGE` of them."""
         low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
         return low, high
+
+    def known_half_widths(
+        self, scope: str = "pool", confidence: float = 0.95
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Compute `half_widths` for a reader: none of what no label has been held against, but where nothing varies."""
+        if self.is_guess and self.variance(scope) > 0:
+            return None, None
+        return self.half_widths(scope, confidence)
 
     def power(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
         """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
@@ -114,10 +149,19 @@ class Prospect:
         return np.clip(noise.shares * self.n_open, 1.0, self._most)
 
     def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
-        """Return half-widths of samples, shape (n_scales, n)."""
-        of_scope = self.variance(scope) - self.of_pool
-        variances = self.of_pool * scales[:, None] * noise.ratios + of_scope
-        return np.asarray(t_quantile(confidence, self._degrees(noise)) * np.sqrt(variances))
+        """Compute half-widths of samples, shape (n_scales, n).
+
+        Those for the population have the degrees of freedom of both variances, as `activeeval.estimation` has them, and
+        are never narrower than those for the pool.
+        """
+        of_pool, degrees = self.of_pool * scales[:, None] * noise.ratios, self._degrees(noise)
+        halves = np.asarray(t_quantile(confidence, degrees) * np.sqrt(of_pool))
+        added = self.variance(scope) - self.of_pool
+        if not added > 0:
+            return halves
+        lost = of_pool**2 / degrees + added**2 / max(self.of_census, 1.0)
+        wider = t_quantile(confidence, (of_pool + added) ** 2 / lost) * np.sqrt(of_pool + added)
+        return np.asarray(np.maximum(halves, wider))
 
     def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
         from scipy.special import ndtr

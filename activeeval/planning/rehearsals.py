@@ -9,7 +9,7 @@ as a uniform model does, show too by which factor its variance is off.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -101,10 +101,8 @@ def rehearse(
     rng: Seed = 0,
     *,
     target: Target | None = None,
-    budgets: Sequence[float] = (),
-    most_sets: int = _SETS,
 ) -> Rehearsal:
-    """Return what campaigns show on labels that are drawn.
+    """Replay campaigns on labels that are drawn, at `SHARES` of the cost of everything.
 
     Parameters
     ----------
@@ -115,16 +113,12 @@ def rehearse(
         Of a budget in mean items the variance to expect.
     target : Target, optional
         The first that the design was made for by default.
-    budgets : sequence of float
-        In mean items, ascending; none: `SHARES` of the cost of everything.
-    most_sets : int
-        Of labels; the fewer, the sooner and the rougher.
     """
     least = design.scheme.least(design.order)
-    budgets = [budget for budget in budgets or [share * design.cost for share in SHARES] if budget >= least]
+    budgets = [budget for share in SHARES if (budget := share * design.cost) >= least]
     if not budgets:
         return Rehearsal(budgets=np.empty(0), noises=())
-    n_sets = most_sets if design.pool.n_items <= _MANY_ITEMS else 1
+    n_sets = _SETS if design.pool.n_items <= _MANY_ITEMS else 1
     runs = []
     for seed in np.random.SeedSequence(np.random.default_rng(rng).integers(2**31)).spawn(n_sets):
         runs.append(replicate(design, draw(seed), budgets, _REPETITIONS, seed, target=target))

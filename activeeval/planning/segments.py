@@ -18,8 +18,9 @@ class SegmentRow:
         What messages call the question.
     goal : float or None
         The half-width to reach.
-    half_width, low, high : float
-        The one to expect, and between which four samples of five should lie.
+    half_width : float
+    low, high : float or None
+        The one to expect, and between which four samples of five should lie: None before the first label.
     queries, items : float
         That are judged, on average.
     n_queries : int
@@ -34,8 +35,8 @@ class SegmentRow:
     name: str
     goal: float | None
     half_width: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     queries: float
     items: float
     n_queries: int

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from activeeval.planning.curves import Curve
 from activeeval.planning.prospects import FITTED, Prospect
 from activeeval.planning.scales import Scale
 from activeeval.types import Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ForecastBySums:
     """What to expect of a design by its budget, for the queries of its pool; between levels by interpolation.
 
@@ -29,6 +31,10 @@ class ForecastBySums:
         Whether estimates are fitted, which costs degrees of freedom.
     scale : Scale
         How many times what the model expects the variance should be.
+    is_untried : bool
+        Whether no label has been held against the model.
+    widest : float
+        Of half-widths: half of what lies between the lowest and the highest that the measure can be.
 
     Examples
     --------
@@ -53,6 +59,8 @@ class ForecastBySums:
     least: float
     is_fitted: bool
     scale: Scale
+    is_untried: bool = False
+    widest: float = math.inf
 
     @property
     def all_judged(self) -> Prospect:
@@ -60,7 +68,15 @@ class ForecastBySums:
         return self.at(self.cost)
 
     def at(self, budget: float) -> Prospect:
-        """Return what to expect at a budget, in mean items."""
+        """Plan for a budget, in mean items."""
+        return replace(self._alone(budget), curve=self._curve)
+
+    @cached_property
+    def _curve(self) -> Curve:
+        return Curve(self._alone, self.least, self.cost)
+
+    def _alone(self, budget: float) -> Prospect:
+        """Plan for a budget, whatever other budgets say."""
         if budget >= self.cost * (1 - 1e-9):
             variance, n = 0.0, math.inf
         else:
@@ -78,6 +94,8 @@ class ForecastBySums:
             queries=self._between(budget, self.queries),
             items=self._between(budget, self.items),
             spread=self.scale.spread,
+            is_guess=self.is_untried,
+            widest=self.widest,
         )
 
     def _between(self, budget: float, values: Floats) -> float:

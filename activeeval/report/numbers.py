@@ -7,6 +7,7 @@ import math
 _MOST_EXTRA = 2
 """Digits at most that a value far below its half-width gets beyond those of the half-width: +0.0003 (−0.05 to 0.05)."""
 _MOST_PLACES = 6
+FOUR_IN_FIVE = "Four in five: the half-widths of four samples in five should lie there."
 
 
 def counted(n: float, noun: str, plural: str = "") -> str:
@@ -101,6 +102,17 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def spanned(low: float | None, high: float | None) -> str:
+    """Format the cell of what four samples in five should come to; None: no label tells it yet.
+
+    Examples
+    --------
+    >>> spanned(0.5, 1.25), spanned(None, None)
+    ('0.5 to 1.25', 'unknown')
+    """
+    return "unknown" if low is None or high is None else f"{low:.3g} to {high:.3g}"
 
 
 def _power(size: float) -> int:

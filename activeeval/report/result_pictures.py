@@ -69,24 +69,25 @@ def draw_readings(moments: Sequence[Moment], finding: Answer, confidence: float,
 
 
 def draw_half_widths(
-    points: Sequence[tuple[float, float, float, float]], label: str, unit: str, goal: float | None, ax: Any = None
+    points: Sequence[tuple[float, float, float | None, float | None]], label: str, unit: str, goal: float | None, ax: Any = None
 ) -> Any:
     """Draw half-widths to expect over budgets with the range of four in five samples, and return the axes.
 
     Parameters
     ----------
     points : sequence of (budget, half-width, low, high)
+        The last two None where no label tells the range.
     label : str
         What they are of.
     goal : float or None
         The half-width that is asked for.
     """
     axes = axes_of(ax, 4)
-    held = sorted(point for point in points if all(map(math.isfinite, point)))
-    budgets = [budget for budget, *_ in held]
-    axes.fill_between(budgets, [p[2] for p in held], [p[3] for p in held], color=_BLUE, alpha=0.2, lw=0,
-                      label="four of five samples")  # fmt: skip
-    axes.plot(budgets, [p[1] for p in held], "o-", color=_BLUE, ms=4, lw=1.2)
+    held = sorted((budget, half) for budget, half, *_ in points if math.isfinite(budget) and math.isfinite(half))
+    ranges = [(budget, low, high) for budget, _, low, high in points if low is not None and high is not None]
+    if ranges := sorted(each for each in ranges if all(map(math.isfinite, each))):
+        axes.fill_between(*zip(*ranges, strict=True), color=_BLUE, alpha=0.2, lw=0, label="four of five samples")
+    axes.plot(*zip(*held, strict=True), "o-", color=_BLUE, ms=4, lw=1.2, label="half-width")
     if goal is not None:
         axes.axhline(goal, color=_ORANGE, ls="--", lw=1, label=f"± {goal:g}")
     axes.set(xlabel=f"budget, {unit}", ylabel="half-width to expect", title=label)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.report.numbers import FOUR_IN_FIVE, spanned
 from activeeval.report.rendering import Cell, Row
 from activeeval.report.words import text_of
 from activeeval.results import rounded_up
@@ -135,8 +136,8 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> 
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
     should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
-    samples, the power of the design, and, for a goal, the budget that reaches it. ``hours`` and
-    ``money`` are there where a price tells them.
+    samples, the power of the design, and, for a goal, the budget that reaches it; None before the first label. ``hours``
+    and ``money`` are there where a price tells them.
     """
     rows = []
     for planned in plan.rows:
@@ -150,9 +151,9 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> 
             "budget": prospect.budget,
             **_ranged("budget", (None, None) if goal is None else goal.budgets(forecast)),
             "half_width": prospect.half_width("pool", confidence),
-            **_ranged("half_width", prospect.half_widths("pool", confidence)),
+            **_ranged("half_width", prospect.known_half_widths("pool", confidence)),
             "half_width_population": prospect.half_width("population", confidence),
-            **_ranged("half_width_population", prospect.half_widths("population", confidence)),
+            **_ranged("half_width_population", prospect.known_half_widths("population", confidence)),
             "power": power[0],
             **_ranged("power", power[1:]),
             "queries": prospect.queries,
@@ -209,7 +210,7 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
 
 _MEANT = {
     "budget": "* should reach the goal.",
-    "four in five": "Four in five: the half-widths of four samples in five should lie there.",
+    "four in five": FOUR_IN_FIVE,
     "limit": "Limit: the smallest half-width that any choice of items reaches by this grade model.",
 }
 
@@ -217,7 +218,9 @@ _MEANT = {
 def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
     marked = any("*" in row["budget"] for row in rows)
-    shown = [name for name in rows[0] if name != "budget" or marked]
+    told = any(row["four in five"] != "unknown" for row in rows)
+    left_out = {*([] if marked else ["budget"]), *([] if told else ["four in five"])}
+    shown = [name for name in rows[0] if name not in left_out]
     return " ".join(_MEANT[name] for name in shown if name in _MEANT)
 
 
@@ -225,7 +228,6 @@ def _plain_row(
     plan: QuestionPlan, planned: PlannedRow, confidence: float, price: Price | None, *, of_several: bool
 ) -> dict[str, str]:
     prospect, power = planned.prospect, plan.power(planned.prospect)
-    low, high = prospect.half_widths("pool", confidence)
     passive = plan.forecasts["passive"].at(prospect.budget)
     shown = {"measure": plan.target.name, "question": " − ".join(plan.names)} if of_several else {}
     shown |= {"method": prospect.method, "budget": whole(prospect.budget) + (" *" if planned.goal else "")}
@@ -234,12 +236,13 @@ def _plain_row(
     shown |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
     shown |= {
         "half-width": f"{prospect.half_width('pool', confidence):.3g}",
-        "four in five": f"{low:.3g} to {high:.3g}",
+        "four in five": spanned(*prospect.known_half_widths("pool", confidence)),
         "all queries": f"{prospect.half_width('population', confidence):.3g}",
         "random queries": f"{passive.half_width('pool', confidence):.3g}",
     }
     if power is not None:
-        shown |= {"power": "{:.2f} ({:.2f} to {:.2f})".format(*power)}
+        likely, low, high = power
+        shown |= {"power": f"{likely:.2f}" if low is None else f"{likely:.2f} ({low:.2f} to {high:.2f})"}
     return shown | {
         "queries": whole(prospect.queries),
         "items": whole(prospect.items),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from activeeval.report.numbers import FOUR_IN_FIVE, spanned
 from activeeval.report.rendering import Cell
 
 if TYPE_CHECKING:
@@ -20,10 +21,15 @@ def _budget(numbers: Mapping[str, Any]) -> str:
     return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
 
 
+def _planned_segment(numbers: Mapping[str, Any]) -> str:
+    known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
+    text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known} to expect, of "
+    return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
+
+
 WORDS: dict[str, Words] = {
     "segments budget": _budget,
-    "planned segment": "segment {segment}, {name}: ± {half_width:.3g} ({low:.3g} to {high:.3g}) to expect, of "
-    "{n_queries:,} of {of:query}, {n_items:judgment}",
+    "planned segment": _planned_segment,
     "night enough": "{goals}: about {needed:new label} tonight, of the {budget:g} that a night may cost",
     "night in hand": "{goals}: what is in hand should do, nothing new is drawn",
     "night too dear": "{goals} would take about {needed:new label} tonight: drawn for {budget:g}, the intervals "
@@ -55,9 +61,8 @@ def plain_segment_rows(rows: Sequence[SegmentRow]) -> list[dict[str, str]]:
 def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
     """Return what the columns of `plain_segment_rows` mean."""
     at_once = f"Intervals of all segments hold at once with {100 * confidence:g} %; that of all stands alone."
-    ranges = "Four in five: the half-widths of four samples in five should lie there."
     slack = ["*: the others take more than this one needs."] if any(row.is_slack for row in rows) else []
-    return " ".join([at_once, ranges, *slack])
+    return " ".join([at_once, FOUR_IN_FIVE, *slack])
 
 
 def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
@@ -67,7 +72,7 @@ def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
         **({"question": row.name} if several else {}),
         "asked": asked,
         "half-width": f"{row.half_width:.3g}",
-        "four in five": f"{row.low:.3g} to {row.high:.3g}",
+        "four in five": spanned(row.low, row.high),
         "queries": f"{row.queries:,.0f} of {row.n_queries:,}",
         "judgments": f"{row.items:,.0f}",
     }

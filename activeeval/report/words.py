@@ -255,20 +255,31 @@ def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bo
     """Return the half-width of each of some questions; of many the first ones."""
     n = len(numbers["names"])
     shown = [
-        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})" if with_range else "")
+        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
         for k in range(min(n, _MOST_NAMED))
     ]
     return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
+
+
+def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
+    """Return the range of a half-width; nothing where no label tells it yet."""
+    return "" if numbers["lows"][k] is None else f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})"
+
+
+def _width_unknown(numbers: Mapping[str, Any]) -> str:
+    first = "instalment" if numbers["n"] is None else "block, of {n:,} {unit}"
+    return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
 
 
 def _advice(numbers: Mapping[str, Any]) -> str:
     n, paid = len(numbers["names"]), _paid(numbers)
     if numbers["goal"] is not None:
         what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
-        first = f"{what} takes about {paid} ({{least:,.0f}} to {{most:,.0f}}) by {{method}}"
+        between = "" if numbers["least"] is None else " ({least:,.0f} to {most:,.0f})"
+        first = f"{what} takes about {paid}{between} by {{method}}"
     elif n == 1:
         first = (
-            f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}} ({{lows[0]:.3g}} to {{highs[0]:.3g}})"
+            f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
         )
     else:
         first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
@@ -412,6 +423,7 @@ _NOTES: dict[str, Words] = {
         f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f query}} are fewer than an estimate "
         "with a fit takes"
     ),
+    "width unknown": _width_unknown,
     "limits": _limits,
     "population floor": lambda numbers: (
         f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:query}}, whatever is judged of them"

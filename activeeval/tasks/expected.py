@@ -1,4 +1,4 @@
-"""What a drawn sample should come to, for whoever is about to have it judged: nothing is written by then."""
+"""What a drawn sample should come to, before it is judged: nothing is written by then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.measures import Target, shown_name
 from activeeval.planning import MOST_ITEMS, Prospect
-from activeeval.results import Caution, Note, rounded_up
+from activeeval.results import Caution, Note, Told, rounded_up
 from activeeval.tasks.plan import name_of, planner_of
 from activeeval.tasks.samples import Sample
 
@@ -40,7 +40,8 @@ def expected_notes(case: Case, sample: Sample, defensive_share: float | None = N
     halves = [prospect.half_width() for prospect in prospects]
     if not any(halves) or not all(map(math.isfinite, halves)):
         return []
-    ranges = [prospect.half_widths() for prospect in prospects]
+    ranges = [prospect.known_half_widths() for prospect in prospects]
+    is_guess = any(low is None for low, _ in ranges)
     planned = Note(
         "planned",
         {
@@ -53,7 +54,10 @@ def expected_notes(case: Case, sample: Sample, defensive_share: float | None = N
             "log": None if design.pool.draw is None else design.pool.draw.log.name,
         },
     )
-    return [planned, *_dear(case, design, prospects, defensive_share)]
+    first = design.blocks[0] if design.looks == "none" else None
+    stage: dict[str, Told] = {"n": None if first is None else rounded_up(first), "unit": design.pool.cost_unit}
+    unknown = [Note("width unknown", stage)] if is_guess else []
+    return [planned, *unknown, *_dear(case, design, prospects, defensive_share)]
 
 
 def prospects_of(case: Case, design: Design) -> tuple[Prospect, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from activeeval.cases.budgets import Budget, whole_cost
 from activeeval.cases.case import Case, target_weights
 from activeeval.cases.systems import Asked, check_differ
-from activeeval.design.methods import default_method, find_method, robust_methods
+from activeeval.design.methods import Method, default_method, find_method, robust_methods
 from activeeval.errors import ActiveEvalError, BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.planning import (
@@ -118,6 +118,9 @@ def plan_sample(
     depths = {
         each.name: each.looking(looks_in(case, each, targets, looks, usual)) for each in planned if each.has_depths
     }
+    for each in planned:
+        if each.name in asked_for and each.name != "passive":
+            _check_pays(case, planner, each, budgets, is_named=each.name in methods)
     rehearsed = [planner.rehearsed(depths.get(each.name, each)) for each in planned]
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
@@ -205,12 +208,19 @@ def _shown(
     amounts = [case.for_people(budget, *targets) for budget in budgets]
     if not must_work:
         return [amount for amount in amounts if forecast.works(amount)]
-    for budget, amount in zip(budgets, amounts, strict=True):
-        if not forecast.works(amount) and forecast.method != "passive":
-            problem = f"{forecast.method}: budget {amount:g} is below what may have to be judged at once, "
-            refusal = BudgetError(f"{problem}{forecast.least:g}", budget=amount, needed=forecast.least)
-            raise budget.refused(refusal, *targets, known=case.known)
     return amounts
+
+
+def _check_pays(case: Case, planner: Planner, method: Method, budgets: Sequence[Budget], *, is_named: bool) -> None:
+    """Raise where a budget does not pay for what a method may have to judge at once; before it is rehearsed."""
+    least = planner.least(method)
+    for budget in budgets:
+        amount = case.for_people(budget, *planner.targets)
+        if amount < least * (1 - 1e-9):
+            refusal = case.refused(budget, BudgetError("", budget=amount, needed=least), *planner.targets)
+            if is_named:
+                refusal.args = (f"{method.name}: {refusal}",)
+            raise refusal
 
 
 def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from activeeval.cases.budgets import Budget
 from activeeval.cases.choices import Choices
 from activeeval.cases.systems import direction
-from activeeval.errors import ChoiceError, InputError
+from activeeval.errors import BudgetError, ChoiceError, InputError
 from activeeval.measures import shown_name
 from activeeval.planning import UNREHEARSED, UNTRAINED, ForecastBySums, Goal, Prospect
 from activeeval.results import Note, rounded_up
@@ -28,8 +29,10 @@ class FilesPlanRow:
     measure, question, direction, method : str
     budget : float
         In mean items.
-    half_width, low, high : float
-        Of the interval for the queries of the pool: the median of samples, and between which four of five should lie.
+    half_width : float
+        Of the interval for the queries of the pool: the median of samples.
+    low, high : float or None
+        Between which four of five should lie: None before the first label.
     queries, items : float
         Judged on average.
     goal : str or None
@@ -42,8 +45,8 @@ class FilesPlanRow:
     method: str
     budget: float
     half_width: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     queries: float
     items: float
     goal: str | None = None
@@ -121,13 +124,29 @@ def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]
     shared |= {"cost": outlook.cost, "least": outlook.least, "n_queries": design.n_queries}
     scale = UNREHEARSED if asked.pool.said.get("is_uniform") else UNTRAINED
     shared |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "scale": scale}
-    return [ForecastBySums(variances=variances, **shared) for variances in outlook.variances]
+    shared["is_untried"] = bool(asked.pool.said.get("is_uniform"))
+    return [
+        ForecastBySums(variances=variances, widest=_widest(asked, which), **shared)
+        for which, variances in enumerate(outlook.variances)
+    ]
+
+
+def _widest(asked: FilesAsked, which: int) -> float:
+    """Compute half of what lies between the lowest and the highest that a target's measure can be.
+
+    Nobody has counted the ranks of the longest list: sums over all ranks have no bound.
+    """
+    pairs = asked.questions.pairs
+    measure, (_, (_, other)) = asked.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
+    if measure.cutoff is None and measure.is_additive:
+        return math.inf
+    low, high = measure.limits(asked.max_grade, measure.cutoff or 1)
+    return (high - low) / (2 if other is None else 1)
 
 
 def _checked(amount: float, forecast: ForecastBySums) -> float:
     if amount < forecast.least * (1 - 1e-9):
-        text = f"budget {amount:g} is below what may have to be judged at once: the smallest that works is "
-        raise InputError(f"{text}{rounded_up(forecast.least)}", field="budget")
+        raise Budget(amount).refused(BudgetError("", budget=amount, needed=forecast.least))
     return amount
 
 
@@ -153,7 +172,7 @@ def _called(asked: FilesAsked, which: int) -> tuple[str, str, str]:
 
 def _row(asked: FilesAsked, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
     measure, question, of_which = _called(asked, which)
-    low, high = prospect.half_widths("pool", confidence)
+    low, high = prospect.known_half_widths("pool", confidence)
     return FilesPlanRow(
         measure=measure,
         question=question,

@@ -405,7 +405,7 @@ def draw(
         how: dict[str, Any] = {"weights": weights, "looks": following, "beside": beside}
         design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
     except BudgetError as problem:
-        raise budget.refused(problem, *targets, known=case.known) from None
+        raise case.refused(budget, problem, *targets) from None
     called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
     return Sample(
         campaign=Campaign(design, rng=case.seed, by_instalments=True, surely=surely),
@@ -442,7 +442,7 @@ def design_of(
     try:
         return design.with_budget(case.for_people(budget, target))
     except BudgetError as problem:
-        raise budget.refused(problem, target, known=case.known) from None
+        raise case.refused(budget, problem, target) from None
 
 
 def read_sample(path: str) -> tuple[Sample, str]:

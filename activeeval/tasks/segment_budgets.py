@@ -254,7 +254,7 @@ class _About:
         (name, asked), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
         prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
         confidence = self.goals.confidence if goal is None else goal.confidence
-        half_width, (low, high) = prospect.half_width(scope, confidence), prospect.half_widths(scope, confidence)
+        half_width, (low, high) = prospect.half_width(scope, confidence), prospect.known_half_widths(scope, confidence)
         return SegmentRow(
             segment=name,
             measure=asked.target.name,

@@ -197,7 +197,7 @@ def _table(measure: str, question: str, quality: str) -> dict[str, Any]:
 def _ratio(own: Forecast, n_open: float) -> float:
     """Return the median of half-widths over the standard error, where chance chooses n_open queries."""
     prospect: Prospect = own.prospect(1.0, (1.0, n_open, n_open, n_open))
-    return prospect.half_width() / math.sqrt(prospect.of_pool)
+    return prospect.half_width_alone() / math.sqrt(prospect.of_pool)
 
 
 def _rounded(value: float) -> float:
@@ -242,8 +242,8 @@ def halves(case: dict[str, Any]) -> dict[str, float]:
     return {
         "n_open": n_open,
         "n_draws": random.n_open,
-        "half_width": sampled.half_width(),
-        "random": random.half_width(),
+        "half_width": sampled.half_width_alone(),
+        "random": random.half_width_alone(),
     }
 
 

@@ -30,10 +30,9 @@ OPEN = r"is not in the range 0<x<1\."
 
 
 TOO_SMALL = (
-    r"DCG, passive: --budget {} is below what one query may take, {} for '\w+'; "
-    r"the smallest that works is {}"
+    r"DCG, passive: --budget {} does not pay for what one query may take \({} at most\): --budget {}"
 )
-LEVELS_TOO_SMALL = r"--budget 1\.5 is below what may have to be judged at once, 2 for '1'; the smallest that works is 2"
+LEVELS_TOO_SMALL = r"--budget 1\.5 does not pay for what may have to be judged at once \(2 at most\): --budget 2"
 
 PLAN = "plan --run a.run --versus-run b.run --max-grade 3"
 
@@ -107,7 +106,7 @@ PLANS = [
         {},
         "plan --letor a.txt --scores a.score --max-grade 3 --measure ERR@3 --budget 1",
         1,
-        r"depth: --budget 1 is below what may have to be judged at once, 3; the smallest that works is 3",
+        r"--budget 1 does not pay for what may have to be judged at once \(3 at most\): --budget 3",
     ),
     (
         "a plan of one run twice",
@@ -361,8 +360,8 @@ BUDGETS = [
     ("below the dearest query", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5"), 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("a share below it", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 50%"), 1,
-     r"DCG, passive: --budget 50% is too small: in judgments, budget 1\.5 is below what one query may take,"
-     r" 2 for '\w+'; the smallest that works is 66\.67%"),
+     r"DCG, passive: --budget 50% \(1\.5 judgments\) does not pay for what one query may take \(2 at most\):"
+     r" --budget 66\.67%"),
     *((f"{method} below the dearest query", TINY,
        f"--quiet sample --run x.run --max-grade 1 --budget 1.5 --out x.sample --sheet x.csv --method {method}", 1,
        TOO_SMALL.removeprefix(r"DCG, passive: ").format(r"1\.5", 2, 2))
@@ -372,15 +371,14 @@ BUDGETS = [
       for method in ("random", "whole", "depth", "depth_plain")),
     ("items below its dearest unit", TINY,
      "--quiet sample --run x.run --max-grade 1 --budget 6.5 --overhead 5 --out x.sample --sheet x.csv", 1,
-     LEVELS_TOO_SMALL.replace(r"1\.5 ", r"6\.5 ").replace("2 for", "7 for").replace("works is 2", "works is 7")),
+     LEVELS_TOO_SMALL.replace(r"1\.5 ", r"6\.5 ").replace("2 at", "7 at").replace("budget 2", "budget 7")),
     ("a design below its dearest unit", TINY,
      "--quiet design --run x.run --max-grade 1 --budget 1.5 --out x.csv --method whole", 1, LEVELS_TOO_SMALL),
     ("items beside passive below the dearest query", TINY,
      "--quiet " + TINY_POOL.replace("--budget 3", "--budget 1.5") + " --method items", 1,
      TOO_SMALL.format(r"1\.5", 2, 2)),
     ("below one draw", TINY, "--quiet " + TINY_POOL.replace("--budget 3", "--budget 0.75") + " --expected --method passive", 1,
-     r"DCG, passive: --budget 0\.75 does not pay for one draw, 1\.5 on average; "
-     r"the smallest that works is 1\.5"),
+     r"DCG, passive: --budget 0\.75 does not pay for one draw \(1\.5 on average\): --budget 1\.5"),
 ]  # fmt: skip
 
 OPTIONS = [

@@ -128,15 +128,15 @@ CALLS = [
        rf"method '{method}' needs a grade model: give grade_probs; passive and random need none")
       for method in ("whole", "active", "active_uniC")),
     ("budget too small", evaluated(QRELS, RUN, budget=0.25, method="passive"), BudgetError,
-     r"budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 2"),
+     r"`budget` 0\.25 does not pay for what one query may take \(2 at most\): `budget` 2"),
     ("share too small", evaluated(QRELS, RUN, share=0.0625, method="passive"), BudgetError,
-     r"budget 6\.25% is too small: in judgments, budget 0\.25 is below what one query may take, 2 for 'q1'; the smallest that works is 50%"),
+     r"`budget` 6\.25% \(0\.25 judgments\) does not pay for what one query may take \(2 at most\): `budget` 50%"),
     ("budget and share", evaluated(QRELS, RUN, budget=2, share=0.5), InputError,
      r"give a budget or a share, got budget=2 and share=0\.5"),
     *((f"share {value}", evaluated(QRELS, RUN, share=value), InputError, rf"the share must lie in \(0, 1\], got {value!r}")
       for value in (0, -0.1, 1.5, math.nan)),
     ("comparison budget too small", compared(QRELS, RUN, {q: {"a": 1.0, "b": 2.0} for q in RUN}, budget=0.25, method="random"), BudgetError,
-     r"budget 0\.25 is below .*; the smallest that works is 2"),
+     r"`budget` 0\.25 does not pay for .*: `budget` 2"),
     ("negative overhead", evaluated(QRELS, RUN, overhead=-1), InputError,
      r"the overhead must be a number that is not negative, got -1"),
     *((f"overhead of {tiny}", evaluated(QRELS, RUN, overhead=tiny), InputError,

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from activeeval import DCG, ERR, METHODS, Campaign, QueryPool, Rankings, Target
+from activeeval import DCG, ERR, METHODS, NDCG, RR, Campaign, Precision, QueryPool, Rankings, Target
 from activeeval.design import Plan
 from activeeval.errors import InputError
+from activeeval.estimation import joint_degrees
 from activeeval.generated import WEIGHTS, generate_pool
 from activeeval.grade_models import QueryFactor
 from activeeval.planning import Forecast, Goal, HeldOut, Lesson, Noise, Planner, Prospect, Ratio, Scale, learned_scale
+from activeeval.planning.curves import Curve
 from activeeval.planning.labels import drawn_labels
 from activeeval.planning.pilots import PRIOR
 from activeeval.simulation import replicate
@@ -153,7 +155,8 @@ def test_half_width_and_power_are_those_of_the_t_test():
     assert prospect(4.0).half_width() == pytest.approx(2 * stats.norm.ppf(0.975))
     median = math.sqrt(stats.chi2.ppf(0.5, 7) / 7)
     assert prospect(4.0, 7.0).half_width(confidence=0.9) == pytest.approx(2 * median * stats.t.ppf(0.95, 7))
-    assert prospect(3.0, of_scope=1.0).half_width("population") == pytest.approx(2 * stats.norm.ppf(0.975))
+    freedom = joint_degrees(3.0, math.inf, 1.0, 9.0)
+    assert prospect(3.0, of_scope=1.0).half_width("population") == pytest.approx(2 * stats.t.ppf(0.975, freedom))
     for d in (0.0, 1.0, 5.0):
         expected = stats.norm.cdf(d / 2 - 1.959964) + stats.norm.cdf(-d / 2 - 1.959964)
         assert prospect(4.0).power(d) == pytest.approx(expected, rel=1e-5)
@@ -533,16 +536,16 @@ def test_several_questions_are_planned_for_the_sample_that_is_drawn_for_them(mad
 
 
 @pytest.mark.parametrize("name", ["items", "depth", "random", "passive"])
-def test_what_a_drawn_design_should_come_to_is_near_its_plan(made, name):
-    """The half-width of 50 samples on two sets of labels beside that of 200 on eight."""
+def test_what_a_drawn_design_should_come_to_is_what_its_plan_says(made, name):
     planner = planner_of(made, FITTED.get(name, DCG(cutoff=10)))
     planned = planner.rehearsed(METHODS[name])[0]
     budget = 0.3 * planned.cost
     (drawn,) = planner.drawn(design_of(planner, name).with_budget(budget))
     expected = planned.at(budget)
-    assert drawn.half_width() == pytest.approx(expected.half_width(), rel=0.1)
+    assert drawn.half_width() == pytest.approx(expected.half_width(), rel=1e-9)
     assert (drawn.queries, drawn.items) == pytest.approx((expected.queries, expected.items))
-    assert drawn.half_width("population") == pytest.approx(expected.half_width("population"), rel=0.1)
+    assert drawn.half_width("population") == pytest.approx(expected.half_width("population"), rel=1e-9)
+    assert drawn.half_widths() == pytest.approx(expected.half_widths(), rel=1e-9)
 
 
 def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_have(made):
@@ -553,3 +556,61 @@ def test_a_question_of_which_all_is_judged_for_sure_has_no_error_while_others_ha
     halves = [forecast.at(0.9 * shallow.cost).half_width() for forecast in (shallow, other)]
     assert halves[0] == 0
     assert halves[1] > 0
+
+
+MONOTONE = {"depth": NDCG("exp", 10), "items": Precision(1), "passive": Precision(1), "whole": RR(cutoff=10)}
+
+
+@pytest.mark.parametrize("versus", [True, False])
+@pytest.mark.parametrize("name", MONOTONE)
+def test_half_widths_lie_inside_the_measure_and_never_rise_with_the_budget(name, versus):
+    """Few queries: t quantiles of one or two degrees of freedom, at small budgets and near everything."""
+    made = generate_pool(25, 3)
+    known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
+    lists = [Rankings.from_scores(made.pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
+    probs = np.full((made.pool.n_items, 5), 0.2)
+    target = Target(MONOTONE[name], lists[0], lists[1] if versus else None)
+    model = {"believed": lambda method: {"grade_probs": probs}, "max_grade": 4, "is_uniform": True}
+    forecast = Planner(targets=[target], **model).rehearsed(METHODS[name])[0]
+    widest, budgets = (1.0 if versus else 0.5), np.geomspace(forecast.least, forecast.cost, 120)
+    for scope in ("pool", "population"):
+        for chance in (0.1, 0.5, 0.9):
+            halves = np.array([forecast.at(budget).half_width(scope, chance=chance) for budget in budgets])
+            known_from = int(np.argmax(np.isfinite(halves)))
+            assert np.isfinite(halves[known_from:]).all()
+            assert halves[known_from:].max() <= widest
+            assert np.diff(halves[known_from:]).max() <= 1e-12
+        assert forecast.at(forecast.cost).half_width() == 0
+    assert forecast.at(budgets[60]).half_width("population") >= forecast.at(budgets[60]).half_width()
+
+
+def test_a_falling_curve_is_the_widest_of_what_larger_budgets_are_to_expect():
+    """By enumeration, at the budgets that are looked up; between them within the two neighbours."""
+    alone = {1.0: math.inf, 2.0: 3.0, 4.0: 1.0, 8.0: 2.0, 16.0: math.inf, 32.0: 0.5, 64.0: 0.0}
+    halves = {budget: half / stats.norm.ppf(0.975) for budget, half in alone.items()}
+
+    def at(budget):
+        nearest = min(halves, key=lambda known: abs(math.log(known / budget)))
+        return replace(prospect(halves[nearest] ** 2), budget=budget)
+
+    curve = Curve(at, 1.0, 64.0, knots=tuple(alone))
+    found = [curve.half_width(budget, "pool", 0.95, 0.5) for budget in alone]
+    assert found == pytest.approx([math.inf, 3.0, 2.0, 2.0, 0.5, 0.5, 0.0])
+    assert curve.half_width(0.5, "pool", 0.95, 0.5) == math.inf
+    assert 2.0 <= curve.half_width(2.7, "pool", 0.95, 0.5) <= 3.0
+
+
+def test_a_range_is_unknown_until_a_label_has_been_held_against_the_model(made):
+    planner = replace(planner_of(made, DCG(cutoff=10)), is_uniform=True)
+    forecast = planner.rehearsed(METHODS["items"])[0]
+    goal, budget = Goal(half_width=1.0), 0.2 * forecast.cost
+    assert forecast.at(budget).known_half_widths() == goal.budgets(forecast) == (None, None)
+    assert forecast.all_judged.known_half_widths() == (0.0, 0.0)
+    ratio, nothing = Ratio(value=1.0, degrees_of_freedom=20.0), Ratio(value=1.0, degrees_of_freedom=0.0)
+    untold = forecast.taught(Lesson(of_residuals=nothing, of_values=nothing))
+    assert untold.at(budget).known_half_widths() == (None, None)
+    taught = forecast.taught(Lesson(of_residuals=ratio, of_values=ratio)).at(budget)
+    low, high = taught.known_half_widths()
+    assert low < taught.half_width() < high
+    narrow, wide = forecast.at(budget).half_widths()
+    assert high / low < 0.9 * wide / narrow

@@ -70,7 +70,7 @@ def test_a_goal_takes_the_budget_whose_half_width_it_is(choices):
     assert needed.half_width <= half_width * 1.001
     with pytest.raises(ActiveEvalError, match="it is planned for its queries"):
         plan_files(files, ["DCG@5"], goals=[Goal(half_width=0.01, scope="population")])
-    with pytest.raises(ActiveEvalError, match="smallest that works"):
+    with pytest.raises(ActiveEvalError, match="does not pay for what may have to be judged at once"):
         plan_files(files, ["ERR@5"], budgets=[Budget(1)])
     with pytest.raises(ActiveEvalError, match="not draws with replacement"):
         plan_files(files, ["ERR@5"], method="active")
