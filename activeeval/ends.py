@@ -1,6 +1,14 @@
 """Ends of the default interval of a mean, and the p value that agrees with it: the one place where they are made.
 
-*t*: R̂ ± t se. *Few values differ*: where most of n values are the same, c, and few are another, t misses on one side:
+*Differences*: t, R̂ ± t se. *One ranking* by a measure with two limits: t on the scale ln((R − lowest) / (highest − R)),
+whose ends are turned back. A ranking's value is skewed and its variance grows with it, so that t misses above more
+often than below. Of n = 10, 20, 30, 50, 100 queries drawn from OHSUMED's and others t covers .932, .940, .944, .947,
+.945 with .045 to .031 of the misses on one side, this .951, .956, .955, .954, .948, its larger tail .032, .022,
+.022,
+.024, .026 at a width of .97 to 1.00 of t's. A skewness correction (Johnson 1978) does as well and needs third moments;
+arcsine lies between the two.
+
+*Few values differ*: where most of n values are the same, c, and few are another, t misses on one side:
 with 40 queries of which truly 2 % change it covers .56, and where none differs it has no width. The shares of values
 below and above c, p̂₋ and p̂₊, have Wilson's limits l and u, and their mean distances from c are s₋ and s₊; with one
 value more at the end of what the measure can be they are s̄₋ and s̄₊. By the method of variance estimates recovery
@@ -8,7 +16,7 @@ value more at the end of what the measure can be they are s̄₋ and s̄₊. By 
 
     low = d̄ − sqrt(((p̂₊ − l₊) s₊)² + ((u₋ − p̂₋) s̄₋)²),    high = d̄ + sqrt(((u₊ − p̂₊) s̄₊)² + ((p̂₋ − l₋) s₋)²).
 
-The interval has the farther end of the two on each side, and lies inside what the measure can be.
+The interval has the farther end of both on each side, and lies inside what the measure can be.
 """
 
 from __future__ import annotations
@@ -26,6 +34,8 @@ UNLIMITED = (-math.inf, math.inf)
 """Limits of what has none."""
 ROUNDING = 1e-12
 """Values that differ by less than this share of the largest one are the same."""
+_FARTHEST_EXPONENT = 500.0
+"""Beyond it an end is the lowest or highest value in all digits."""
 _FARTHEST = 38.0
 """Standard normal quantile beyond which floating point has no probability left."""
 
@@ -50,6 +60,58 @@ def wilson_limits(share: float, n: float, z: float) -> tuple[float, float]:
     centre, room = share + z**2 / (2 * n), z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     low, high = (centre - room) / (1 + z**2 / n), (centre + room) / (1 + z**2 / n)
     return (0.0 if share == 0 else max(low, 0.0)), (1.0 if share == 1 else min(high, 1.0))
+
+
+def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
+    """Compute t half-widths of estimates with their degrees of freedom.
+
+    Infinite where a variance is, or no degree of freedom is left; 0 where the variance is.
+
+    Examples
+    --------
+    >>> half_widths(np.array([0.01, 0.04]), np.array([29.0, 29.0]), 0.95).round(3)
+    array([0.205, 0.409])
+    """
+    strict_share(confidence, "confidence")
+    knows = np.isfinite(variances) & (degrees > 0) & (variances > 0)
+    with np.errstate(invalid="ignore"):
+        half = t_quantile(confidence, np.maximum(degrees, 1.0)) * np.sqrt(variances)
+    return np.asarray(np.where(variances == 0, 0.0, np.where(knows, half, np.inf)))
+
+
+def default_ends(values: Floats, half_widths: Floats, limits: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Compute both ends of default intervals from t half-widths: the module's rule but for few values that differ.
+
+    Parameters
+    ----------
+    values, half_widths : ndarray
+        Of one shape.
+    limits : (float, float)
+        Lowest and highest of what a value can be.
+
+    Examples
+    --------
+    >>> low, high = default_ends(np.array([0.1, 0.5]), np.array([0.08, 0.08]), (0.0, 1.0))
+    >>> low.round(3), high.round(3)
+    (array([0.044, 0.421]), array([0.213, 0.579]))
+    """
+    lows, highs = values - half_widths, values + half_widths
+    least, most = limits
+    if math.isfinite(most - least) and least != -most:
+        inside = (values > least) & (values < most) & np.isfinite(half_widths)
+        below, above = np.where(inside, values - least, 1.0), np.where(inside, most - values, 1.0)
+        steps = np.where(inside, half_widths, 0.0) * (1 / below + 1 / above)
+        odds, factor = below / above, np.exp(np.minimum(steps, _FARTHEST_EXPONENT))
+        by_logit = (least + (most - least) * odds * by / (1 + odds * by) for by in (1 / factor, factor))
+        lows, highs = (np.where(inside, end, plain) for end, plain in zip(by_logit, (lows, highs), strict=True))
+    return _inside(lows, limits), _inside(highs, limits)
+
+
+def _inside(ends: Floats, limits: tuple[float, float]) -> Floats:
+    """Move ends to the nearest limit, where they are beyond by more than rounding."""
+    rounding = ROUNDING * np.where(np.isfinite(ends), np.maximum(np.abs(ends), 1.0), 0.0)
+    lifted = np.where(ends < limits[0] - rounding, limits[0], ends)
+    return np.asarray(np.where(lifted > limits[1] + rounding, limits[1], lifted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +226,9 @@ class Basis:
 
     def ends(self, confidence: float) -> tuple[float, float]:
         """Compute both ends at a confidence."""
-        low, high = self._t_ends(confidence)
+        variance, freedom = np.array(self.std_error**2), np.array(self.degrees_of_freedom)
+        half = half_widths(variance, freedom, confidence)
+        low, high = (float(end) for end in default_ends(np.array(self.value), half, self.limits))
         if self._few is not None:
             from scipy.special import ndtri
 
@@ -173,22 +237,8 @@ class Basis:
         if self.inner is not None:
             inside = self.inner.ends(confidence)
             low, high = min(low, inside[0]), max(high, inside[1])
-        return self._inside(low), self._inside(high)
-
-    def _inside(self, end: float) -> float:
-        """Move an end to the nearest limit, where it is beyond by more than rounding."""
-        least, most = self.limits
-        room = ROUNDING * max(abs(end), 1.0) if math.isfinite(end) else 0.0
-        return least if end < least - room else most if end > most + room else end
-
-    def _t_ends(self, confidence: float) -> tuple[float, float]:
-        strict_share(confidence, "confidence")
-        if self.std_error == 0:
-            return self.value, self.value
-        if not math.isfinite(self.std_error) or self.degrees_of_freedom <= 0:
-            return UNLIMITED
-        half = float(t_quantile(confidence, max(self.degrees_of_freedom, 1.0))) * self.std_error
-        return self.value - half, self.value + half
+        low, high = (float(_inside(np.array(end), self.limits)) for end in (low, high))
+        return low, high
 
     @property
     def p_value(self) -> float:

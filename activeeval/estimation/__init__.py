@@ -1,5 +1,6 @@
 """What a judged sample says about the pool: estimates and their intervals."""
 
+from activeeval.ends import half_widths
 from activeeval.estimation.effective import effective_sample_size
 from activeeval.estimation.estimators import (
     SCOPES,
@@ -25,7 +26,6 @@ from activeeval.estimation.intervals import (
     Student,
     crossing_probs,
     find_interval,
-    half_widths,
     looks_of,
     spending_boundaries,
 )

@@ -74,23 +74,6 @@ class IntervalKind(Protocol):
         """Return the interval at the last of all planned looks so far."""
 
 
-def half_widths(variances: Floats, degrees: Floats, confidence: float) -> Floats:
-    """Return t half-widths of estimates with their degrees of freedom.
-
-    Infinite where a variance is, or no degree of freedom is left; 0 where the variance is.
-
-    Examples
-    --------
-    >>> half_widths(np.array([0.01, 0.04]), np.array([29.0, 29.0]), 0.95).round(3)
-    array([0.205, 0.409])
-    """
-    strict_share(confidence, "confidence")
-    knows = np.isfinite(variances) & (degrees > 0) & (variances > 0)
-    with np.errstate(invalid="ignore"):
-        half = t_quantile(confidence, np.maximum(degrees, 1.0)) * np.sqrt(variances)
-    return np.asarray(np.where(variances == 0, 0.0, np.where(knows, half, np.inf)))
-
-
 def _around(evaluated: Evaluated, half: float, confidence: float) -> Interval:
     return Interval(evaluated.value - half, evaluated.value + half, confidence)
 

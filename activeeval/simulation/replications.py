@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from activeeval.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
 from activeeval.design.replacement import DRAWS_PER_QUERY
 from activeeval.design.schemes import ROUNDING
+from activeeval.ends import default_ends, half_widths
 from activeeval.errors import InputError
 from activeeval.estimation import (
     Evaluated,
@@ -22,7 +23,6 @@ from activeeval.estimation import (
     evaluated,
     evidence_arrays,
     find_interval,
-    half_widths,
     looks_of,
 )
 from activeeval.kernels import estimates, replication
@@ -199,7 +199,7 @@ class _Replayed:
 
     @property
     def is_plain(self) -> bool:
-        """Whether t intervals of the pool are asked for."""
+        """Whether default intervals of the pool are asked for."""
         return isinstance(self.kind, Student) and self.scope == "pool"
 
 
@@ -228,7 +228,7 @@ def _by_levels(scheme: Levels, asked: _Replayed) -> tuple[Run, int]:
             if not asked.is_plain:
                 _add_looks(out, which, samples, asked)
         if asked.is_plain:
-            _add_half_widths(out)
+            _add_ends(out, asked.reading.limits)
         return out
 
     return run, int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
@@ -248,10 +248,10 @@ def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
     return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
 
 
-def _add_half_widths(out: Floats) -> None:
-    """Fill the ends of t intervals."""
+def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
+    """Fill the ends of default intervals."""
     half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
-    out[:, :, _ENDS] = np.stack((out[:, :, 0] - half, out[:, :, 0] + half), axis=2)
+    out[:, :, _ENDS] = np.stack(default_ends(out[:, :, 0], half, limits), axis=2)
 
 
 @_runner.register
@@ -287,7 +287,7 @@ def _with_replacement(scheme: Replacement, asked: _Replayed) -> tuple[Run, int]:
         out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
         out[:, n_sampled:, _COUNTED] = (n, n, order.items.size, costs.sum(), n)
         out[:, :, _PLANNED] = 0.0
-        _add_half_widths(out)
+        _add_ends(out, asked.reading.limits)
         return out
 
     return run, _MOST

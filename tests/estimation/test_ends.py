@@ -135,7 +135,8 @@ def test_a_population_contains_its_pool_on_each_side_and_is_no_surer():
 
 
 def test_every_interval_lies_inside_what_the_measure_can_be():
-    assert Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] == 1.0
+    assert 0.999 < Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] < 1.0
+    assert Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=DIFFERENCE).ends(0.95)[1] == 1.0
     assert Basis(value=0.2, std_error=math.inf, degrees_of_freedom=0, limits=DIFFERENCE).ends(0.95) == DIFFERENCE
     assert Basis(value=1.2, std_error=0.01, degrees_of_freedom=50, limits=(0.0, 1.0)).ends(0.95) == (1.0, 1.0)
 
