@@ -1,14 +1,15 @@
 """Advice that is followed: ``python -m benchmarks.advice``.
 
-A sample of MQ2008 is read, and where the difference of its two rankers is open the top-up that is advised is drawn, up
-to three times (`activeeval.planning.deciding`). Labels are those of the collection; the estimate is shifted so that the
-true difference is 0, or a half, three quarters or the whole of the mean half-width of the first reading. Items design,
-a forest that was trained on other queries, a tenth of the budget of judging everything.
+A sample of MQ2008 (items, a forest that was trained on other queries, a tenth of the budget of judging everything) is
+read for the difference of two rankers, and where it is open the top-up that is advised is drawn and read
+(`activeeval.planning.deciding`). Estimates are shifted so that the true difference is a half, three quarters or the
+whole of the mean half-width of the first reading, or 0:
 
-* of d > 0: how many of the differences that were open are decided after one advised top-up, beside the mean chance that
-  the advice prints; how many top-ups add nothing to judge, and would be refused.
-* of d = 0: false verdicts over a first reading and three advised top-ups, beside those of plain intervals.
-* ranges: how many of the top-ups that bring the half-width below what is wanted are within what was printed.
+* of true differences: how many that were open are decided by one advised top-up, beside the mean chance that the advice
+  printed; how many of the top-ups at the ends of its range bring the half-width below what is wanted (.1 and .9).
+* of none: false verdicts over a first reading and three advised top-ups, beside those of plain intervals. Those of the
+  first reading are of many more samples than can be followed.
+* top-ups that add nothing to judge, which the command that is named would refuse.
 
 Stores benchmarks/results/advice.json.
 """
@@ -16,7 +17,6 @@ Stores benchmarks/results/advice.json.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +26,11 @@ import numpy as np
 
 from activeeval.answers import Needed
 from activeeval.campaign.outlook import Outlook
-from activeeval.design import Design, Selection
+from activeeval.design import Design
 from activeeval.estimation import confidence_after, evaluate, evidence_of, half_widths
 from activeeval.planning.deciding import needed_of_outlook
 from activeeval.pool import key_of, known_digest, pool_hashes
+from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.planning import Question
 from benchmarks.pools import load
@@ -38,14 +39,14 @@ MODULE = "benchmarks.advice"
 POOL, MEASURES, SHARE, CONFIDENCE = "mq2008", ("DCG@10", "P@10"), 0.1, 0.95
 TRUE = (0.5, 0.75, 1.0)
 """True differences, as shares of the mean half-width of the first reading."""
-MOST_LOOKS = 4
+MOST_READINGS, FIRST = 4, 6000
 OFF, ERROR = 0.1, 0.05
 Row = dict[str, Any]
 
 
 @dataclass
-class Sample:
-    """A sample that grows as it is advised, read for a difference that is shifted by a number."""
+class Followed:
+    """A sample that grows as it is advised, read for a difference that is shifted; ``is_plain`` forgets readings."""
 
     design: Design
     grades: np.ndarray
@@ -56,26 +57,21 @@ class Sample:
     variances: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.key = key_of(
-            np.random.SeedSequence(self.seed), known_digest(pool_hashes(self.design.pool)[1], self.design.known)
-        )
+        digest = known_digest(pool_hashes(self.design.pool)[1], self.design.known)
+        self.key = key_of(np.random.SeedSequence(self.seed), digest)
         self.read()
-
-    def units(self, budget: float) -> Selection:
-        """Return what a budget judges."""
-        return self.design.scheme.drawn(self.design.order, self.key, [budget], expected=False)
 
     def read(self) -> None:
         """Read the sample at its budget."""
-        drawn = self.units(self.budget)
-        self.n_units, self.selection = drawn.block_ends[0], drawn.selection(drawn.block_ends[0])
-        reading = self.design.reading()
+        scheme, reading = self.design.scheme, self.design.reading()
+        drawn = scheme.drawn(self.design.order, self.key, [self.budget], expected=False)
+        (self.n_units,) = drawn.block_ends
+        self.selection = drawn.selection(self.n_units)
         now = evaluate(evidence_of(self.design, reading, reading.judge(self.grades), self.selection))
+        self.variances = [now.variance] if self.is_plain else [*self.variances, now.variance]
+        each = confidence_after(self.variances, CONFIDENCE)
         self.value = now.value + self.shift
-        looks = [] if self.is_plain else self.variances
-        each = confidence_after((*looks, now.variance), CONFIDENCE)
         self.half = float(half_widths(np.array(now.variance), np.array(now.degrees_of_freedom), each))
-        self.variances.append(now.variance)
 
     @property
     def is_open(self) -> bool:
@@ -84,91 +80,100 @@ class Sample:
 
     def advice(self) -> Needed | None:
         """Return what should decide it."""
-        before = [] if self.is_plain else self.variances[:-1]
-        outlook = Outlook.of(self.design, self.selection, self.grades, None, "pool", before)
+        outlook = Outlook.of(self.design, self.selection, self.grades, None, "pool", self.variances[:-1])
         least = self.design.scheme.least(self.design.order)
+        assert outlook is not None
         return needed_of_outlook(outlook, abs(self.value), CONFIDENCE, budget=self.budget, least=least)
 
-    def top_up(self, more: float) -> bool:
-        """Add to the budget; return whether that adds something to judge."""
-        before, self.budget = self.n_units, self.budget + more
+    def topped_up(self, more: float | None) -> bool:
+        """Add to the budget and read; return whether that added something to judge."""
+        before, self.budget = self.n_units, self.budget + (more or 0.0)
         self.read()
         return self.n_units > before
 
 
-def question(measure: str) -> tuple[Question, Design, float]:
-    """Return a question with its design and first budget."""
-    one = Question(load(POOL), measure, "two rankers", 0.0)
-    design = one.design("items")
-    return one, design, SHARE * design.cost
-
-
 def decided(one: Question, design: Design, budget: float, repetitions: int) -> Iterator[Row]:
     """Yield how many open differences one advised top-up decides, by the true difference."""
-    samples = [Sample(design, one.grades, seed, -one.truth, budget) for seed in range(repetitions)]
-    half = float(np.mean([sample.half for sample in samples]))
+
+    def drawn(seed: int, true: float) -> Followed:
+        return Followed(design, one.grades, seed, true - one.truth, budget)
+
+    half = float(np.mean([drawn(seed, 0.0).half for seed in range(repetitions)]))
     for share in TRUE:
-        chances, came, refused, inside = [], [], 0, []
-        for seed, first in enumerate(samples):
-            sample = Sample(design, one.grades, seed, share * half - one.truth, budget)
-            if not sample.is_open or (needed := sample.advice()) is None:
+        chances, came, reached, refused = [], [], [], 0
+        for seed in range(repetitions):
+            sample = drawn(seed, share * half)
+            needed = sample.advice() if sample.is_open else None
+            if needed is None or needed.chance is None:
                 continue
             wanted = abs(sample.value)
-            refused += not sample.top_up(needed.budget)
+            ends = [drawn(seed, share * half) for _ in range(2)]
+            for end, more in zip(ends, (needed.low or needed.budget, needed.high or needed.budget), strict=True):
+                end.topped_up(more)
+            reached.append([end.half <= wanted for end in ends])
+            refused += not sample.topped_up(needed.budget)
             chances.append(needed.chance)
             came.append(not sample.is_open)
-            if needed.low is not None:
-                at = []
-                for more in (needed.low, needed.high):
-                    other = Sample(design, one.grades, seed, share * half - one.truth, budget)
-                    other.top_up(more)
-                    at.append(other.half <= wanted)
-                inside.append((at[0], at[1]))
-        inside = np.array(inside)
-        note = f"{len(came)} open; printed {np.mean(chances):.3f}; reached at low {inside[:, 0].mean():.3f}, at high {inside[:, 1].mean():.3f}"
-        yield figure(
-            f"true {share:g}",
-            float(np.mean(came)),
-            "decided",
-            printed=float(np.mean(chances)),
-            refused=refused,
-            note=note,
-        )
+        printed, of_low, of_high = float(np.mean(chances)), *np.mean(reached, axis=0).tolist()
+        note = f"of {len(came)} open; narrow enough at the low end {of_low:.2f}, at the high end {of_high:.2f}"
+        name, value = f"{one.name}, {share:g} half-widths", float(np.mean(came))
+        yield figure(f"{name}: decided", value, "share", note=note)
+        yield figure(f"{name}: printed", printed, "share", off=abs(printed - value), refused=refused)
+        yield figure(f"{name}: difference of the two", abs(printed - value), "share", at_most=OFF)
+        yield figure(f"{name}: refused", refused, "top-ups", at_most=0)
 
 
-def false_verdicts(one: Question, design: Design, budget: float, repetitions: int, is_plain: bool) -> Row:
-    """Return how many verdicts are false where the true difference is 0."""
-    false = np.zeros(MOST_LOOKS)
-    refused = 0
+def false_verdicts(one: Question, design: Design, budget: float, repetitions: int, *, is_plain: bool) -> Iterator[Row]:
+    """Yield how many verdicts are false where the true difference is 0."""
+    repeated = replicate(design, one.grades, [budget], FIRST, 1)
+    first = float(np.mean(np.abs(repeated.values[:, 0] - one.truth) > repeated.half_widths()[:, 0]))
+    later, refused = np.zeros(MOST_READINGS - 1), 0
     for seed in range(repetitions):
-        sample = Sample(design, one.grades, seed, -one.truth, budget, is_plain)
-        for look in range(MOST_LOOKS):
-            if not sample.is_open:
-                false[look] += 1
+        sample = Followed(design, one.grades, seed, -one.truth, budget, is_plain)
+        for reading in range(MOST_READINGS - 1):
+            needed = sample.advice() if sample.is_open else None
+            if needed is None:
                 break
-            if look == MOST_LOOKS - 1 or (needed := sample.advice()) is None or not needed.budget:
-                break
-            refused += not sample.top_up(needed.budget)
-            if sample.budget >= design.cost:
-                break
-    note = ", ".join(f"{x / repetitions:.4f}" for x in false)
-    return figure(
-        "plain" if is_plain else "shared", float(false.sum() / repetitions), "false", refused=refused, note=note
-    )
+            refused += not sample.topped_up(needed.budget)
+            later[reading] += not sample.is_open and sample.budget < design.cost
+    shares = later / repetitions
+    note = f"{first:.4f} at the first, then {', '.join(f'{share:.4f}' for share in shares)}"
+    name = f"{one.name}, no difference, {'plain' if is_plain else 'shared'}"
+    most = {} if is_plain else {"at_most": ERROR}
+    yield figure(f"{name}: false verdicts", first + float(shares.sum()), "share", note=note, **most)
+    yield figure(f"{name}: refused", refused, "top-ups", at_most=0)
+
+
+def sections(repetitions: int) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the figures of each measure."""
+    for measure in MEASURES:
+        one = Question(load(POOL), measure, "two rankers", 0.0)
+        design = one.design("items")
+        budget = SHARE * design.cost
+        rows = [*decided(one, design, budget, repetitions)]
+        for is_plain in (False, True):
+            rows += false_verdicts(one, design, budget, repetitions, is_plain=is_plain)
+        yield measure, rows
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the tables of a result."""
+    return "\n".join(section_tables(result["sections"]))
+
+
+def main() -> None:
+    """Measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=300)
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "advice.json")
+    options = parser.parse_args()
+    result: dict[str, Any] = describe(MODULE) | {"sections": {}}
+    for measure, rows in sections(options.repetitions):
+        title = f"{measure}: advice that is followed"
+        result["sections"][measure] = {"title": title, "figures": rows}
+        show(title, rows)
+    store(options.out, result)
 
 
 if __name__ == "__main__":
-    import sys, time
-
-    n = int(sys.argv[1])
-    for measure in MEASURES:
-        one, design, budget = question(measure)
-        print(measure, "cost", design.cost, "budget", budget, "queries", design.pool.n_queries)
-        t = time.time()
-        for row in decided(one, design, budget, n):
-            print(row)
-        print(time.time() - t)
-        t = time.time()
-        for plain in (False, True):
-            print(false_verdicts(one, design, budget, n, plain))
-            print(time.time() - t, flush=True)
+    main()

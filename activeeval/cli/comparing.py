@@ -194,14 +194,14 @@ def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     """Return what the measures and intervals are."""
     from activeeval.report.cautions import no_relevant_line
-    from activeeval.report.findings import definitions, scope_in_words
+    from activeeval.report.findings import definitions, intervals_in_words, scope_in_words
 
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
     confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
     many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
-    intervals = f"{confidence} intervals, about {about}{many}.{margin}"
+    intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"
     relevant = no_relevant_line([note for each in decisions for note in each.estimate.notes], option_here)
     return " ".join([*notes, intervals, *relevant])
 

@@ -27,7 +27,7 @@ from activeeval.results import Estimate, Interval
 
 LEAN = 0.55
 """By how many standard errors of the later estimate an open difference is taken to lie below the true one."""
-OFF = 0.3
+OFF = 0.1
 """Standard deviation of the logarithm of the factor by which the variance of a top-up is off, beside what its own
 degrees of freedom make of it."""
 _NORMAL = NormalDist()

@@ -38,6 +38,17 @@ def scope_in_words(scope: str, log: str = "") -> str:
     return f"all the traffic of {log}" if log and scope == "population" else ABOUT[scope]
 
 
+def intervals_in_words(confidence: str, kind: str = "t", readings: int = 1) -> str:
+    """Return what intervals are, and how many readings of a sample that was topped up share what may miss.
+
+    Examples
+    --------
+    >>> intervals_in_words("95 %"), intervals_in_words("95 %", readings=2)
+    ('95 % t intervals', '95 % t intervals over 2 looks')
+    """
+    return f"{confidence} {kind} intervals{f' over {readings} looks' if readings > 1 else ''}"
+
+
 def sentence(finding: Answer) -> str:
     """Write an answer as a sentence.
 

@@ -12,7 +12,14 @@ from activeeval.cases.systems import direction
 from activeeval.judgments.policies import Agreement
 from activeeval.measures import Measure, shown_name
 from activeeval.report.cautions import missing_fields, missing_lists
-from activeeval.report.findings import contest_sentence, definitions, headline, scope_in_words, sentence
+from activeeval.report.findings import (
+    contest_sentence,
+    definitions,
+    headline,
+    intervals_in_words,
+    scope_in_words,
+    sentence,
+)
 from activeeval.report.rendering import Cell
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import SampleAnswer, answers, missing_lists_of
@@ -48,6 +55,8 @@ class Estimates:
         Items that are judged and not read where nothing follows; a note says it.
     missing : list of Note
         Which systems have no list for some queries; the headline says it first.
+    readings : int
+        Of a sample that was topped up, which share what the intervals may miss.
     """
 
     answers: list[SampleAnswer]
@@ -63,6 +72,7 @@ class Estimates:
     goes_on: bool = False
     n_unread: int = 0
     missing: Sequence[Note] = ()
+    readings: int = 1
 
     @property
     def headline(self) -> list[str]:
@@ -92,8 +102,8 @@ class Estimates:
         """What measures and intervals are, each a sentence."""
         notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
         about = scope_in_words(self.scope, self.answers[0].estimate.log if self.answers else "")
-        kind = "" if self.kind == "t" else f"{self.kind} "
-        notes.append(f"{100 * self.confidence:g} % {kind}intervals, about {about}.")
+        intervals = intervals_in_words(f"{100 * self.confidence:g} %", self.kind, self.readings)
+        notes.append(f"{intervals}, about {about}.")
         return notes + ([f"Grade model: {self.model.replace(GRADER, 'grader ')}."] if self.model else [])
 
     @classmethod
@@ -126,6 +136,7 @@ class Estimates:
             goes_on=read[-1].campaign.goes_on,
             n_unread=n_unread,
             missing=missing_lists_of(read[0], answers),
+            readings=len(read[0].campaign.readings) if len(read) == 1 and kind != "group-sequential" else 1,
         )
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:

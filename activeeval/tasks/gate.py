@@ -54,6 +54,8 @@ class Decision:
         Where undecided: what should decide it, if the difference stays as it is; None where that is not known.
     other_interval : Interval or None
         Of ``other``, where it is not its own at the same confidence: all readings of a sample share one.
+    readings : int
+        Of the sample, by each of which a top-up followed but the last.
     queries : QueryValues or None
         The values of both runs query by query; None where no list differs.
     """
@@ -71,6 +73,7 @@ class Decision:
     needed: Needed | None = None
     other_interval: Interval | None = None
     other_needed: Needed | None = None
+    readings: int = 1
     queries: QueryValues | None = None
 
     @property
@@ -303,7 +306,8 @@ def _with_queries(decision: Decision) -> Decision:
 
 def _after_looks(decision: Decision, sample: Sample, target: Target) -> Decision:
     """Return a decision by a sample with the intervals that all its readings share, and what would decide it."""
-    confidence, parts = decision.interval.confidence, dict[str, Any]()
+    confidence = decision.interval.confidence
+    parts: dict[str, Any] = {"readings": len(sample.campaign.readings)}
     for name, estimate in (("", decision.estimate), ("other_", decision.other)):
         if estimate is not None:
             each = sample.campaign.confidence_now(confidence, target, scope=estimate.scope)
