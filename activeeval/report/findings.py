@@ -183,6 +183,18 @@ def _of_segments(findings: Sequence[Answer]) -> str:
     return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
 
 
+def missing_lists_sentence(n_missing: int, n_queries: int, name: str) -> str:
+    """Write how many queries have no list in a run.
+
+    Examples
+    --------
+    >>> missing_lists_sentence(75, 150, "half.run")
+    '75 of 150 queries have no list in half.run: they count as 0.'
+    """
+    verb = "has" if n_missing == 1 else "have"
+    return f"{n_missing:,} of {counted(n_queries, 'query', 'queries')} {verb} no list in {name}: they count as 0."
+
+
 def contest_sentence(measure: str, best: Sequence[str], n_systems: int, n_told: int, n_pairs: int) -> str:
     """Return what a sample says of who is the best of several systems.
 
