@@ -51,7 +51,9 @@ def margin_of(value: float) -> float:
     return float(f"{value / 50:.0e}")
 
 
-def stopped(sizes: NDArray[np.float64], n: int, loss: float, margin: float, repetitions: int, seed: int) -> Counter[int]:
+def stopped(
+    sizes: NDArray[np.float64], n: int, loss: float, margin: float, repetitions: int, seed: int
+) -> Counter[int]:
     """Count the exit codes of gates on n queries at a true loss."""
     rng, codes = np.random.default_rng([SEED, seed]), Counter[int]()
     negative = (1 + loss / sizes.mean()) / 2
@@ -82,7 +84,9 @@ def table(found: list[dict[str, Any]]) -> str:
     for k in range(0, len(found), len(LOSSES)):
         group = found[k : k + len(LOSSES)]
         cells = [f"{row[f'exit_{code}']:.0%}" for row in group for code in (10, 11)]
-        lines.append(f"| {group[0]['measure']}, {group[0]['margin']:g} | {group[0]['queries']:,} | {' | '.join(cells)} |")
+        lines.append(
+            f"| {group[0]['measure']}, {group[0]['margin']:g} | {group[0]['queries']:,} | {' | '.join(cells)} |"
+        )
     return "\n".join(["", *lines, "", ""])
 
 

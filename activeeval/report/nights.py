@@ -25,6 +25,8 @@ from activeeval.results import Caution
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _SHIFT = 0.12
 """Of a night's width, by which the two changes of a night are drawn beside each other."""
+_SELDOM_NOT, _RARELY_NOT = 0.94, 0.985
+"""Probabilities from which odds are 19 in 20, and 99 in 100."""
 _RARE = ("since the night before", "since the reference", "alarm", "waiting")
 """Columns that are left out where no night has one."""
 
@@ -46,6 +48,19 @@ class SaidValue(Protocol):
     def waiting(self) -> int: ...
     @property
     def known(self) -> int: ...
+
+
+class Expected(Protocol):
+    """How likely a loss raises the alarm."""
+
+    @property
+    def measure(self) -> str: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def same_night(self) -> float: ...
+    @property
+    def second_night(self) -> float | None: ...
 
 
 class OfWatch(Protocol):
@@ -125,22 +140,42 @@ def error_rate(night: Said) -> str:
     return f"{counted(rate, 'false alarm')} in 100 nights"
 
 
+def outlook_sentence(expected: Expected, budget: float, on_suspicion: float) -> str:
+    """Write how likely a loss raises the alarm of a watch."""
+    more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
+    second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
+    loss = f"a loss of {expected.loss:.2g} in {expected.measure}"
+    return (
+        f"{budget:g} labels a night{more}: {loss} raises the alarm the same night {odds(expected.same_night)}{second}"
+    )
+
+
+def odds(chance: float) -> str:
+    """Write a probability in round odds.
+
+    Examples
+    --------
+    >>> odds(0.72), odds(0.95), odds(0.999), odds(0.01)
+    ('7 times in 10', '19 times in 20', '99 times in 100', 'less than 1 time in 20')
+    """
+    if chance >= _RARELY_NOT:
+        return "99 times in 100"
+    if chance >= _SELDOM_NOT:
+        return "19 times in 20"
+    if chance < 1 - _SELDOM_NOT:
+        return "less than 1 time in 20"
+    n = min(max(round(10 * chance), 1), 9)
+    return f"{counted(n, 'time')} in 10"
+
+
 def span_sentences(spans: Sequence[Answer]) -> list[str]:
     """Write a sentence for each change from one night to another that was asked for."""
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
-def change_table(night: Said, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+def night_table(night: Said, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
-    findings = [*night.findings, *night.changes]
-    rows, others = table_of(findings, places, width), [finding.other for finding in findings]
-    if not any(others):
-        return rows
-    about = "queries like these" if night.settings.scope == "pool" else "these queries"
-    return [
-        row | {about: "" if other is None else figures(other, places).partition(" (")[2].rstrip(")")}
-        for row, other in zip(rows, others, strict=True)
-    ]
+    return table_of([*night.findings, *night.changes], places, width)
 
 
 def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:

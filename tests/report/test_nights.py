@@ -12,9 +12,9 @@ from activeeval.answers import Answer
 from activeeval.report.findings import sentence
 from activeeval.report.nights import (
     alarm_title,
-    change_table,
     meaning,
     night_sentences,
+    night_table,
     page_of,
     picture_of,
     series_table,
@@ -49,7 +49,7 @@ def test_alarms_come_first_and_missing_lists_before_them():
 
 def test_the_interval_that_decides_is_the_one_of_sentence_and_table():
     says = night(SECOND, ALARM)
-    (row,) = change_table(says)
+    (row,) = night_table(says)
     assert row["interval"] == "−0.25 to −0.03"
     assert "worse than 2026-11-02 by 0.14 (0.03 to 0.25)" in night_sentences(says)[0]
     assert series_table([night(FIRST), says])[1]["since the night before"] == "−0.14 (−0.25 to −0.03)"
@@ -58,7 +58,7 @@ def test_the_interval_that_decides_is_the_one_of_sentence_and_table():
 
 def test_the_other_scope_stands_beside():
     other = replace(ALARM, low=-0.3, high=0.02, scope="population")
-    (row,) = change_table(night(SECOND, ALARM.with_other(other)))
+    (row,) = night_table(night(SECOND, ALARM.with_other(other)))
     assert row["queries like these"] == "−0.30 to 0.02"
 
 

@@ -107,6 +107,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
     if not settings.margin:
         output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
+    output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
     output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
@@ -185,6 +186,7 @@ def night(
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
         show_night(context, store, name, db, form, places, price)
+        _say_outlook(store, name)
 
 
 @command("Take judged sheets in")
@@ -233,6 +235,25 @@ def submit(
             output.say_notes(_of_files(file.notes))
         _suspect(store, name, sheets)
         show_night(context, store, name, db, form, places, price)
+        _say_outlook(store, name)
+
+
+def _say_outlook(store: Store, name: str) -> None:
+    """Say how likely a loss raises the alarm, once the first night is judged."""
+    from activeeval.errors import StateError
+    from activeeval.report.nights import outlook_sentence
+    from activeeval.tasks.watching.outlook import expected_alarms
+    from activeeval.tasks.watching.settings import Settings
+
+    if len(store.watches.nights(name)) > 1:
+        return
+    settings = Settings.of(store.watches.get(name).config)
+    try:
+        expected = expected_alarms(store, name)
+    except StateError:  # items wait, or nothing has come
+        return
+    for each in expected:
+        output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
 
 
 def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:

@@ -146,7 +146,7 @@ def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
     """Make the row of a change; the nights are called from and to."""
     from activeeval.tasks.campaigns.over_time import finite
 
-    needed, other = change.needed, change.other
+    needed = change.needed
     return {
         "kind": "change",
         "from": change.versus,
@@ -160,10 +160,7 @@ def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
         "alarm": change.verdict == "worse",
         "margin": change.margin,
         "false_alarms": settings.false_alarms,
-        "verdict": change.verdict,
-        "other_low": None if other is None else finite(other.low),
-        "other_high": None if other is None else finite(other.high),
-        "other_verdict": None if other is None else other.verdict,
+        **change.fields(),
         "more_labels": None if needed is None or change.verdict != "undecided" else needed.budget,
     }
 
@@ -232,7 +229,7 @@ def _say_costs(price: Price | None, night: NightSays) -> None:
 def _show(night: NightSays, places: int) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
     from activeeval.report.findings import table_of
-    from activeeval.report.nights import change_table, meaning, night_sentences
+    from activeeval.report.nights import meaning, night_sentences, night_table
 
     for line in night_sentences(night):
         output.show_text(line)
@@ -241,7 +238,7 @@ def _show(night: NightSays, places: int) -> None:
         return
     click.echo()
     exact = places if output.are_places_typed() else None
-    output.emit(change_table(night, exact), "text", places)
+    output.emit(night_table(night, exact), "text", places)
     click.echo()
     if night.segment_findings:
         output.emit(table_of(night.segment_findings, exact), "text", places)
@@ -253,14 +250,14 @@ def _show_comment(name: str, night: NightSays, places: int) -> None:
     """Print a night as a comment."""
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
-    from activeeval.report.nights import alarm_title, change_table, meaning, night_sentences
+    from activeeval.report.nights import alarm_title, meaning, night_sentences, night_table
 
     title = f"{name}, {night.date}: {alarm_title(night)}"
     sentences = night_sentences(night)
     if not night.findings:
         click.echo(comment(title, [*sentences, _waits(night)], []))
         return
-    rows = change_table(night, places if output.are_places_typed() else None, WIDTH)
+    rows = night_table(night, places if output.are_places_typed() else None, WIDTH)
     careful = caution_lines([("", night.cautions)], option_here)
     click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
 

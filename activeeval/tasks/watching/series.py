@@ -245,23 +245,16 @@ def change_of(
     """
     answers = {}
     for scope, estimate in estimates.items():
-        low, high = estimate.bounds(estimate.interval(confidence))
-        answer = Answer(
+        answers[scope] = Answer.of(
+            estimate,
+            estimate.interval(confidence),
             system=later,
             versus=earlier,
             measure=measure,
-            value=estimate.value,
-            low=low,
-            high=high,
-            n_queries=estimate.n_queries,
-            n_items=estimate.n_items,
             p_value=estimate.p_value,
             margin=settings.margin,
-            is_supported=estimate.is_supported,
-            scope=scope,
             needed=_needed(estimates, scope, settings.margin, confidence),
         )
-        answers[scope] = answer
     other = "population" if settings.scope == "pool" else "pool"
     return answers[settings.scope].with_other(answers[other])
 
