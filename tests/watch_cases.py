@@ -9,7 +9,8 @@ import numpy as np
 
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.watching.nights import Tonight, draw_night
+from activeeval.tasks.watching.before import Tonight
+from activeeval.tasks.watching.nights import draw_night
 from activeeval.tasks.watching.series import last_says, nights_say
 from activeeval.tasks.watching.settings import Settings, set_up
 

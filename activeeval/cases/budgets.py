@@ -15,7 +15,7 @@ import numpy as np
 
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
-from activeeval.pool import QueryPool, Rankings
+from activeeval.pool import Rankings
 from activeeval.types import Ints
 
 

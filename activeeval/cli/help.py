@@ -30,12 +30,13 @@ GROUPS = {
         """,
     "What you ask": """
         --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
-        --nights --from --to estimate --strict-order
+        --from --to estimate --strict-order
         --prompt ask --model --strata --top --seq --reason --test --correction --method --depth --count --best-gain
         --by-rank
         """,
     "How much": """
-        --budget --budget-per-night --half-width --difference --power --limit --items --ahead --repetitions
+        --budget --budget-per-night --budget-on-suspicion --false-alarms --half-width --difference --power --limit
+        --items --ahead --repetitions
         --money --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
         """,
     "Where it goes": """

@@ -44,9 +44,10 @@ def intervals_in_words(confidence: str, kind: str = "t", readings: int = 1) -> s
     Examples
     --------
     >>> intervals_in_words("95 %"), intervals_in_words("95 %", readings=2)
-    ('95 % t intervals', '95 % t intervals over 2 looks')
+    ('95 % intervals', '95 % intervals over 2 looks')
     """
-    return f"{confidence} {kind} intervals{f' over {readings} looks' if readings > 1 else ''}"
+    named = "" if kind == "t" else f"{kind} "
+    return f"{confidence} {named}intervals{f' over {readings} looks' if readings > 1 else ''}"
 
 
 def sentence(finding: Answer) -> str:

@@ -18,10 +18,11 @@ from activeeval.store.rows import (
 )
 from activeeval.store.store import Store, is_made, open_store
 from activeeval.store.texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
-from activeeval.store.watching import NightRow, WatchRow
+from activeeval.store.watching import MORE, NightRow, WatchRow
 
 __all__ = [
     "LOOKS",
+    "MORE",
     "SCOPES",
     "Acknowledged",
     "CampaignRow",

@@ -15,6 +15,9 @@ from activeeval.store.log import canonical, parsed
 from activeeval.store.queries import not_there
 from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
+MORE = ".more"
+"""Behind the date of a night: the step with its labels on suspicion. It sorts behind its night, before the next."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRow:
@@ -35,12 +38,12 @@ class WatchRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightRow:
-    """A night.
+    """A step of a night: its labels, or those that it got on suspicion.
 
     Attributes
     ----------
     date : str
-        As 2026-11-25.
+        As 2026-11-25; 2026-11-25.more of the labels on suspicion.
     campaign : str
         In which it is judged.
     payload : bytes
@@ -50,6 +53,11 @@ class NightRow:
     date: str
     campaign: str
     payload: bytes
+
+    @property
+    def night(self) -> str:
+        """The date of the night."""
+        return self.date.removesuffix(MORE)
 
 
 class Watches:
@@ -82,7 +90,7 @@ class Watches:
         return self._database.read(lambda connection: _watch(connection, name)[1])
 
     def nights(self, name: str) -> list[NightRow]:
-        """Return the nights of a watch by date, without their payloads: these are large."""
+        """Return the steps of a watch's nights in order, without their payloads: these are large."""
 
         def work(connection: Connection) -> list[NightRow]:
             night, campaign = tables.night, tables.campaign

@@ -89,7 +89,9 @@ def test_an_oracle_judges_at_once_and_estimates_have_the_fields_that_checks_read
     assert [row["date"] for row in nights] == DATES[:3]
     assert [(row["from"], row["to"]) for row in changes] == [(DATES[0], DATES[1]), (DATES[1], DATES[2])]
     assert {"date", "value", "low", "high", "judged", "known"} <= set(nights[0])
-    assert {"from", "to", "value", "low", "high", "p_value", "alarm"} <= set(changes[0])
+    assert {"from", "to", "value", "low", "high", "p_value", "alarm", "verdict", "scope"} <= set(changes[0])
+    assert (changes[0]["false_alarms"], changes[0]["scope"]) == (1.0, "pool")
+    assert changes[0]["other_high"] - changes[0]["other_low"] > changes[0]["high"] - changes[0]["low"]
     assert nights[0]["known"] == 0 < nights[1]["known"]
     span = watch("estimate", "--from", DATES[0], "--to", DATES[2], "-o", "jsonl").rows[-1]
     assert (span["kind"], span["from"], span["to"]) == ("change", DATES[0], DATES[2])
@@ -107,15 +109,18 @@ def test_all_grades_given_are_exactly_known(watch):
     nothing = night_of(watch, 2, "--sheet", "none.csv")
     assert "no sheet was written" in nothing.err
     assert "exactly known" in nothing.out
-    assert nothing.code == 11  # of 20 queries they say too little about others
-    assert "labels alone do not decide it" in " ".join(nothing.out.split())
+    assert nothing.code == 10  # these queries are exactly known; of 20 queries they say too little about others
+    assert "for queries like these this is open" in " ".join(nothing.out.split())
 
 
 def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
     assert night_of(watch, 1, "--judged", "all.qrels").code == 0
     lost = night_of(watch, 2, "--judged", "all.qrels", run="bad.run")
     assert lost.code == 10
-    assert "ALARM: DCG@5 on 2026-11-02: more than 0.3 is lost since 2026-11-01." in lost.out
+    assert lost.out.startswith("ALARM: 2026-11-02 is worse than 2026-11-01 by ")
+    assert "of differences that of 1 false alarm in 100 nights." in " ".join(lost.out.split())
+    comment = watch("status", "-o", "markdown")
+    assert comment.out.startswith("### quality, 2026-11-02: ALARM\n\nALARM: 2026-11-02 is worse than")
     assert watch("status").code == 10
     written = watch("report", "--out", "month.md")
     assert written.code == 0, written.err
@@ -127,8 +132,9 @@ def test_a_loss_ends_with_ten_and_a_page_says_so(watch, folder):
     assert watch("report", "--out", "month.md", "--force").code == 0
 
 
-def test_an_open_verdict_ends_with_eleven(call, watch):
-    made = call("watch", "init", "small", "--db", "sqlite:///small.db", *INIT, "--budget-per-night", 8, "--margin", 2)
+def test_an_undecided_night_ends_with_eleven(call, watch):
+    small = ("--budget-per-night", 8, "--margin", 2, "--budget-on-suspicion", 0)
+    made = call("watch", "init", "small", "--db", "sqlite:///small.db", *INIT, *small)
     assert made.code == 0, made.err
     for night in (1, 2):
         said = call(
@@ -136,8 +142,90 @@ def test_an_open_verdict_ends_with_eleven(call, watch):
             "--date", DATES[night - 1], "--oracle", "all.qrels",
         )  # fmt: skip
     assert said.code == 11
-    assert "Open: whether DCG@5" in said.out
-    assert "more labels should decide" in " ".join(said.out.split())
+    assert "2026-11-02 and 2026-11-01 cannot be told apart: DCG@5" in " ".join(said.out.split())
+    assert "should decide" in " ".join(said.out.split())
+
+
+# Suspicion
+
+
+@pytest.fixture
+def suspicious(call, watch, folder):
+    """Return the options of a watch whose second night looks bad and is undecided."""
+    write_run(folder / "part.run", run_of(1, upside_down=7))
+    for seed in range(20):
+        place = ("--db", f"sqlite:///s{seed}.db")
+        some = ("--measure", "DCG@5", "--budget-per-night", 16, "--max-grade", TOP, "--seed", seed, "--margin", 0.3)
+        assert call("watch", "init", "s", *place, *some).code == 0
+        for night, run in ((1, "1.run"), (2, "part.run")):
+            files = ("--run", run, "--date", DATES[night - 1], "--sheet", f"s{seed}-{night}.csv")
+            call("watch", "night", "s", *place, *files)
+            fill_in(f"s{seed}-{night}.csv")
+            said = call("watch", "submit", "s", *place, f"s{seed}-{night}.csv", "--judge", "ann")
+        if "looks bad" in said.err:
+            return place, said, f"s{seed}-2-more.csv"
+    raise AssertionError("no night looks bad")
+
+
+def test_a_night_that_looks_bad_writes_a_second_sheet_and_is_decided_by_it(call, suspicious, folder):
+    place, said, sheet = suspicious
+    n = fill_in(sheet)
+    assert said.code == 11
+    assert f"the night looks bad: {n} more items are to be judged: campaign s.2026-11-02.more" in " ".join(
+        said.err.split()
+    )
+    assert f"{n} items wait" in said.err
+    decided = call("watch", "submit", "s", *place, sheet, "--judge", "ann", "-o", "jsonl", "-p", -1)
+    night, change = decided.rows
+    assert (night["waiting"], night["date"]) == (0, DATES[1])
+    assert decided.code == {"worse": 10, "undecided": 11}.get(change["verdict"], 0)
+    assert call("watch", "status", "s", *place, "-o", "jsonl", "-p", -1).rows == [night, change]
+    assert call("watch", "submit", "s", *place).code == decided.code  # nothing more is drawn
+    assert call("watch", "report", "s", *place, "--out", "s.md").code == 0
+    assert (folder / "s.md").read_text().count("\n| 2026-") == 2
+
+
+def test_an_oracle_judges_a_night_that_looks_bad_at_once(call, watch, folder):
+    write_run(folder / "part.run", run_of(1, upside_down=7))
+    campaigns = []
+    for seed in range(8):
+        place = ("--db", f"sqlite:///o{seed}.db")
+        some = ("--measure", "DCG@5", "--budget-per-night", 16, "--max-grade", TOP, "--seed", seed, "--margin", 0.3)
+        assert call("watch", "init", "o", *place, *some).code == 0
+        for night, run in ((1, "1.run"), (2, "part.run")):
+            files = ("--run", run, "--date", DATES[night - 1], "--oracle", "all.qrels")
+            said = call("watch", "night", "o", *place, *files)
+        assert said.code != 1
+        assert "wait" not in said.err
+        if "the night looks bad" in said.err:
+            with open_store(f"sqlite:///{folder}/o{seed}.db") as store:
+                campaigns.append(store.campaigns()[-1])
+    assert set(campaigns) == {f"o.{DATES[1]}.more"}
+
+
+def test_lists_that_are_missing_are_said_first(watch, folder):
+    write_run(folder / "half.run", {query: docs for query, docs in run_of(1).items() if int(query[1:]) % 2})
+    night_of(watch, 1, "--oracle", "all.qrels")
+    said = night_of(watch, 2, "--oracle", "all.qrels", run="half.run")
+    first = "10 of 20 queries have no list in half.run: they count as 0."
+    assert said.out.splitlines()[0] == first
+    assert said.code == 10
+    comment = watch("status", "-o", "markdown").out
+    assert comment.startswith(f"### quality, 2026-11-02: ALARM: {first}")
+    waits = night_of(watch, 3, run="half.run")
+    assert waits.out.splitlines()[0] == first
+
+
+def test_an_error_over_a_number_of_nights_is_refused(call):
+    refused = call("watch", "init", "old", *INIT, "--nights", 60)
+    assert refused.code == 2
+    assert "there is no --nights: errors are stated for 100 nights, by --false-alarms" in " ".join(refused.err.split())
+
+
+def test_a_watch_without_a_margin_says_what_that_means(call):
+    made = call("watch", "init", "bare", *INIT)
+    assert "without --margin nearly all nights without a change are undecided" in " ".join(made.err.split())
+    assert "25 new labels a night, 50 more on suspicion" in " ".join(made.err.split())
 
 
 def test_changed_texts_are_counted(watch, folder):
@@ -145,7 +233,7 @@ def test_changed_texts_are_counted(watch, folder):
     assert night_of(watch, 1, "--documents", "documents.jsonl", "--oracle", "all.qrels").code != 1
     write_documents(folder / "documents.jsonl", changed=[doc for _, doc in PAIRS])
     said = night_of(watch, 2, "--documents", "documents.jsonl", "--oracle", "all.qrels")
-    assert "items have another text than before: their grades are gone" in said.err
+    assert "items have another text than before: their grades are gone" in " ".join(said.err.split())
     refused = night_of(watch, 3, "--oracle", "all.qrels")
     assert refused.code == 1
     assert "had a text on an earlier night and has none tonight" in refused.err

@@ -13,7 +13,7 @@ def watch() -> None:
     counting, with the probability with which it came so far; new ones are drawn where they say most about tonight. A
     document whose text has changed loses its grade (--documents).
 
-    Exit codes of `night`, `submit` and `status`: 0 fine, 10 worse than the reference by more than the margin, 11 open.
+    Exit codes of `night`, `submit` and `status`: 0 fine, 10 worse: an alarm, 11 undecided, or items wait.
 
     \b
     activeeval watch init quality --measure DCG@10 --max-grade 4 --budget-per-night 40 --margin 0.2

@@ -13,15 +13,30 @@ from activeeval.cli import output, people
 from activeeval.cli.campaign.options import db_option, judge_of, name_argument, named_again, opened, place_of
 from activeeval.cli.drawing import SegmentHalfWidth, texts_options
 from activeeval.cli.help import command
-from activeeval.cli.inputs import MEASURES_HELP, POSITIVE, SCALE, FiniteRange, machine_is_truth_option, worded
+from activeeval.cli.inputs import (
+    MEASURES_HELP,
+    POSITIVE,
+    SCALE,
+    FiniteRange,
+    machine_is_truth_option,
+    scope_option,
+    worded,
+)
 from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import tell
 from activeeval.cli.watch.reading import show_night
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.results import Caution, Note
     from activeeval.store import Store
     from activeeval.tasks.watching.nights import Drawn
+
+
+def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Refuse the option that errors over a number of nights were stated by."""
+    if value is not None:
+        raise click.UsageError("there is no --nights: errors are stated for 100 nights, by --false-alarms", context)
 
 
 @command("Set up a watch")
@@ -40,11 +55,17 @@ if TYPE_CHECKING:
 @click.option(
     "--max-grade", type=SCALE, help="Largest grade of the scale. Default: that of the first night's judgments."
 )
-@click.option("--margin", type=FiniteRange(0), metavar="D", help="A loss that does not matter: nights get a verdict.")
+@click.option("--margin", type=FiniteRange(0), default=0.0, metavar="D",
+              help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip
+@scope_option("pool")
+@click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
+              help="False alarms in 100 nights without a change, at most.")  # fmt: skip
+@click.option("--budget-on-suspicion", type=FiniteRange(0), metavar="N",
+              help="New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for "
+                   "none. Default: twice --budget-per-night.")  # fmt: skip
 @click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
               help="What nights are compared with, beside the night before.")  # fmt: skip
-@click.option("--nights", type=click.IntRange(1, 10_000), default=90, show_default=True, metavar="N",
-              help="So many nights together: all bands hold, no alarm is false, in 95 % of watches.")  # fmt: skip
+@click.option("--nights", hidden=True, expose_value=False, callback=_no_nights)
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
 @click.option("--policy", type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
@@ -56,6 +77,10 @@ if TYPE_CHECKING:
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
 
+    An alarm is a change whose interval lies below 0 and whose value is a loss of the margin or more. The interval is
+    the one at which --false-alarms nights of 100 without a change raise an alarm at most. A night that looks bad and is
+    undecided gets --budget-on-suspicion labels on top.
+
     With --segment-half-width or --half-width a night draws the fewest new labels that should bring its values to these
     half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
     is drawn for that, and says what they would have taken. What a night is more than another is read from the same
@@ -64,7 +89,7 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     \b
     activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
     activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
-    activeeval watch init quality --measure DCG@10 --budget-per-night 200 \\
+    activeeval watch init quality --measure DCG@10 --budget-per-night 200 --margin 0.2 \\
         --segments segments.csv --segment-half-width mobile=0.5 --segment-half-width desktop=0.5
     """
     from activeeval.tasks.drawing import fresh_seed
@@ -77,8 +102,12 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
         with opened(name, db, create=True) as store:
             set_up(store, name, settings)
     most = "at most " if settings.goals else ""
-    price = f"{most}{settings.budget:g} new labels a night"
+    more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
+    price = f"{most}{settings.budget:g} new labels a night{more}"
     output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
+    if not settings.margin:
+        output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
+    output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
     output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
@@ -119,14 +148,16 @@ def night(
 ) -> None:
     """Take tonight's run, draw what is new, and say what stands already.
 
-    Ends with 0 (fine), 10 (worse by more than the margin) or 11 (open: so many labels would decide).
+    Ends with 0 (fine), 10 (worse: an alarm) or 11 (undecided, or items wait). A night that looks bad and is undecided
+    gets more labels at once where --oracle has them; else `submit` draws them once the night's own are judged.
 
     \b
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
     """
     from activeeval.tasks.campaigns.scripted_judge import script_of
-    from activeeval.tasks.watching.nights import Tonight, draw_night
+    from activeeval.tasks.watching.before import Tonight
+    from activeeval.tasks.watching.nights import draw_night
 
     price = price_of(options)
     plan = None if sheet is None else people.planned(sheet, force=force)
@@ -148,17 +179,20 @@ def night(
         if script is not None:
             output.say_notes(_of_files(script.notes))
             _judge(store, drawn.campaign, script.grades, script.machine)
+            if more := _draw_more(store, name, script.grades):
+                _judge(store, more.campaign, script.grades, script.machine)
         if plan is not None and drawn.n_new + drawn.n_pending:
             _write(store, drawn.campaign, plan)
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
         show_night(context, store, name, db, form, places, price)
+        _say_outlook(store, name)
 
 
 @command("Take judged sheets in")
 @name_argument
 @db_option
-@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.argument("sheets", metavar="[SHEET]...", nargs=-1)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
 @price_options
@@ -178,33 +212,90 @@ def submit(
 ) -> None:
     """Take judged sheets of the last night in, and say what stands; ends as `night` does.
 
+    Where the night is judged, looks bad and is undecided, its labels on suspicion are drawn; beside the first SHEET,
+    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what was judged in the browser is looked at.
+
     \b
     activeeval watch submit quality tonight.csv --judge ann
+    activeeval watch submit quality tonight-more.csv --judge ann
     """
     from activeeval.tasks.campaigns.taking import take_files
-    from activeeval.tasks.watching.nights import last_night
+    from activeeval.tasks.watching.before import last_night
 
     price = price_of(options)
     with opened(name, db) as store:
         campaign = last_night(store, name).campaign
         who = None if judge is None else judge_of(judge)
         with worded():
-            taken = take_files(store, campaign, sheets, who, machine_is_truth=machine_is_truth)
+            taken = take_files(store, campaign, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
         for file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
-            output.say(f"{file.file}: {file.stored} judgments stored, {file.repeated} were there already{late}")
+            stored = f"{counted(file.stored, 'judgment')} stored"
+            output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
             output.say_notes(_of_files(file.notes))
+        _suspect(store, name, sheets)
         show_night(context, store, name, db, form, places, price)
+        _say_outlook(store, name)
+
+
+def _say_outlook(store: Store, name: str) -> None:
+    """Say how likely a loss raises the alarm, once the first night is judged."""
+    from activeeval.errors import StateError
+    from activeeval.report.nights import outlook_sentence
+    from activeeval.tasks.watching.outlook import expected_alarms
+    from activeeval.tasks.watching.settings import Settings
+
+    if len(store.watches.nights(name)) > 1:
+        return
+    settings = Settings.of(store.watches.get(name).config)
+    try:
+        expected = expected_alarms(store, name)
+    except StateError:  # items wait, or nothing has come
+        return
+    for each in expected:
+        output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
+
+
+def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
+    """Draw the labels on suspicion where the last night looks bad; write them beside its first sheet."""
+    from pathlib import Path
+
+    if sheets:
+        first = Path(sheets[0])
+        sheet = str(first.with_name(f"{first.stem}-more{first.suffix}"))
+    more = _draw_more(store, name, None)
+    if more and sheets and more.n_new:
+        _write(store, more.campaign, people.planned(sheet, force=True))
+
+
+def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> Drawn | None:
+    """Draw the labels on suspicion where the last night looks bad, and say so."""
+    from activeeval.tasks.watching.nights import draw_more
+    from activeeval.tasks.watching.series import last_says
+
+    if not last_says(store, name).looks_bad:
+        return None
+    with worded():
+        more = draw_more(store, name, grades, progress=tell)
+    items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
+    output.say(f"the night looks bad: {items}: campaign {more.campaign}")
+    return more
 
 
 def _say_drawn(drawn: Drawn) -> None:
-    left = f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else ""
-    output.say(f"{drawn.n_new + drawn.n_pending} items are to be judged{left}: campaign {drawn.campaign}")
+    left, n = (
+        f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else "",
+        drawn.n_new + drawn.n_pending,
+    )
+    output.say(f"{counted(n, 'item')} {'is' if n == 1 else 'are'} to be judged{left}: campaign {drawn.campaign}")
     if drawn.n_in_hand or drawn.n_known:
-        beside = f", {drawn.n_known} grades come from elsewhere" if drawn.n_known else ""
-        output.say(f"{drawn.n_in_hand} labels of earlier nights go on counting{beside}")
-    if drawn.n_changed:
-        output.say(f"{drawn.n_changed} items have another text than before: their grades are gone")
+        beside = f", {counted(drawn.n_known, 'grade')} from elsewhere" if drawn.n_known else ""
+        labels = f"{counted(drawn.n_in_hand, 'label')} of earlier nights"
+        output.say(f"{labels} {'goes' if drawn.n_in_hand == 1 and not beside else 'go'} on counting{beside}")
+    if drawn.n_changed == 1:
+        output.say("1 item has another text than before: its grade is gone")
+    elif drawn.n_changed:
+        output.say(f"{drawn.n_changed:,} items have another text than before: their grades are gone")
     output.say_notes(drawn.notes)
 
 
@@ -226,4 +317,4 @@ def _write(store: Store, campaign: str, plan: Any) -> None:
     from activeeval.tasks.campaigns.batches import write_batches
 
     for sheet in write_batches(store, campaign, plan):
-        output.say(f"wrote {sheet.sheet}: {sheet.items} items")
+        output.say(f"wrote {sheet.sheet}: {counted(sheet.items, 'item')}")

@@ -16,13 +16,16 @@ from activeeval.cli.inputs import worded
 from activeeval.cli.prices import price_of, price_options, priced
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
+from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
+    from activeeval.answers import Answer
     from activeeval.planning.prices import Price
     from activeeval.report.rendering import Cell
     from activeeval.results import Caution
     from activeeval.store import Store
-    from activeeval.tasks.watching.series import Change, NightSays
+    from activeeval.tasks.watching.series import NightSays
+    from activeeval.tasks.watching.settings import Settings
 
 
 @command("What the last night says")
@@ -74,8 +77,9 @@ def status(
 def estimate(name: str, db: str | None, begin: str, end: str, places: int, form: str) -> None:
     """Print a value for each night with its interval, and what each night is more than another.
 
-    Intervals in `low_all_nights` and `high_all_nights` hold for all nights together that the watch was set up for. Of
-    --from and --to the change from the one night to the other is printed too, read from all labels so far.
+    The interval of a value holds in 95 nights of 100. The interval of a change is the one that its verdict follows
+    from: see --false-alarms of `init`. Of --from and --to the change from the one night to the other is printed too,
+    read from all labels so far.
 
     A watch that has --segments gives rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
     night at once.
@@ -92,11 +96,11 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
         nights = nights_say(store, name, begin, end)
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
-    rows = [row for night in nights for row in rows_of(night)] + [_row(change) for change in spans]
     if form == "text" and not output.is_asked("wide"):
         _show_table(nights, spans, places)
     else:
-        output.emit(rows, form, places)
+        rows = [row for night in nights for row in rows_of(night)]
+        output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form, places)
 
 
 @command("What the nights say, as a page")
@@ -135,15 +139,30 @@ def rows_of(night: NightSays) -> list[dict[str, Cell]]:
 
     values = [{"kind": "night", **asdict(value)} for value in night.values]
     segments = [{"kind": "segment", **asdict(value)} for value in night.segments]
-    return marked([*values, *(_row(change) for change in night.changes), *segments], night.cautions)
+    return marked([*values, *(_row(change, night.settings) for change in night.changes), *segments], night.cautions)
 
 
-def _row(change: Change) -> dict[str, Cell]:
-    """Return a change as a row; the nights are called from and to."""
-    row: dict[str, Any] = asdict(change)
-    needed = row.pop("needed")
-    named = {"kind": "change", "from": row.pop("earlier"), "to": row.pop("later")}
-    return {**named, **row, "more_labels": None if needed is None else needed["budget"]}
+def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
+    """Make the row of a change; the nights are called from and to."""
+    from activeeval.tasks.campaigns.over_time import finite
+
+    needed = change.needed
+    return {
+        "kind": "change",
+        "from": change.versus,
+        "to": change.system,
+        "measure": change.measure,
+        "value": finite(change.value),
+        "low": finite(change.low),
+        "high": finite(change.high),
+        "scope": change.scope,
+        "p_value": change.p_value,
+        "alarm": change.verdict == "worse",
+        "margin": change.margin,
+        "false_alarms": settings.false_alarms,
+        **change.fields(),
+        "more_labels": None if needed is None or change.verdict != "undecided" else needed.budget,
+    }
 
 
 def show_night(
@@ -174,10 +193,14 @@ def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | Non
     """Say what a night waits for, and what that costs."""
     if night.waiting:
         where = named_again(db)
+        wait = "item waits" if night.waiting == 1 else "items wait"
         output.say(
-            f"{night.waiting} items wait: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
+            f"{night.waiting} {wait}: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
             f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
         )
+    elif night.looks_bad:
+        more = f"{night.settings.on_suspicion:g} more labels"
+        output.say(f"the night looks bad: `activeeval watch submit {name}{named_again(db)}` draws {more}")
     _say_costs(price, night)
 
 
@@ -205,66 +228,52 @@ def _say_costs(price: Price | None, night: NightSays) -> None:
 
 def _show(night: NightSays, places: int) -> None:
     """Print a night for a reader: sentences, a table, what the words mean."""
-    from activeeval.report.findings import headline, table_of
-    from activeeval.report.nights import verdict_sentences
+    from activeeval.report.findings import table_of
+    from activeeval.report.nights import meaning, night_sentences, night_table
 
-    for line in (*headline(night.findings), *verdict_sentences(night.changes)):
+    for line in night_sentences(night):
         output.show_text(line)
     if not night.findings:
         output.show_text(_waits(night))
         return
     click.echo()
     exact = places if output.are_places_typed() else None
-    output.emit(table_of(night.findings, exact), "text", places)
+    output.emit(night_table(night, exact), "text", places)
     click.echo()
     if night.segment_findings:
         output.emit(table_of(night.segment_findings, exact), "text", places)
         click.echo()
-    output.show_text(_meaning(night))
+    output.show_text(meaning(night))
 
 
 def _show_comment(name: str, night: NightSays, places: int) -> None:
     """Print a night as a comment."""
-    from activeeval.answers import OPEN, WORSE
     from activeeval.report.cautions import caution_lines
     from activeeval.report.comments import WIDTH, comment
-    from activeeval.report.findings import headline, table_of
-    from activeeval.report.nights import verdict_sentences
+    from activeeval.report.nights import alarm_title, meaning, night_sentences, night_table
 
-    verdict = {WORSE: "ALARM", OPEN: "open"}.get(night.exit_code, "fine")
-    title = f"{name}, {night.date}: {verdict}"
+    title = f"{name}, {night.date}: {alarm_title(night)}"
+    sentences = night_sentences(night)
     if not night.findings:
-        click.echo(comment(title, [_waits(night)], []))
+        click.echo(comment(title, [*sentences, _waits(night)], []))
         return
-    rows = table_of(night.findings, places if output.are_places_typed() else None, WIDTH)
+    rows = night_table(night, places if output.are_places_typed() else None, WIDTH)
     careful = caution_lines([("", night.cautions)], option_here)
-    sentences = [*verdict_sentences(night.changes), *headline(night.findings), *careful]
-    click.echo(comment(title, sentences, rows, [_meaning(night)]))
+    click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
 
 
 def _waits(night: NightSays) -> str:
-    """Return why nothing can be read of a night."""
-    why = f"{night.waiting} items wait" if night.waiting else "nothing was drawn: the budget of a night is too small"
+    """Write why nothing can be read of a night."""
+    wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
+    why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
     return f"{night.date}: nothing can be read yet, {why}."
 
 
-def _meaning(night: NightSays) -> str:
-    """Return what the measures and intervals of a night are."""
-    from activeeval.report.findings import definitions
-
-    together = "; of several differences they hold together" if len(night.changes) > len(night.values) else ""
-    together += "; of all segments they hold at once" if night.segments else ""
-    return f"{' '.join(definitions(night.definitions))} 95 % t intervals of this night, about these queries{together}."
-
-
-def _show_table(nights: Sequence[NightSays], spans: Sequence[Change], places: int) -> None:
-    from activeeval.report.nights import series_table, span_sentences
+def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer], places: int) -> None:
+    from activeeval.report.nights import meaning, series_table, span_sentences
 
     output.emit(series_table(nights), "text", places)
     click.echo()
     for line in span_sentences(spans):
         output.show_text(line)
-    output.show_text(
-        "Intervals hold for each night alone (95 %), about these queries. `alarm`: over queries like these more than "
-        "the margin was lost; false in 5 % of watches at most."
-    )
+    output.show_text(meaning(nights[-1]))

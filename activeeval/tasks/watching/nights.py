@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,60 +13,29 @@ import numpy as np
 from activeeval.campaign import Campaign
 from activeeval.campaign.sample import lists_of
 from activeeval.cases.case import Case
-from activeeval.cases.known import graded_rows
 from activeeval.cases.systems import Asked
 from activeeval.design import Design
 from activeeval.design.carried import Carried, InHand, going_on, numbers_of
-from activeeval.errors import InputError, did_you_mean, shown
+from activeeval.errors import InputError, StateError, did_you_mean, shown
 from activeeval.io.arrays import unpacked
 from activeeval.io.loading import load_run
-from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
-from activeeval.judgments import read
 from activeeval.pool import key_of
 from activeeval.results import Caution, Note
-from activeeval.store import NightRow, Store, WatchRow
+from activeeval.store import MORE, NightRow, Store, WatchRow
+from activeeval.tasks.campaigns.drawing import kept_texts
 from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
+from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, last_night
 from activeeval.tasks.watching.cases import case_of
-from activeeval.tasks.watching.labels import labels_so_far
-from activeeval.tasks.watching.leaving import Held, Left, Pair, held_after, in_hand, pairs_in, run_of, with_texts
+from activeeval.tasks.watching.leaving import Left, Pair, held_after, in_hand, run_of
 from activeeval.tasks.watching.segments import NightPlan, plan_night
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.types import Floats
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tonight:
-    """What comes in on a night.
-
-    Attributes
-    ----------
-    run : str or Run
-    date : str
-        As 2026-11-25.
-    judged : sequence of str
-        Files of judgments that are known.
-    documents, queries : str or None
-        Tables of texts.
-    machine_is_truth : bool
-        Take what machines say in files of judgments for labels.
-    largest : int
-        A grade that is known to be one of the scale; 0 where none is.
-    answers : mapping of (query, document) to int, or None
-        What a scripted judge will say: a night of which it lacks a grade is refused.
-    """
-
-    run: Any
-    date: str
-    judged: Sequence[str] = ()
-    documents: str | None = None
-    queries: str | None = None
-    machine_is_truth: bool = False
-    largest: int = 0
-    answers: Mapping[Pair, int] | None = None
+MISSING = "missing"
+"""In the configuration of a night's campaign: the queries of the watch without a list tonight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,27 +67,6 @@ class Drawn:
     notes: tuple[Note | Caution, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Before:
-    """What there is before a night: the last one, tonight's texts, what is held, labels, grades from elsewhere.
-
-    Attributes
-    ----------
-    machines : dict of str to int
-        By file how many grades of machines are taken for people's, on earlier nights or tonight.
-    """
-
-    number: int
-    last: str
-    left: Left | None
-    digests: dict[Pair, int]
-    held: dict[Pair, Held]
-    labels: dict[Pair, int]
-    known_grades: dict[Pair, tuple[int, int]]
-    machines: dict[str, int]
-    n_changed: int
-
-
 def draw_night(
     store: Store,
     name: str,
@@ -136,8 +83,53 @@ def draw_night(
         lacks a grade.
     """
     watch = store.watches.get(name)
-    settings, run = Settings.of(watch.config), load_run(tonight.run)
-    before = _before(store, watch, tonight, run)
+    run = load_run(tonight.run)
+    before = before_night(store, watch, tonight, run)
+    return _draw(store, watch, tonight, run, before, progress)
+
+
+def draw_more(
+    store: Store,
+    name: str,
+    answers: Mapping[Pair, int] | None = None,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Drawn:
+    """Draw the labels on suspicion of the last night as a campaign of their own, for the same questions.
+
+    Thresholds of the same numbers are raised until the new labels cost the budget on suspicion on average.
+
+    Parameters
+    ----------
+    answers : mapping of (query, document) to int, optional
+        As of `Tonight`.
+
+    Raises
+    ------
+    StateError
+        Where items of the night wait, or it has these labels already.
+    """
+    watch, last = store.watches.get(name), last_night(store, name)
+    if last.date != last.night:
+        raise StateError(f"watch {name}: {last.night} has its labels on suspicion already: campaign {last.campaign}")
+    check_judged(store, name, last)
+    before = before_more(store, watch)
+    assert before.left is not None
+    tonight = Tonight(run=before.left.run, date=last.night, answers=answers)
+    return _draw(store, watch, tonight, before.left.run, before, progress, on_suspicion=last)
+
+
+def _draw(
+    store: Store,
+    watch: WatchRow,
+    tonight: Tonight,
+    run: Run,
+    before: Before,
+    progress: Callable[[str], object],
+    on_suspicion: NightRow | None = None,
+) -> Drawn:
+    """Draw and store a step of a night: the first, or where it is given the one that goes on from it."""
+    settings, is_first = Settings.of(watch.config), on_suspicion is None
     runs = _runs(store, watch, settings, run, tonight.date, before)
     queries = before.left.queries if before.left else tuple(dict.fromkeys(run.query_ids.tolist()))
     _check_queries(run, queries, runs)
@@ -147,37 +139,55 @@ def draw_night(
     asked = _asked(case, settings, tonight.date)
     progress("drawing what is new")
     hand = in_hand(case.inputs.pool, before.held, before.labels)
-    plan = plan_night(case, settings, asked, segments_of(watch, settings), hand)
-    design, probs = _designed(case, settings, asked, plan, hand)
+    plan = plan_night(case, settings, asked, segments_of(watch, settings), hand) if is_first else NightPlan()
+    budget = settings.budget if is_first else settings.on_suspicion
+    design, probs = _designed(case, settings, asked, plan, hand, budget)
     sample = _sample(settings, case, asked, design).judged_by_machines(before.machines)
+    if on_suspicion is not None:
+        sample = replace(sample, text_files=kept_texts(store.campaign(on_suspicion.campaign).config))
     _check_answers(sample, tonight.answers)
-    campaign = f"{name}.{tonight.date}"
+    date = tonight.date if is_first else tonight.date + MORE
+    campaign = f"{watch.name}.{date}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
     left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
-    night = NightRow(date=tonight.date, campaign=campaign, payload=left.packed(settings.pool_depth))
-    put = partial(store.watches.add_night, name, night, before.last)
-    beside = {"watch": name, "date": tonight.date, "seed": settings.seed}
+    put = partial(
+        store.watches.add_night,
+        watch.name,
+        NightRow(date=date, campaign=campaign, payload=left.packed(settings.pool_depth)),
+        before.last,
+    )
+    beside = {"watch": watch.name, "date": date, "seed": settings.seed, MISSING: _missing(run, queries)}
     beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
     create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
     return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
 
 
-def last_night(store: Store, name: str) -> NightRow:
-    """Return the last night of a watch, without what it leaves; raises InputError where there is none yet."""
-    nights = store.watches.nights(name)
-    if not nights:
-        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
-    return nights[-1]
+def check_judged(store: Store, name: str, night: NightRow) -> None:
+    """Raise StateError where something that was drawn waits on a night."""
+    waiting = store.waiting(night.campaign)
+    n = waiting["free"] + waiting["leased"]
+    if n:
+        raise StateError(f"watch {name}: {n} items of {night.night} wait: what was drawn counts as a whole")
+
+
+def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
+    """Count the queries of the watch without a list tonight: they count as 0."""
+    listed = set(run.query_ids.tolist())
+    return {
+        "n_missing": sum(query not in listed for query in queries),
+        "n_queries": len(queries),
+        "run": Path(run.source or run.name).name,
+    }
 
 
 def _designed(
-    case: Case, settings: Settings, asked: Sequence[Asked], plan: NightPlan, hand: InHand
+    case: Case, settings: Settings, asked: Sequence[Asked], plan: NightPlan, hand: InHand, budget: float
 ) -> tuple[Design, Floats]:
     """Return the design of a night, and M of every item of the pool after it."""
     targets = [each.target for each in asked]
     base = case.design(settings.method, targets, weights=plan.weights, beside=plan.beside)
-    return going_on(base, hand, settings.budget, plan.enough)
+    return going_on(base, hand, budget, plan.enough)
 
 
 def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> Sample:
@@ -229,107 +239,15 @@ def _numbers(sample: Sample) -> Floats:
     return numbers
 
 
-def _before(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> _Before:
-    """Return what there is before a night; raises where it is out of order, or texts are lacking."""
-    nights = store.watches.nights(watch.name)
-    last = nights[-1].date if nights else ""
-    _check_date(watch.name, tonight.date, last)
-    left = None
-    held: dict[Pair, Held] = {}
-    known_grades: dict[Pair, tuple[int, int]] = {}
-    if nights:
-        left = Left.of(store.watches.payload(watch.name, last), f"watch {watch.name}, {last}")
-        held, known_grades = dict(left.held), dict(left.known_grades)
-    digests = _digests(tonight.documents, run)
-    _check_texts(held, digests, run, tonight)
-    held, n_changed = with_texts(held, digests, len(nights) + 1)
-    labels = labels_so_far(store, nights, held, Settings.of(watch.config))
-    known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
-    rows, machines = _given(tonight)
-    for query, document, grade in rows:
-        known_grades[query, document] = (grade, digests.get((query, document), 0))
-    return _Before(
-        number=len(nights) + 1,
-        last=last,
-        left=left,
-        digests=digests,
-        held=held,
-        labels=labels,
-        known_grades=known_grades,
-        machines=_machines_of(store, nights) | machines,
-        n_changed=n_changed,
-    )
-
-
-def _check_date(name: str, tonight: str, last: str) -> None:
-    try:
-        is_date = date.fromisoformat(tonight).isoformat() == tonight
-    except ValueError:
-        is_date = False
-    if not is_date:
-        raise InputError(f"a night's date is as 2026-11-25, got {tonight!r}", field="date")
-    if tonight == last:
-        raise InputError(f"watch {name}: the night of {last} is there already", field="date")
-    if tonight < last:
-        raise InputError(
-            f"watch {name}: {tonight} lies before the last night, {last}: nights come in order", field="date"
-        )
-
-
-def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
-    """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
-    for pair in pairs_in(run):
-        row = held.get(pair)
-        if row is not None and row.text and pair not in digests:
-            where = tonight.documents or "tonight's call names no `documents`"
-            problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
-            raise InputError(problem + "nobody knows whether it has changed", field="documents")
-
-
-def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
-    """Return a digest of the text of each document of a run that has one, by query and document."""
-    if documents is None:
-        return {}
-    pairs = pairs_in(run)
-    texts = read_texts(documents, DOCUMENTS, {doc for _, doc in pairs}).by_id
-    of_docs = {doc: _digest(text) for doc, text in texts.items() if text}
-    return {pair: of_docs[pair[1]] for pair in pairs if pair[1] in of_docs}
-
-
-def _digest(text: Mapping[str, str]) -> int:
-    words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
-    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
-
-
-def _machines_of(store: Store, nights: Sequence[NightRow]) -> dict[str, int]:
-    """Return by file how many grades of machines the last night takes for people's: its own, and earlier nights'."""
-    cautions = state_of(store, nights[-1].campaign).machine_cautions if nights else []
-    return {str(caution.numbers["source"]): int(str(caution.numbers["n"])) for caution in cautions}
-
-
-def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
-    """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
-    rows: list[tuple[str, str, int]] = []
-    machines: dict[str, int] = {}
-    for path in tonight.judged:
-        judgments = read(path, machine_is_truth=tonight.machine_is_truth)
-        mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
-        if not mine:
-            raise InputError(f"{path}: holds no grade yet", field="judged")
-        rows += mine
-        machines |= {path: judgments.n_of_machines} if judgments.n_of_machines else {}
-    return rows, machines
-
-
-def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: _Before) -> dict[str, Run]:
+def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: Before) -> dict[str, Run]:
     """Return the runs of a night by what they are called: tonight's, last night's, and the reference."""
     runs = {tonight: run}
-    if before.left is not None:
-        runs[before.last] = before.left.run
+    if before.run is not None:
+        runs[before.night] = before.run
     if settings.reference not in OF_NIGHTS:
         arrays = unpacked(watch.payload, f"watch {watch.name}", ("run.queries",), "the run of reference")
         runs[REFERENCE] = run_of(arrays)
-    elif settings.reference == "first" and before.left is not None:
+    elif settings.reference == "first" and before.run is not None:
         first = store.watches.nights(watch.name)[0].date
         if first not in runs:
             runs[first] = Left.of(store.watches.payload(watch.name, first), first).run
@@ -351,7 +269,7 @@ def _check_queries(run: Run, queries: Sequence[str], runs: Mapping[str, Run]) ->
         raise InputError(f"{run.source}: query {shown(lost[0])} has no list {where} ({len(lost)} such queries)")
 
 
-def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: _Before) -> int:
+def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: Before) -> int:
     """Return the largest grade of a watch: as it was set up, else as its first night had it."""
     if settings.max_grade is not None:
         return settings.max_grade

@@ -1,12 +1,13 @@
-"""What a watch says: a value a night, and what tonight is more than the night before and than the reference."""
+"""Nights as answers: a value each night, and tonight less the night before and less the reference, with verdicts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
-from activeeval.answers import FINE, OPEN, WORSE, Answer, Needed
+from activeeval.answers import OPEN, WORSE, Answer, Needed, exit_code, wanted_half_width
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
 from activeeval.results import Caution, Estimate
@@ -14,12 +15,13 @@ from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
-from activeeval.tasks.watching.nights import last_night
+from activeeval.tasks.watching.before import last_night
+from activeeval.tasks.watching.nights import MISSING
 from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
-from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
+from activeeval.tasks.watching.settings import REFERENCE, Settings, segments_of
 
-FALSE_ALARMS = 0.05
-"""The probability, at most, of any false alarm over the nights of a watch."""
+PLAIN = 0.95
+"""The confidence of values, and of the interval of a difference by which a night looks bad."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +32,7 @@ class Value:
     ----------
     date, measure : str
     value, low, high : float or None
-        With the interval of this night alone; None while items wait.
-    low_all_nights, high_all_nights : float or None
-        Of an interval that holds together with those of all nights that the watch was set up for.
+        With a 95 % interval; None while items wait.
     judged, waiting, known : int
         Items that were judged for this night, that wait, and whose labels counted already.
     """
@@ -42,61 +42,53 @@ class Value:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    low_all_nights: float | None = None
-    high_all_nights: float | None = None
     judged: int = 0
     waiting: int = 0
     known: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What a night is more than another, by one sample of both.
+class NightSays:
+    """A night: values, changes with their verdicts, what waits, warnings, values by segment.
 
     Attributes
     ----------
-    earlier, later : str
-        Dates, or what the reference is called.
-    measure : str
-    value, low, high : float or None
-        About these queries.
-    low_all_nights, high_all_nights : float or None
-        About queries like these, as the alarm is: of an interval that holds together with all that the watch looks at.
-    p_value : float or None
-        That the difference is 0 over queries like these.
-    alarm : bool
-        Whether it is certain that more than the margin was lost.
-    margin : float
-    verdict : {"fine", "worse", "open", ""}
-        Against the reference, of a watch that has a margin.
-    needed : Needed or None
-        What should decide it where it is open.
+    date : str
+    campaign : str
+        The one that is judged: of the night, or of its labels on suspicion.
+    values : sequence of Value
+    changes : sequence of Answer
+        Tonight less the night before and less the reference, each with the interval that decides.
+    waiting : int
+    settings : Settings
+        Of the watch.
+    n_missing, n_queries : int
+        Queries of the watch without a list tonight, and all.
+    run : str
+        The name of tonight's run.
+    looks_bad : bool
+        Whether the labels on suspicion are to be drawn: a plain interval lies below 0, and its verdict is open.
+    n_suspicion : int
+        Items that were drawn on suspicion.
+    cautions : sequence of Caution
+    segments : sequence of SegmentValue
+    findings, segment_findings : sequence of Answer
+        Values, of all queries and by segment.
+    definitions : sequence of (str, str)
+        Measures as they are shown, and in full.
     """
-
-    earlier: str
-    later: str
-    measure: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    low_all_nights: float | None = None
-    high_all_nights: float | None = None
-    p_value: float | None = None
-    alarm: bool = False
-    margin: float = 0.0
-    verdict: str = ""
-    needed: Needed | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NightSays:
-    """All that a night says: values, changes, what waits, what to be wary of, by segment, and the same for readers."""
 
     date: str
     campaign: str
     values: Sequence[Value]
-    changes: Sequence[Change]
+    changes: Sequence[Answer]
     waiting: int
+    settings: Settings
+    n_missing: int = 0
+    n_queries: int = 0
+    run: str = ""
+    looks_bad: bool = False
+    n_suspicion: int = 0
     cautions: Sequence[Caution] = ()
     segments: Sequence[SegmentValue] = ()
     findings: Sequence[Answer] = ()
@@ -105,85 +97,121 @@ class NightSays:
 
     @property
     def exit_code(self) -> int:
-        """0 where all is fine, 10 where something is worse, 11 where that is open."""
-        if any(change.alarm or change.verdict == "worse" for change in self.changes):
-            return WORSE
+        """10 where a change is worse; 11 where one is undecided, items wait or nothing can be read; else 0."""
+        code = exit_code(self.changes)
         is_read = not self.waiting and all(value.value is not None for value in self.values)
-        return FINE if is_read and all(change.verdict != "open" for change in self.changes) else OPEN
+        return code if code == WORSE or is_read else OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Reading:
+    """The last step of a night that can be read, by both scopes."""
+
+    state: CampaignState
+    look: int
+    by_scope: dict[str, list[SampleAnswer]]
+
+    @classmethod
+    def of(cls, states: Sequence[CampaignState]) -> _Reading | None:
+        """Read the last step of which nothing waits; None where items of the first wait, or nothing has come."""
+        for look in range(len(states) - 1, -1, -1):
+            try:
+                by_scope = {scope: answered(states[look], scope=scope)[0] for scope in ("pool", "population")}
+            except StateError:
+                continue
+            return cls(state=states[look], look=look, by_scope=by_scope)
+        return None
+
+    def of_change(self, measure: str, earlier: str) -> dict[str, Estimate]:
+        """Return the estimates of tonight less an earlier run by scope; none where the lists are the same."""
+        return {
+            scope: each.estimate
+            for scope, found in self.by_scope.items()
+            for each in found
+            if (each.target.name, each.versus) == (measure, earlier)
+        }
 
 
 def night_says(
-    store: Store, settings: Settings, segments: Segments | None, night: NightRow, last: str, first: str
+    store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
 ) -> NightSays:
-    """Return what a night says as far as it is judged.
+    """Read a night as far as it is judged.
 
     Parameters
     ----------
     segments : Segments or None
         Of the watch, where it has some.
+    steps : sequence of NightRow
+        The night, and its labels on suspicion where there are some.
     last, first : str
         The dates of the night before, empty for the first one, and of the first.
     """
-    state = state_of(store, night.campaign)
-    names = [called for called in dict.fromkeys((last, _reference(settings, first, last))) if called != night.date]
-    try:
-        pool, _ = answered(state)
-        population, _ = answered(state, scope="population")
-    except StateError:  # items wait, or nothing has come
-        return NightSays(
-            date=night.date,
-            campaign=night.campaign,
-            values=[_waiting(night, measure, state) for measure in settings.measures],
-            changes=[],
-            waiting=state.progress.waiting,
-            cautions=state.machine_cautions,
-        )
-    by_segment = answers_by_segment(state.read[0], segments)
-    shown = list(dict.fromkeys(answer.target.name for answer in pool))
-    values = [_value(night, answer, state, settings) for answer in pool if not answer.versus]
-    changes = [
-        _change(settings, night, earlier, measure, pool, population, settings.n_compared(len(names)))
-        for measure in shown
-        for earlier in names
-        if earlier
-    ]
+    date, states = steps[0].night, [state_of(store, step.campaign) for step in steps]
+    reading = _Reading.of(states)
+    waiting, missing = sum(state.progress.waiting for state in states), states[0].campaign.config.get(MISSING, {})
+    shared = {
+        "date": date,
+        "campaign": steps[-1].campaign,
+        "waiting": waiting,
+        "settings": settings,
+        "cautions": states[-1].machine_cautions,
+        "n_suspicion": states[1].progress.judged + states[1].progress.waiting if len(states) > 1 else 0,
+        **missing,
+    }
+    if reading is None:  # items wait, or nothing has come
+        values = [_value(date, measure, None, states) for measure in settings.measures]
+        return NightSays(values=values, changes=[], **shared)
+    answers = reading.by_scope[settings.scope]
+    names = [name for name in dict.fromkeys((last, _reference(settings, first, last))) if name and name != date]
+    compared = [(measure, name) for measure in dict.fromkeys(each.target.name for each in answers) for name in names]
+    changes, looks_bad = [], False
+    for measure, name in compared:
+        estimates = reading.of_change(measure, name)
+        if not estimates:
+            n_queries = reading.state.sample.campaign.design.pool.n_queries
+            changes.append(same_lists(date, name, measure, settings, n_queries))
+            continue
+        confidence = settings.confidence(len(compared), reading.look)
+        changes.append(change_of(date, name, measure, estimates, settings, confidence))
+        looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
+    by_segment = answers_by_segment(reading.state.read[0], segments)
+    of_tonight = [answer for answer in answers if not answer.versus]
     return NightSays(
-        date=night.date,
-        campaign=night.campaign,
-        values=values,
+        values=[_value(date, answer.target.name, answer, states) for answer in of_tonight],
         changes=changes,
-        waiting=state.progress.waiting,
-        cautions=state.machine_cautions,
-        segments=[segment_value(night.date, answer, settings) for answer in by_segment],
+        looks_bad=looks_bad and len(states) == 1 and settings.on_suspicion > 0,
+        segments=[segment_value(date, answer, settings) for answer in by_segment],
         segment_findings=[answer.finding for answer in by_segment],
-        findings=[_finding(answer) for answer in pool],
-        definitions=[(answer.target.name, str(answer.target.measure)) for answer in pool],
+        findings=[answer.finding for answer in of_tonight],
+        definitions=[(answer.target.name, str(answer.target.measure)) for answer in answers],
+        **shared,
     )
 
 
 def last_says(store: Store, name: str) -> NightSays:
-    """Return what the last night of a watch says.
+    """Read the last night of a watch.
 
     Raises
     ------
     InputError
         Where it has none yet.
     """
-    return nights_say(store, name, last_night(store, name).date)[-1]
+    return nights_say(store, name, last_night(store, name).night)[-1]
 
 
 def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightSays]:
-    """Return what each night of a watch says, by date; of some nights where a first or a last date is given.
+    """Read each night of a watch by date; some nights where a first or a last date is given.
 
     Raises
     ------
     InputError
         Where the watch has no such night.
     """
-    watch, nights = store.watches.get(name), store.watches.nights(name)
+    watch = store.watches.get(name)
+    nights = list(by_night(store.watches.nights(name)))
     settings = Settings.of(watch.config)
     segments = segments_of(watch, settings)
-    dates = [night.date for night in nights]
+    dates = [steps[0].night for steps in nights]
     for date in (begin, end):
         if date and date not in dates:
             there = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
@@ -191,143 +219,113 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
     if begin and end and begin > end:
         raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
     return [
-        night_says(store, settings, segments, night, dates[k - 1] if k else "", dates[0])
-        for k, night in enumerate(nights)
-        if (not begin or night.date >= begin) and (not end or night.date <= end)
+        night_says(store, settings, segments, steps, dates[k - 1] if k else "", dates[0])
+        for k, steps in enumerate(nights)
+        if (not begin or dates[k] >= begin) and (not end or dates[k] <= end)
     ]
 
 
-def _reference(settings: Settings, first: str, last: str) -> str:
-    """Return what the reference is called among a night's systems."""
-    return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
+def by_night(rows: Sequence[NightRow]) -> Iterator[list[NightRow]]:
+    """Yield the steps of each night, in order."""
+    for _, steps in groupby(rows, key=lambda row: row.night):
+        yield list(steps)
 
 
-def _waiting(night: NightRow, measure: str, state: CampaignState) -> Value:
-    progress = state.progress
-    return Value(
-        date=night.date, measure=measure, judged=progress.judged, waiting=progress.waiting, known=_known(state)
+def change_of(
+    later: str, earlier: str, measure: str, estimates: dict[str, Estimate], settings: Settings, confidence: float
+) -> Answer:
+    """Make the answer to what a night is more than an earlier one, for the scope of the watch, the other beside it.
+
+    Parameters
+    ----------
+    estimates : dict of str to Estimate
+        By scope.
+    confidence : float
+        Of the interval that decides.
+    """
+    answers = {}
+    for scope, estimate in estimates.items():
+        answers[scope] = Answer.of(
+            estimate,
+            estimate.interval(confidence),
+            system=later,
+            versus=earlier,
+            measure=measure,
+            p_value=estimate.p_value,
+            margin=settings.margin,
+            needed=_needed(estimates, scope, settings.margin, confidence),
+        )
+    other = "population" if settings.scope == "pool" else "pool"
+    return answers[settings.scope].with_other(answers[other])
+
+
+def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_queries: int) -> Answer:
+    """Make the answer of two runs whose lists are the same as far as the measure reads them."""
+    return Answer(
+        system=later,
+        versus=earlier,
+        measure=measure,
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        n_queries=n_queries,
+        n_items=0,
+        p_value=1.0,
+        margin=settings.margin,
+        same_lists=True,
+        scope=settings.scope,
     )
 
 
+def _reference(settings: Settings, first: str, last: str) -> str:
+    """Return the name of the reference among a night's systems."""
+    return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
+
+
+def _is_below(estimate: Estimate) -> bool:
+    """Whether the plain interval of a difference lies below 0."""
+    return estimate.bounds(estimate.interval(PLAIN))[1] < 0
+
+
 def _known(state: CampaignState) -> int:
-    """Return how many items of a night's lists had labels before it: judged on an earlier night, or given."""
+    """Count the items of a night's lists that had labels before it: judged on an earlier night, or given."""
     design = state.sample.campaign.drawn_design
     in_hand = design.scheme.in_hand
     before = design.known >= 0
     return int((before if in_hand is None else before | (in_hand >= 0)).sum())
 
 
-def _value(night: NightRow, answer: SampleAnswer, state: CampaignState, settings: Settings) -> Value:
-    estimate, progress = answer.estimate, state.progress
-    low, high = estimate.bounds(answer.interval)
-    together = estimate.bounds(estimate.interval(1 - FALSE_ALARMS / settings.nights))
+def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
+    """Make the value of a night, of which nothing can be read where there is no answer."""
+    low, high = (math.nan, math.nan) if answer is None else answer.estimate.bounds(answer.interval)
     return Value(
-        date=night.date,
-        measure=answer.target.name,
-        value=finite(estimate.value),
+        date=date,
+        measure=measure,
+        value=None if answer is None else finite(answer.estimate.value),
         low=finite(low),
         high=finite(high),
-        low_all_nights=finite(together[0]),
-        high_all_nights=finite(together[1]),
-        judged=progress.judged,
-        waiting=progress.waiting,
-        known=_known(state),
+        judged=sum(state.progress.judged for state in states),
+        waiting=sum(state.progress.waiting for state in states),
+        known=_known(states[0]),
     )
 
 
-def _change(
-    settings: Settings,
-    night: NightRow,
-    earlier: str,
-    measure: str,
-    pool: Sequence[SampleAnswer],
-    population: Sequence[SampleAnswer],
-    n_compared: int,
-) -> Change:
-    """Return what a night is more than another run; nothing where their lists are the same as far as they count."""
-    margin = settings.margin or 0.0
-    mine = [each for each in pool if (each.target.name, each.versus) == (measure, earlier)]
-    has_verdict = settings.margin is not None and _is_reference(settings, earlier)
-    if not mine:
-        return no_change(earlier, night.date, measure, "fine" if has_verdict else "")
-    like = next(each for each in population if (each.target.name, each.versus) == (measure, earlier))
-    of_alarms = 1 - 2 * FALSE_ALARMS / n_compared
-    change = change_read(earlier, night.date, measure, margin, mine[0].estimate, like.estimate, of_alarms)
-    verdict = _verdict(change.alarm, like.estimate, margin) if has_verdict else ""
-    needed = _needed(mine[0].estimate, like.estimate, margin, of_alarms) if verdict == "open" else None
-    return replace(change, verdict=verdict, needed=needed)
+def _needed(estimates: dict[str, Estimate], scope: str, margin: float, confidence: float) -> Needed | None:
+    """Estimate how many more labels, or else queries, should decide a difference if it stays as it is.
 
-
-def change_read(
-    earlier: str, later: str, measure: str, margin: float, pool: Estimate, population: Estimate, of_alarms: float
-) -> Change:
-    """Return what estimates of a difference say, about these queries and about queries like these.
-
-    Parameters
-    ----------
-    of_alarms : float
-        The confidence of an interval that holds together with all that the watch looks at.
+    The variance that labels leave open of these queries goes by one over their number, that of the choice of these
+    queries by one over the number of queries.
     """
-    (low, high), together = (
-        each.bounds(each.interval(confidence)) for each, confidence in ((pool, 0.95), (population, of_alarms))
+    value, of_pool = estimates[scope].value, estimates["pool"]
+    half, half_pool = (
+        (each.interval(confidence).high - each.interval(confidence).low) / 2 for each in (estimates[scope], of_pool)
     )
-    return Change(
-        earlier=earlier,
-        later=later,
-        measure=measure,
-        value=finite(pool.value),
-        low=finite(low),
-        high=finite(high),
-        low_all_nights=finite(together[0]),
-        high_all_nights=finite(together[1]),
-        p_value=finite(population.p_value),
-        alarm=together[1] < -margin,
-        margin=margin,
-    )
-
-
-def no_change(earlier: str, later: str, measure: str, verdict: str = "") -> Change:
-    """Return what there is of two runs whose lists are the same as far as they count."""
-    return Change(
-        earlier=earlier,
-        later=later,
-        measure=measure,
-        value=0.0,
-        low=0.0,
-        high=0.0,
-        low_all_nights=0.0,
-        high_all_nights=0.0,
-        p_value=1.0,
-        verdict=verdict,
-    )
-
-
-def _is_reference(settings: Settings, earlier: str) -> bool:
-    return settings.reference in OF_NIGHTS or earlier == REFERENCE
-
-
-def _verdict(is_worse: bool, estimate: Estimate, margin: float) -> str:
-    if is_worse:
-        return "worse"
-    return "fine" if estimate.bounds(estimate.interval(0.95))[0] >= -margin else "open"
-
-
-def _needed(pool: Estimate, population: Estimate, margin: float, of_alarms: float) -> Needed | None:
-    """Return how many more labels should decide a loss, if the difference stays as it is; None where none would.
-
-    What labels leave open of these queries goes by the root of how many there are; that these are only some queries
-    stays. Beyond the margin it is the interval of alarms that has to lie there.
-    """
-    confidence = of_alarms if population.value < -margin else 0.95
-    ends = [each.interval(confidence) for each in (pool, population)]
-    of_pool, of_both = ((end.high - end.low) ** 2 / 4 for end in ends)
-    left = (population.value + margin) ** 2 - max(of_both - of_pool, 0.0)
-    if left <= 0 or not math.isfinite(of_both) or not pool.n_items:
+    wanted = wanted_half_width(value, margin)
+    if not (math.isfinite(half) and of_pool.n_items and 0 < wanted < half):
         return None
-    return Needed(budget=math.ceil(max(pool.n_items * (of_pool / left - 1), 1.0)))
-
-
-def _finding(answer: SampleAnswer) -> Answer:
-    """Return what is told of an answer; a watch goes on, so that what should decide it comes on top."""
-    needed = answer.finding.needed
-    return replace(answer.finding, needed=None if needed is None else replace(needed, can_grow=True))
+    of_choice = max(half**2 - half_pool**2, 0.0)
+    left = wanted**2 - of_choice
+    if left <= 0:
+        n_queries = of_pool.n_queries
+        return Needed(queries=math.ceil(n_queries * (of_choice / wanted**2 - 1)) or 1)
+    return Needed(budget=math.ceil(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)))

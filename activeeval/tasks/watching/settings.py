@@ -15,6 +15,7 @@ from activeeval.cases.choices import POOL_DEPTH
 from activeeval.cases.inputs import sampled_measure
 from activeeval.design.methods import default_method
 from activeeval.errors import InputError
+from activeeval.estimation import check_scope
 from activeeval.io.arrays import pack, unpacked
 from activeeval.io.loading import load_run
 from activeeval.io.tables.segments import Segments, read_segments
@@ -29,12 +30,19 @@ OF_NIGHTS = ("first", "previous")
 REFERENCE = "reference"
 """What a run that is no night's is called among a night's."""
 _SEGMENTS = ("segments.queries", "segments.names")
-LONGEST = 10_000
+MOST_FALSE_ALARMS = 25
+BUDGETS_ON_SUSPICION = 2.0
+"""Labels on suspicion by default, in budgets of a night: with three budgets in all the half-width of a difference is
+about 1 / √3 of what it was, so that a loss that the plain interval has just seen (1.96 standard errors) stands out by
+3.4, beyond what an alarm takes (2.6 to 2.8)."""
+SHARES_OF_LOOKS = (0.5, 0.5)
+"""Of a night's false alarms: its first look, and the one with the labels on suspicion. They add up to 1, so that the
+rate holds however the looks depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a watch measures, for how much, and when it is to raise an alarm.
+    """What a watch measures, for how much, and when it raises an alarm.
 
     Attributes
     ----------
@@ -45,10 +53,15 @@ class Settings:
         None takes the largest grade that the first night comes with.
     seed : int
         Of the numbers that all nights share.
-    nights : int
-        For how many nights together its bands hold and its alarms are false with probability .05 at most.
-    margin : float or None
-        A loss that does not matter; None where no verdict was asked for.
+    margin : float
+        The largest loss that does not matter.
+    scope : {"pool", "population"}
+        What verdicts are about: these queries, or the queries that they are a sample of.
+    false_alarms : float
+        False alarms in 100 nights without a change, at most.
+    budget_on_suspicion : float or None
+        New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for none. None
+        takes twice ``budget``.
     reference : str
         What nights are compared with beside the night before: first, previous, or the file of a run.
     judges_per_item : int
@@ -69,8 +82,10 @@ class Settings:
     budget: float
     max_grade: int | None
     seed: int
-    nights: int = 90
-    margin: float | None = None
+    margin: float = 0.0
+    scope: str = "pool"
+    false_alarms: float = 1.0
+    budget_on_suspicion: float | None = None
     reference: str = "previous"
     judges_per_item: int = 1
     policy: str = "majority"
@@ -83,7 +98,8 @@ class Settings:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
         """Return the settings of a stored watch."""
-        stored: dict[str, Any] = {field.name: config[field.name] for field in fields(cls)}
+        stored: dict[str, Any] = {field.name: config[field.name] for field in fields(cls) if field.name in config}
+        stored["margin"] = stored.get("margin") or 0.0
         stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
         stored["segment_half_widths"] = tuple((name, half) for name, half in stored["segment_half_widths"])
         return cls(**stored)
@@ -107,9 +123,26 @@ class Settings:
             return SegmentGoals(source=self.segments or "", half_widths={}, whole=self.half_width)
         return SegmentGoals.of(self.segments, self.segment_half_widths, self.half_width)
 
-    def n_compared(self, n_runs: int) -> int:
-        """Return how often a watch may raise an alarm: each measure against each of so many runs on every night."""
-        return self.nights * len(self.measures) * max(n_runs, 1)
+    @property
+    def on_suspicion(self) -> float:
+        """New labels that a night gets on top where it looks bad and its verdict is open; 0 for none."""
+        return BUDGETS_ON_SUSPICION * self.budget if self.budget_on_suspicion is None else self.budget_on_suspicion
+
+    def confidence(self, n_compared: int, look: int = 0) -> float:
+        """Return the confidence of the interval that decides a difference on a night.
+
+        A night raises a false alarm with probability ``false_alarms`` / 100 at most: this is shared by its comparisons,
+        each measure against each run (Bonferroni), and where the night may look twice by its looks (`SHARES_OF_LOOKS`).
+
+        Parameters
+        ----------
+        n_compared : int
+            Differences that are compared with 0 on this night.
+        look : {0, 1}
+            0 reads the labels of the night, 1 those on suspicion too.
+        """
+        share = SHARES_OF_LOOKS[look] if self.on_suspicion else 1.0
+        return 1 - 2 * share * self.false_alarms / 100 / max(n_compared, 1)
 
     def check(self) -> None:
         """Raise InputError where a watch cannot be so."""
@@ -122,10 +155,13 @@ class Settings:
             raise InputError("a watch is of measures of grades, not of top-k judging", field="measure")
         if not (math.isfinite(self.budget) and self.budget > 0):
             raise InputError(f"the budget of a night must be a positive number, got {self.budget:g}", field="budget")
-        if not 1 <= self.nights <= LONGEST:
-            raise InputError(f"`nights` must be from 1 to {LONGEST}, got {self.nights}", field="nights")
-        if self.margin is not None and not (math.isfinite(self.margin) and self.margin >= 0):
-            raise InputError(f"`margin` must be a number from 0 on, got {self.margin:g}", field="margin")
+        if not 0 < self.false_alarms <= MOST_FALSE_ALARMS:
+            problem = f"`false_alarms` in 100 nights must be above 0 and at most {MOST_FALSE_ALARMS}, got "
+            raise InputError(f"{problem}{self.false_alarms:g}", field="false_alarms")
+        check_scope(self.scope)
+        for name, number in (("margin", self.margin), ("budget_on_suspicion", self.on_suspicion)):
+            if not (math.isfinite(number) and number >= 0):
+                raise InputError(f"`{name}` must be a number from 0 on, got {number:g}", field=name)
         if self.goals is not None:
             self.goals.of_part(None, 1)
 

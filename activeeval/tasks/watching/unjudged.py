@@ -13,9 +13,9 @@ from activeeval.io.text.trec import Qrels
 from activeeval.pool.texts import Texts
 from activeeval.store import Store
 from activeeval.tasks.holes import Holes, holes_of
+from activeeval.tasks.watching.before import last_night
 from activeeval.tasks.watching.labels import labels_so_far
 from activeeval.tasks.watching.leaving import Left, Pair, pairs_in
-from activeeval.tasks.watching.nights import last_night
 from activeeval.tasks.watching.settings import Settings
 
 
@@ -57,15 +57,15 @@ def holes_of_last_night(
     settings, last = Settings.of(store.watches.get(name).config), last_night(store, name)
     nights = store.watches.nights(name)
     left = Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
-    run = replace(left.run, source=last.date)
+    run = replace(left.run, source=last.night)
     grades = _grades_of(left, labels_so_far(store, nights, left.held, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
-        return NightHoles(date=last.date, holes=(), n_unjudged=len(left.queries))
+        return NightHoles(date=last.night, holes=(), n_unjudged=len(left.queries))
     tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
     tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
     measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
-    held = holes_of(tables, 0, run, last.date, measures, max_grade=top, budgets=budgets, progress=progress)
-    return NightHoles(date=last.date, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
+    held = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
+    return NightHoles(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
 
 
 def _grades_of(left: Left, labels: Mapping[Pair, int]) -> dict[Pair, int]:

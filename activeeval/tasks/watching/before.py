@@ -1,0 +1,213 @@
+"""What there is before a night: the run of the night before, labels, known grades, and tonight's texts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from activeeval.cases.known import graded_rows
+from activeeval.errors import InputError, shown
+from activeeval.io.tables.texts import DOCUMENTS, read_texts
+from activeeval.io.text.trec import Run
+from activeeval.judgments import read
+from activeeval.store import NightRow, Store, WatchRow
+from activeeval.tasks.campaigns.state import state_of
+from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.leaving import Held, Left, Pair, pairs_in, with_texts
+from activeeval.tasks.watching.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tonight:
+    """What comes in on a night.
+
+    Attributes
+    ----------
+    run : str or Run
+    date : str
+        As 2026-11-25.
+    judged : sequence of str
+        Files of judgments that are known.
+    documents, queries : str or None
+        Tables of texts.
+    machine_is_truth : bool
+        Take what machines say in files of judgments for labels.
+    largest : int
+        A grade that is known to be one of the scale; 0 where none is.
+    answers : mapping of (query, document) to int, or None
+        What a scripted judge will say: a night of which it lacks a grade is refused.
+    """
+
+    run: Any
+    date: str
+    judged: Sequence[str] = ()
+    documents: str | None = None
+    queries: str | None = None
+    machine_is_truth: bool = False
+    largest: int = 0
+    answers: Mapping[Pair, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Before:
+    """What there is before a step of a night: earlier runs, tonight's texts, what is held, labels, known grades.
+
+    Attributes
+    ----------
+    number : int
+        Of the step.
+    last : str
+        The date of the step that it goes on from; empty for the first.
+    left : Left or None
+        What that leaves.
+    night : str
+        The date of the night before; empty where there is none.
+    run : Run or None
+        The run of the night before.
+    machines : dict of str to int
+        By file how many grades of machines are taken for people's, on earlier nights or tonight.
+    """
+
+    number: int
+    last: str
+    left: Left | None
+    night: str
+    run: Run | None
+    digests: dict[Pair, int]
+    held: dict[Pair, Held]
+    labels: dict[Pair, int]
+    known_grades: dict[Pair, tuple[int, int]]
+    machines: dict[str, int]
+    n_changed: int
+
+
+def last_night(store: Store, name: str) -> NightRow:
+    """Return the last night of a watch, without what it leaves; raises InputError where there is none yet."""
+    nights = store.watches.nights(name)
+    if not nights:
+        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
+    return nights[-1]
+
+
+def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> Before:
+    """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
+    nights = store.watches.nights(watch.name)
+    last = nights[-1].date if nights else ""
+    night = nights[-1].night if nights else ""
+    _check_date(watch.name, tonight.date, night)
+    left = None
+    held: dict[Pair, Held] = {}
+    known_grades: dict[Pair, tuple[int, int]] = {}
+    if nights:
+        left = _left(store, watch, nights[-1])
+        held, known_grades = dict(left.held), dict(left.known_grades)
+    digests = _digests(tonight.documents, run)
+    _check_texts(held, digests, run, tonight)
+    held, n_changed = with_texts(held, digests, len(nights) + 1)
+    labels = labels_so_far(store, nights, held, Settings.of(watch.config))
+    known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
+    rows, machines = _given(tonight)
+    for query, document, grade in rows:
+        known_grades[query, document] = (grade, digests.get((query, document), 0))
+    return Before(
+        number=len(nights) + 1,
+        last=last,
+        left=left,
+        night=night,
+        run=left.run if left else None,
+        digests=digests,
+        held=held,
+        labels=labels,
+        known_grades=known_grades,
+        machines=_machines_of(store, nights) | machines,
+        n_changed=n_changed,
+    )
+
+
+def before_more(store: Store, watch: WatchRow) -> Before:
+    """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
+    rows = store.watches.nights(watch.name)
+    earlier = [row for row in rows if row.night != rows[-1].night]
+    left = _left(store, watch, rows[-1])
+    held = dict(left.held)
+    return Before(
+        number=len(rows) + 1,
+        last=rows[-1].date,
+        left=left,
+        night=earlier[-1].night if earlier else "",
+        run=_left(store, watch, earlier[-1]).run if earlier else None,
+        digests={},
+        held=held,
+        labels=labels_so_far(store, rows, held, Settings.of(watch.config)),
+        known_grades=dict(left.known_grades),
+        machines=_machines_of(store, rows),
+        n_changed=0,
+    )
+
+
+def _left(store: Store, watch: WatchRow, row: NightRow) -> Left:
+    """Unpack what a step of a night leaves."""
+    return Left.of(store.watches.payload(watch.name, row.date), f"watch {watch.name}, {row.date}")
+
+
+def _check_date(name: str, tonight: str, last: str) -> None:
+    try:
+        is_date = date.fromisoformat(tonight).isoformat() == tonight
+    except ValueError:
+        is_date = False
+    if not is_date:
+        raise InputError(f"a night's date is as 2026-11-25, got {tonight!r}", field="date")
+    if tonight == last:
+        raise InputError(f"watch {name}: the night of {last} is there already", field="date")
+    if tonight < last:
+        raise InputError(
+            f"watch {name}: {tonight} lies before the last night, {last}: nights come in order", field="date"
+        )
+
+
+def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
+    """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
+    for pair in pairs_in(run):
+        row = held.get(pair)
+        if row is not None and row.text and pair not in digests:
+            where = tonight.documents or "tonight's call names no `documents`"
+            problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
+            raise InputError(problem + "nobody knows whether it has changed", field="documents")
+
+
+def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
+    """Return a digest of the text of each document of a run that has one, by query and document."""
+    if documents is None:
+        return {}
+    pairs = pairs_in(run)
+    texts = read_texts(documents, DOCUMENTS, {doc for _, doc in pairs}).by_id
+    of_docs = {doc: _digest(text) for doc, text in texts.items() if text}
+    return {pair: of_docs[pair[1]] for pair in pairs if pair[1] in of_docs}
+
+
+def _digest(text: Mapping[str, str]) -> int:
+    words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
+
+
+def _machines_of(store: Store, nights: Sequence[NightRow]) -> dict[str, int]:
+    """Return by file how many grades of machines the last night takes for people's: its own, and earlier nights'."""
+    cautions = state_of(store, nights[-1].campaign).machine_cautions if nights else []
+    return {str(caution.numbers["source"]): int(str(caution.numbers["n"])) for caution in cautions}
+
+
+def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
+    """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
+    rows: list[tuple[str, str, int]] = []
+    machines: dict[str, int] = {}
+    for path in tonight.judged:
+        judgments = read(path, machine_is_truth=tonight.machine_is_truth)
+        mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
+        if not mine:
+            raise InputError(f"{path}: holds no grade yet", field="judged")
+        rows += mine
+        machines |= {path: judgments.n_of_machines} if judgments.n_of_machines else {}
+    return rows, machines

@@ -1,0 +1,167 @@
+"""A watch night after night without its store: the same draws, the same intervals, the model taught by its own labels.
+
+Every step of `activeeval.tasks.watching` but the store and the judges: `case_of`, `in_hand`, `going_on`, `change_of`.
+`tests/benchmarks` checks that a series says what a stored watch says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from activeeval import Rankings, Target, parse_measure
+from activeeval.answers import Answer
+from activeeval.campaign import Campaign
+from activeeval.design.carried import going_on
+from activeeval.io.loading import load_run
+from activeeval.io.text.trec import Run
+from activeeval.pool import QueryPool, key_of
+from activeeval.results import Estimate
+from activeeval.tasks.watching.cases import case_of
+from activeeval.tasks.watching.leaving import Held, Pair, held_after, in_hand
+from activeeval.tasks.watching.series import PLAIN, change_of, same_lists
+from activeeval.tasks.watching.settings import Settings
+from benchmarks.pools import JudgedPool, load
+from benchmarks.watched_alarms import scores_of
+
+MEASURE = "DCG@10"
+TONIGHT, BEFORE, FIRST = "tonight", "before", "first"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """A part of a judged pool, with scores that rank its items and their grades."""
+
+    pool: QueryPool
+    scores: np.ndarray
+    grades: np.ndarray
+    max_grade: int
+
+    @classmethod
+    def of(cls, name: str, n_queries: int, seed: int) -> World:
+        """Draw some queries of a pool by chance."""
+        whole, rng = _whole(name), np.random.default_rng(seed)
+        n = min(n_queries, whole.inputs.pool.n_queries)
+        pool, items = whole.inputs.pool.subset(np.sort(rng.choice(whole.inputs.pool.n_queries, n, replace=False)))
+        ranking = whole.inputs.ranking.restricted_to(pool, items)
+        return cls(pool, scores_of(ranking), whole.inputs.grades[items], whole.max_grade)
+
+    def value(self, scores: np.ndarray) -> float:
+        """Compute the true value of the lists that scores make; NaN are not ranked."""
+        measure = parse_measure(MEASURE).bound_to(self.max_grade)
+        values = Target(measure, Rankings.from_scores(self.pool, scores)).values(self.grades)
+        return float(self.pool.query_probs @ values)
+
+    def reversed(self, scores: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        """Turn the lists of some queries upside down."""
+        return np.where(queries[self.pool.item_queries], -scores, scores)
+
+    def run(self, scores: np.ndarray) -> Run:
+        """Make the run of some scores."""
+        pairs = self.pool.pairs_of(np.arange(self.pool.n_items))
+        run: dict[str, dict[str, float]] = {}
+        for (query, doc), score in zip(pairs, scores.tolist(), strict=True):
+            if score == score:
+                run.setdefault(query, {})[doc] = score
+        return load_run(run)
+
+
+@cache
+def _whole(name: str) -> JudgedPool:
+    return load(name)
+
+
+@dataclass(eq=False)
+class Series:
+    """A watch of a world, one night after the other."""
+
+    world: World
+    settings: Settings
+    held: dict[Pair, Held] = field(default_factory=dict)
+    labels: dict[Pair, int] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    truths: list[float] = field(default_factory=list)
+    n_steps: int = 0
+    n_labels: int = 0
+
+    def night(self, scores: np.ndarray) -> Night:
+        """Draw and read a night, and where it looks bad draw and read its labels on suspicion."""
+        self.runs.append(self.world.run(scores))
+        self.truths.append(self.world.value(scores))
+        n = self.n_labels
+        value, changes, looks_bad = self._step(self.settings.budget, 0)
+        alarms, value_first, is_more = _alarms(changes), value, False
+        if looks_bad and self.settings.on_suspicion:
+            value, changes, _ = self._step(self.settings.on_suspicion, 1)
+            alarms, is_more = _alarms(changes), True
+        return Night(self.truths[-1], value_first, value, tuple(changes), alarms, is_more, self.n_labels - n)
+
+    def _step(self, budget: float, look: int) -> tuple[Estimate, list[Answer], bool]:
+        settings, self.n_steps = self.settings, self.n_steps + 1
+        runs = {TONIGHT: self.runs[-1]}
+        if len(self.runs) > 1:
+            runs[BEFORE] = self.runs[-2]
+        if len(self.runs) > 2 and settings.reference == "first":
+            runs[FIRST] = self.runs[0]
+        case = case_of(runs, settings, {}, self.labels, self.world.max_grade)
+        asked = [
+            each
+            for each in case.asked(settings.measures, ["run", "difference"] if len(runs) > 1 else ["run"])
+            if each.system == TONIGHT and (not each.versus or each.target.matters.any())
+        ]
+        pool = case.inputs.pool
+        hand = in_hand(pool, self.held, self.labels)
+        base = case.design(settings.method, [each.target for each in asked], weights="equal")
+        design, probs = going_on(base, hand, budget)
+        campaign = Campaign(design, key=int(key_of(settings.seed)))
+        grades = self._grades(pool)
+        while (unit := campaign.ask()) is not None:
+            campaign.tell(unit, grades[list(unit.items)].tolist())
+        new = [item for unit in campaign.units for item in unit.items]
+        pairs = pool.pairs_of(np.array(new, dtype=int))
+        self.labels |= dict(zip(pairs, grades[new].tolist(), strict=True)) if new else {}
+        self.n_labels += len(new)
+        self.held = held_after(pool, self.held, probs, {}, self.n_steps)
+        names, changes, looks_bad = list(runs)[1:], [], False
+        estimates = {each.versus: self._read(campaign, each.target) for each in asked}
+        for name in names:
+            if name not in estimates:
+                changes.append(same_lists(TONIGHT, name, MEASURE, settings, pool.n_queries))
+                continue
+            confidence = settings.confidence(len(names), look)
+            changes.append(change_of(TONIGHT, name, MEASURE, estimates[name], settings, confidence))
+            plain = estimates[name][settings.scope]
+            is_below = plain.bounds(plain.interval(PLAIN))[1] < 0
+            looks_bad |= changes[-1].verdict == "undecided" and is_below
+        return estimates[""][settings.scope], changes, looks_bad
+
+    def _read(self, campaign: Campaign, target: Target) -> dict[str, Estimate]:
+        return {scope: campaign.estimate(target, scope=scope) for scope in ("pool", "population")}
+
+    def _grades(self, pool: QueryPool) -> np.ndarray:
+        known = self._truth()
+        return np.array([known[pair] for pair in pool.pairs_of(np.arange(pool.n_items))])
+
+    def _truth(self) -> Mapping[Pair, int]:
+        pairs = self.world.pool.pairs_of(np.arange(self.world.pool.n_items))
+        return dict(zip(pairs, self.world.grades.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """A night of a series: the true value, what was read of it, its changes, and what it took."""
+
+    truth: float
+    value_first: Estimate
+    value: Estimate
+    changes: tuple[Answer, ...]
+    alarm: bool
+    is_more: bool
+    n_labels: int
+
+
+def _alarms(changes: list[Answer]) -> bool:
+    return any(change.verdict == "worse" for change in changes)
