@@ -23,7 +23,7 @@ from activeeval.design import Design, Selection
 from activeeval.design.paths import Paths
 from activeeval.design.schemes import ROUNDING
 from activeeval.errors import InputError, StateError, UndrawnError
-from activeeval.estimation import GradeSlope, IntervalKind, confidence_after, find_interval, grade_slope
+from activeeval.estimation import GradeSlope, IntervalKind, confidence_after, find_interval, grade_slope, p_value_after
 from activeeval.judgments.log import Event
 from activeeval.measures import Target
 from activeeval.pool import Seed, checked_key, key_of, known_digest, pool_hashes
@@ -223,6 +223,11 @@ class Campaign(Record):
         """Return at which confidence an interval is made now such that those of all `readings` hold with another."""
         readings = self.readings
         return confidence_after(self._variances(readings, target, scope), confidence) if readings[1:] else confidence
+
+    def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
+        """Compute the p value that belongs to the interval of `confidence_now`, from that of a plain one."""
+        readings = self.readings
+        return p_value_after(self._variances(readings, target, scope), p_value) if readings[1:] else p_value
 
     def _variances(self, selections: Sequence[Selection], target: Target | None, scope: str) -> list[float]:
         """Return the variance of the estimate of a target at each of some selections."""

@@ -15,7 +15,7 @@ from activeeval.estimation.estimators import (
     variance_shares,
 )
 from activeeval.estimation.evidence import Evidence, EvidenceArrays, evidence_arrays, evidence_of
-from activeeval.estimation.further_looks import confidence_after
+from activeeval.estimation.further_looks import confidence_after, p_value_after
 from activeeval.estimation.intervals import (
     INTERVALS,
     GroupSequential,
@@ -67,6 +67,7 @@ __all__ = [
     "hold_at_once",
     "joint_degrees",
     "looks_of",
+    "p_value_after",
     "pair_roots",
     "population_variance",
     "rank_ranges",

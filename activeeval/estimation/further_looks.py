@@ -14,6 +14,7 @@ first reading .04 of .05 in place of this would make every interval 5 % wider, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -26,6 +27,8 @@ LATER = 0.1
 """The share of α that all readings after the first add together, were top-ups not chosen by what was read."""
 _LEAST_STEP = 0.01
 """Readings whose information is closer than a hundredth tell each other's answer."""
+_LEAST_P, _HALVINGS = 1e-8, 30
+"""A p value below which nothing changes it; of the search, to a billionth of its logarithm."""
 _N_NODES = 80
 """Of the quadrature: boundaries are those of 400 nodes to 1e-5, in a twentieth of the time."""
 
@@ -55,6 +58,34 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
         before = min(max(round(final / variance, 2), before + _LEAST_STEP), 1.0 - (len(known) - k) * _LEAST_STEP)
         shares.append(before)
     return max(1 - 2 * float(ndtr(-_boundary((*shares, 1.0), round(1 - confidence, 12)))), confidence)
+
+
+def p_value_after(variances: Sequence[float], p_value: float) -> float:
+    """Find the smallest α whose interval after some readings leaves 0 out.
+
+    Parameters
+    ----------
+    variances : sequence of float
+        As of `confidence_after`.
+    p_value : float
+        The smallest α whose ordinary interval leaves 0 out.
+
+    Examples
+    --------
+    >>> p_value_after([0.04], 0.02)
+    0.02
+    >>> p = p_value_after([0.04, 0.01], 0.02)
+    >>> bool(p > 0.05), round(1 - confidence_after([0.04, 0.01], 1 - p), 3)
+    (True, 0.02)
+    """
+    if confidence_after(variances, 0.5) == 0.5 or not _LEAST_P < p_value < 1:
+        return p_value
+    low, high = math.log(p_value), 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = 1 - confidence_after(variances, 1 - math.exp(middle)) >= p_value
+        low, high = (low, middle) if enough else (middle, high)
+    return math.exp(high)
 
 
 @lru_cache(maxsize=4096)

@@ -213,7 +213,7 @@ def _answer(
         target=question.target,
         estimate=estimate,
         interval=_interval(campaign, kind, each, question.target, scope),
-        p_value=min(1.0, n_rows * estimate.p_value),
+        p_value=min(1.0, n_rows * campaign.p_value_now(estimate.p_value, question.target, scope=scope)),
         half_width_at_end=campaign.half_width_at_end(each, question.target, scope=scope),
         segment=segment,
         system=question.system,

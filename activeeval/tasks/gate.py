@@ -204,7 +204,8 @@ def by_judgments(
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
         estimate, other = answer.of(scope), answer.of(_other(scope))
-        estimates.append(_Read(measure, called[0], called[1], estimate, other, answer.same_lists))
+        read = _Read(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
+        estimates.append(read)
         queries.append(answer.queries)
     decisions = _decided(estimates, margin, confidence)
     decisions = [replace(decision, queries=each) for decision, each in zip(decisions, queries, strict=True)]
@@ -245,17 +246,7 @@ def by_sample(
     if _is_turned(asked[0].target, old, new, sample.depth, ties):
         asked = [each.turned for each in asked]
     asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
-    estimates = [
-        _Read(
-            each.target.measure,
-            each.system,
-            each.versus,
-            sample.estimate(each.target, scope),
-            sample.estimate(each.target, _other(scope)),
-            not each.target.matters.any(),
-        )
-        for each in asked
-    ]
+    estimates = [_read(sample, each, scope) for each in asked]
     decisions = _decided(estimates, margin, confidence)
     grown = [
         replace(_after_looks(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
@@ -273,6 +264,15 @@ class _Read(NamedTuple):
     estimate: Estimate
     other: Estimate
     same_lists: bool
+    p_value: float
+
+
+def _read(sample: Sample, asked: Asked, scope: str) -> _Read:
+    """Read a difference from a judged sample, for both scopes."""
+    target = asked.target
+    estimate, other = (sample.estimate(target, about) for about in (scope, _other(scope)))
+    p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
+    return _Read(target.measure, asked.system, asked.versus, estimate, other, not target.matters.any(), p_value)
 
 
 def _other(scope: str) -> str:
@@ -285,17 +285,16 @@ def _decided(estimates: Sequence[_Read], margin: float, confidence: float) -> li
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
-    p_values = [read.estimate.p_value for read in estimates]
-    together = zip(estimates, p_values, holm(p_values), holm_confidences(p_values, confidence), strict=True)
+    p_values = [read.p_value for read in estimates]
+    together = zip(estimates, holm(p_values), holm_confidences(p_values, confidence), strict=True)
     return [
         Decision(
             **read._asdict(),
             interval=read.estimate.interval(float(shared)),
-            p_value=p_value,
             p_holm=float(adjusted),
             margin=margin,
         )
-        for read, p_value, adjusted, shared in together
+        for read, adjusted, shared in together
     ]
 
 
