@@ -75,8 +75,8 @@ class Followed:
 
     @property
     def is_open(self) -> bool:
-        """Whether the interval holds 0."""
-        return abs(self.value) <= self.half
+        """Whether the interval holds 0; what is judged to the last item is not left open."""
+        return self.half > 0 and abs(self.value) <= self.half
 
     def advice(self) -> Needed | None:
         """Return what should decide it."""

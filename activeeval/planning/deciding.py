@@ -25,7 +25,7 @@ from activeeval.ends import t_quantile
 from activeeval.measures import Target
 from activeeval.results import Estimate, Interval
 
-LEAN = 0.55
+LEAN = 0.5
 """By how many standard errors of the later estimate an open difference is taken to lie below the true one."""
 OFF = 0.1
 """Standard deviation of the logarithm of the factor by which the variance of a top-up is off, beside what its own
@@ -53,7 +53,7 @@ def needed_of_sample(
     if outlook is None or not math.isfinite(outlook.variance):
         return None
     design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
-    waiting = campaign.progress.waiting
+    waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
     if waiting or campaign.goes_on:
         at_end = campaign.half_width_at_end(confidence, target, scope=estimate.scope)
         if at_end <= wanted:
