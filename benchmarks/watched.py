@@ -39,7 +39,7 @@ OUT = ROOT / "benchmarks" / "results" / "nights.json"
 NIGHTS, STEADY, SHARE = 30, 10, 0.1
 STEPS = np.array([0.02, 0.06, 0.12, 0.2, 0.35, 0.6, 1.0, 1.4])
 MOST, COVERED, MEAN_COVERED, TOGETHER = 0.35, 93.0, (94.0, 97.5), 95.0
-PARTS = ("labels", "alarms", "delays")
+PARTS = ("labels", "delays")
 Row = dict[str, Any]
 
 
@@ -252,7 +252,7 @@ def put(out: Path, sections: list[Row], arguments: Row) -> None:
 
 def main() -> None:
     """Measure, print, store."""
-    from benchmarks.watched_alarms import alarm_sections, delay_sections
+    from benchmarks.watched_alarms import delay_sections
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", action="append", choices=tuple(POOLS), help="repeatable; all by default")
@@ -274,8 +274,7 @@ def main() -> None:
                     show(section["title"], section["figures"])
                     put(args.out, [section], arguments)
         else:
-            sections = alarm_sections if part == "alarms" else delay_sections
-            for section in sections(args.seed, quick=args.quick):
+            for section in delay_sections(args.seed, quick=args.quick):
                 show(section["title"], section["figures"])
                 put(args.out, [section], arguments)
 

@@ -1,14 +1,27 @@
-"""Alarms of a watch: false ones over ninety quiet nights, and how many nights a loss takes to be found.
+"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--part bad|quiet|values]``, on parts of MQ2008, DCG@10.
 
-Both go by the rule of a watch: an alarm where the interval of tonight less an earlier night, over queries like these,
-at confidence 1 − 2 · .05 / (nights · measures · runs) lies below 0. Pools are parts of MQ2008, DCG@10, beliefs of a
-forest that was trained elsewhere; each night 3 % of the items are missing.
+A watch compares tonight with the night before and the first night by the rule of `activeeval.tasks.watching`, about
+these queries, at 1 false alarm in 100 nights. 3 % of the items are missing each night, by chance.
+
+bad: 300 queries, 100 labels a night, what the model believes taught by the labels of the watch itself
+(`benchmarks.watched_series`); after three nights a quarter of the lists, by chance, are upside down; the margin is a
+third of the true loss. How many seeds have an alarm on that night, or on that or the next, without and with 200 labels
+on suspicion.
+quiet: 60 nights without a change; a false alarm is a verdict "worse" on a night. Beliefs of a forest that was trained
+elsewhere, so that probabilities are the same for all keys. Labels on suspicion decide their night and are then
+forgotten; see `quiet_series` for the two rules by which alarms are counted.
+values: 15 nights as in `bad` without a bad one: how many intervals of values hold.
+
+`benchmarks.watched` takes delays from here: how many nights a lasting loss takes, and a gate of the same labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +34,14 @@ from activeeval.errors import StateError
 from activeeval.estimation import estimate, evidence_of
 from activeeval.pool import hashed_uniforms, key_of, pool_hashes
 from activeeval.simulation import replicate
-from benchmarks.machine import figure
+from activeeval.tasks.watching.series import PLAIN
+from activeeval.tasks.watching.settings import Settings
+from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
 from benchmarks.watched import selections
 
-HORIZON, FALSE = 90, 0.05
+MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 Row = dict[str, Any]
 
@@ -86,35 +101,69 @@ def scores_of(ranking: Rankings) -> np.ndarray:
     return scores
 
 
-def uppers(design: Design, k: int, grades: np.ndarray, numbers: np.ndarray, confidence: float) -> np.ndarray:
-    """Return the upper end of question k over queries like these under each key; infinite where none can be given."""
+def settings_of(budget: float, margin: float = 0.0, **changed: Any) -> Settings:
+    """Return the settings of a watch."""
+    chosen = {"measures": ("DCG@10",), "max_grade": None, "seed": 1, "reference": "first"} | changed
+    return Settings(budget=budget, margin=margin, **chosen)
+
+
+def uppers(design: Design, k: int, grades: np.ndarray, numbers: np.ndarray, confidences: Sequence[float]) -> np.ndarray:
+    """Return value and upper ends of question k under each key, shape (n_keys, 1 + n); infinite where unknown."""
     reading = design.readings[k]
-    judge, ends = reading.judge(grades), []
-    for selection in selections(design, numbers):
+    judge, rows = reading.judge(grades), np.full((len(numbers), 1 + len(confidences)), np.inf)
+    for row, selection in zip(rows, selections(design, numbers), strict=True):
         try:
-            said = estimate(evidence_of(design, reading, judge, selection), "items", "population")
+            said = estimate(evidence_of(design, reading, judge, selection), "items")
         except StateError:
-            ends.append(np.inf)
             continue
-        ends.append(said.bounds(said.interval(confidence))[1])
-    return np.array(ends)
+        row[:] = [said.value, *(said.bounds(said.interval(confidence))[1] for confidence in confidences)]
+    return rows
 
 
-def quiet_series(part: Part, seed: int, n_keys: int, n_nights: int, budget: float) -> np.ndarray:
-    """Return on which nights of each series there was an alarm, shape (n_nights, n_keys); there is nothing to find."""
+def quiet_series(
+    part: Part, seed: int, n_keys: int, n_nights: int, budget: float, margin: float
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return by rule on which nights of each series there was an alarm, and which looked bad: (n_nights, n_keys) each.
+
+    Items that are missing change the value a little. The rule ``no change`` takes the true difference off the estimate,
+    at margin 0: as often as it raises an alarm a night raises one that has lost nothing. The rule ``margin`` is that of
+    a watch as it is.
+    """
     rngs = [np.random.default_rng((seed, night)) for night in range(n_nights + 1)]
     lists = [part.ranking.without(REMOVED, rng) for rng in rngs]
     numbers, hand = part.numbers(seed, n_keys), InHand.nothing(part.ranking.pool.n_items)
-    confidence = 1 - 2 * FALSE / HORIZON
-    alarms = np.zeros((n_nights, n_keys), dtype=bool)
+    settings, p = settings_of(budget), part.ranking.pool.query_probs
+    found = {
+        rule: tuple(np.zeros((n_nights, n_keys), dtype=bool) for _ in range(2)) for rule in ("no change", "margin")
+    }
     for night in range(n_nights):
-        change = part.target(lists[night + 1], lists[night])
-        targets = [part.target(lists[night + 1]), *([change] if night and change.matters.any() else [])]
-        design, probs = going_on(part.design(targets), hand, budget)
+        earlier = list(dict.fromkeys((night - 1, 0))) if night else []
+        changes = [part.target(lists[night], lists[before]) for before in earlier]
+        base = part.design([part.target(lists[night]), *changes])
+        design, probs = going_on(base, hand, budget)
         hand = replace(hand, probs=probs)
-        if len(targets) > 1:
-            alarms[night] = uppers(design, 1, part.grades, numbers, confidence) < 0
-    return alarms
+        more = going_on(base, hand, settings.on_suspicion)[0]
+        levels = [settings.confidence(len(changes)), settings.confidence(len(changes), 1), PLAIN]
+        rows = [uppers(design, k, part.grades, numbers, levels) for k in range(1, len(changes) + 1)]
+        truths = [float(p @ change.values(part.grades)) for change in changes]
+        looks: dict[int, np.ndarray] = {}
+        for rule, (alarms, bad) in found.items():
+            at = [(truth, 0.0) if rule == "no change" else (0.0, margin) for truth in truths]
+            for row, (zero, loss) in zip(rows, at, strict=True):
+                is_large = row[:, 0] - zero <= -loss
+                alarms[night] |= (row[:, 1] < zero) & is_large
+                bad[night] |= (row[:, 3] < zero) & ~((row[:, 1] < zero) & is_large)
+            bad[night] &= ~alarms[night]
+            for key in np.flatnonzero(bad[night]):
+                if key not in looks:
+                    one = numbers[[key]]
+                    looks[key] = np.array(
+                        [uppers(more, k, part.grades, one, levels)[0] for k in range(1, len(rows) + 1)]
+                    )
+                alarms[night, key] = any(
+                    row[2] < zero and row[0] - zero <= -loss for row, (zero, loss) in zip(looks[key], at, strict=True)
+                )
+    return found
 
 
 def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +174,7 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
     rng = np.random.default_rng((seed, 99))
     good, bad = part.ranking, part.worse(drop, seed)
     numbers, hand = part.numbers(seed, n_keys), InHand.nothing(part.ranking.pool.n_items)
-    confidence = 1 - 2 * FALSE / (2 * HORIZON)
+    confidence = settings_of(budget, budget_on_suspicion=0.0).confidence(2)
     first = last = good.without(REMOVED, rng)
     watch, gate = np.full(n_keys, AFTER + 1), np.full(n_keys, AFTER + 1)
     for night in range(1, BEFORE + AFTER + 1):
@@ -137,7 +186,7 @@ def found_after(part: Part, seed: int, drop: float, n_keys: int, budget: float) 
         design, probs = going_on(part.design(targets), hand, budget)
         hand, last = replace(hand, probs=probs), tonight
         if since > 0:
-            is_found = uppers(design, 2, part.grades, numbers, confidence) < 0
+            is_found = uppers(design, 2, part.grades, numbers, [confidence])[:, 1] < 0
             watch[is_found & (watch > AFTER)] = since
             alarms = gate_alarms(part, tonight, first, budget, n_keys, 1000 * seed + night, confidence)
             gate[alarms & (gate > AFTER)] = since
@@ -151,8 +200,7 @@ def gate_alarms(
 ) -> np.ndarray:
     """Return whether two separate samples, of a night's budget each, give an alarm, shape (n_keys,).
 
-    Their variances over these queries add up; that of the queries is counted for the true difference query by query,
-    which favours the gate.
+    Their variances over these queries add up.
     """
     from scipy.stats import norm
 
@@ -162,27 +210,72 @@ def gate_alarms(
         drawn = replicate(design, part.grades, [budget], n_keys, seed + sign)
         values += sign * drawn.values[:, 0]
         variances += drawn.variances[:, 0]
-    differences = part.target(tonight, first).values(part.grades)
-    p = part.ranking.pool.query_probs
-    variances += float(p**2 @ (differences - p @ differences) ** 2)
     return values + norm.ppf((1 + confidence) / 2) * np.sqrt(variances) < 0
 
 
 def quiet_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int) -> Row:
-    """Return how many series had a false alarm."""
-    whole, rng = load("mq2008"), np.random.default_rng(seed)
-    budget, alarmed, by_pool = 0.25 * n_queries, [], []
+    """Return how many nights had a false alarm."""
+    whole, rng, budget = load("mq2008"), np.random.default_rng(seed), 100.0
+    by_rule: dict[str, list[tuple[float, float]]] = {}
     for k in range(n_pools):
         queries = np.sort(rng.choice(whole.inputs.pool.n_queries, n_queries, replace=False))
-        alarms = quiet_series(Part.of(whole, queries), seed + k, n_keys, n_nights, budget)
-        alarmed += alarms.any(axis=0).tolist()
-        by_pool.append(float(100 * alarms.any(axis=0).mean()))
-    error = 100 * float(np.std(np.array(by_pool) / 100, ddof=1) / np.sqrt(n_pools)) if n_pools > 1 else float("nan")
-    note = (
-        f"± {error:.2f} over {n_pools} pools of {n_queries} queries with {n_keys} keys each; {budget:g} labels a night"
-    )
-    figures = [figure("series with a false alarm", 100 * np.mean(alarmed), "%", note=note, at_most=100 * FALSE)]
-    return {"title": f"{len(alarmed):,} series of {n_nights} quiet nights", "figures": figures, "by_pool": by_pool}
+        part = Part.of(whole, queries)
+        turned = np.where((rng.random(n_queries) < 0.25)[part.ranking.pool.item_queries], -part.scores, part.scores)
+        margin = (part.value(part.ranking) - part.value(Rankings.from_scores(part.ranking.pool, turned))) / 3
+        for rule, (alarms, bad) in quiet_series(part, seed + k, n_keys, n_nights, budget, margin).items():
+            by_rule.setdefault(rule, []).append((100 * alarms[1:].mean(), 100 * bad[1:].mean()))
+            print(k, rule, by_rule[rule][-1], flush=True)
+    figures = []
+    for rule, title in (
+        ("no change", "a true difference of 0, margin 0"),
+        ("margin", "a margin of a third of a bad loss"),
+    ):
+        shares = np.array(by_rule[rule])
+        error = float(shares[:, 0].std(ddof=1) / np.sqrt(n_pools)) if n_pools > 1 else float("nan")
+        note = (
+            f"± {error:.2f} over {n_pools} pools of {n_queries} queries, {n_keys} keys each; {budget:g} labels a night"
+        )
+        label = f"false alarms in 100 nights, {title}"
+        figures.append(figure(label, float(shares[:, 0].mean()), "", note=note, at_most=1.2))
+        figures.append(figure(f"nights with labels on suspicion, {title}", float(shares[:, 1].mean()), "%"))
+    title = f"{n_pools * n_keys:,} series of {n_nights} nights without a change"
+    by_pool = {rule: [row[0] for row in rows] for rule, rows in by_rule.items()}
+    return {"title": title, "figures": figures, "by_pool": by_pool}
+
+
+def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
+    """Return how often a quarter of the lists upside down raises the alarm, on that night and by the next."""
+    from benchmarks.watched_series import bad_nights
+
+    found, losses = bad_nights(range(n_seeds), n_queries)
+    figures = []
+    for which, (name, on_that, by_next) in enumerate((("without", 0.0, 90.0), ("with 200", 0.0, 97.0))):
+        for night, least in ((0, on_that), (1, by_next)):
+            share = 100 * float(found[:, which, night].mean())
+            label = f"bad nights with an alarm {('that night', 'that night or the next')[night]}, {name} on suspicion"
+            bar = {"at_least": least} if least else {}
+            figures.append(figure(label, share, "%", note=f"{n_seeds} seeds", **bar))
+    mean = 100 * float(np.mean(losses))
+    figures.append(figure("what a bad night loses", mean, "%", note="of its DCG@10"))
+    return {"title": f"A quarter of {n_queries} lists upside down, 100 labels a night", "figures": figures}
+
+
+def values_section(n_seeds: int, n_nights: int, n_queries: int = 300) -> Row:
+    """Return how many intervals of values hold, and how many nights in a series do not."""
+    from benchmarks.watched_series import quiet_values
+
+    held = quiet_values(range(n_seeds), n_nights, n_queries)
+    misses = (~held).sum(axis=1)
+    note = f"{n_seeds} series of {n_nights} nights"
+    figures = [
+        figure("nights whose value's interval holds", 100 * float(held.mean()), "%", note=note, at_least=94.0),
+        figure("series with no miss", 100 * float(np.mean(misses == 0)), "%"),
+        figure(
+            "series that miss on a third of their nights or more", 100 * float(np.mean(misses >= n_nights / 3)), "%"
+        ),
+        figure("misses of the worst series", float(misses.max()), f"of {n_nights} nights"),
+    ]
+    return {"title": f"Values of {n_nights} nights, {n_queries} queries", "figures": figures}
 
 
 def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tuple[float, ...] = DROPS) -> Row:
@@ -220,11 +313,6 @@ def surest(part: Part, drop: float, seed: int, n_pools: int) -> float:
     return float(np.mean(ratios))
 
 
-def alarm_sections(seed: int, *, quick: bool) -> Iterator[Row]:
-    """Yield false alarms."""
-    yield quiet_section(seed, 2, 4, 4, 30) if quick else quiet_section(seed, 20, 100, HORIZON, 80)
-
-
 def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
     """Yield delays, for several budgets."""
     if quick:
@@ -232,3 +320,33 @@ def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
         return
     for budget in BUDGETS:
         yield delay_section(seed, 3, 20, budget)
+
+
+def main() -> None:
+    """Measure, print, store."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--part", action="append", choices=("bad", "quiet", "values"), help="repeatable; all by default"
+    )
+    parser.add_argument("--seeds", type=int, default=100, help="of bad nights")
+    parser.add_argument("--series", type=int, default=40, help="of values")
+    parser.add_argument("--nights", type=int, default=60, help="without a change")
+    parser.add_argument("--pools", type=int, default=4, help="without a change")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=OUT)
+    args = parser.parse_args()
+    result = json.loads(args.out.read_text()) if args.out.exists() else {"sections": {}}
+    for part in args.part or ("bad", "quiet", "values"):
+        section = {
+            "bad": lambda: bad_section(args.seeds),
+            "quiet": lambda: quiet_section(args.seed, args.pools, 100, args.nights, 300),
+            "values": lambda: values_section(args.series, 15),
+        }[part]()
+        show(section["title"], section["figures"])
+        described = describe(MODULE) | {"seeds": args.seeds, "series": args.series, "nights": args.nights}
+        result["sections"][part] = section | {"measured": described}
+        store(args.out, result)
+
+
+if __name__ == "__main__":
+    main()

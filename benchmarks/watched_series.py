@@ -1,21 +1,24 @@
 """A watch night after night without its store: the same draws, the same intervals, the model taught by its own labels.
 
 Every step of `activeeval.tasks.watching` but the store and the judges: `case_of`, `in_hand`, `going_on`, `change_of`.
-`tests/benchmarks` checks that a series says what a stored watch says.
+Forests have `TREES` trees in place of 100, for time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
+from joblib import parallel_config
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.answers import Answer
 from activeeval.campaign import Campaign
 from activeeval.design.carried import going_on
+from activeeval.grade_models import ForestGradeModel
 from activeeval.io.loading import load_run
 from activeeval.io.text.trec import Run
 from activeeval.pool import QueryPool, key_of
@@ -28,6 +31,8 @@ from benchmarks.pools import JudgedPool, load
 from benchmarks.watched_alarms import scores_of
 
 MEASURE = "DCG@10"
+TREES, LOST, TURNED, BEFORE_BAD = 15, 0.03, 0.25, 3
+"""Trees; the share of items that is missing on a night, and of lists upside down on a bad one; nights before that."""
 TONIGHT, BEFORE, FIRST = "tonight", "before", "first"
 
 
@@ -165,3 +170,62 @@ class Night:
 
 def _alarms(changes: list[Answer]) -> bool:
     return any(change.verdict == "worse" for change in changes)
+
+
+@contextmanager
+def small_forests() -> Iterator[None]:
+    """Let forests have few trees, grown one after the other."""
+    made = ForestGradeModel.__init__
+    before = made.__defaults__
+    assert before is not None
+    made.__defaults__ = (TREES, *before[1:])
+    try:
+        with parallel_config(backend="sequential"):
+            yield
+    finally:
+        made.__defaults__ = before
+
+
+def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether there was an alarm, shape (n_seeds, without or with suspicion, that night or by the next).
+
+    And the share of the value that is lost on the bad nights, shape (n_seeds,).
+    """
+    found, losses = [], []
+    for seed in seeds:
+        world, rng = World.of("mq2008", n_queries, seed), np.random.default_rng(seed)
+        turned = world.reversed(world.scores, rng.random(world.pool.n_queries) < TURNED)
+        best = world.value(world.scores)
+        losses.append(1 - world.value(turned) / best)
+        margin = losses[-1] * best / 3
+        nights = [world.scores] * BEFORE_BAD + [turned] * 2
+        nights = [np.where(rng.random(scores.size) < LOST, np.nan, scores) for scores in nights]
+        rows = []
+        for on_suspicion in (0.0, 200.0):
+            settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=margin,
+                                reference="first", budget_on_suspicion=on_suspicion)  # fmt: skip
+            series = Series(world, settings)
+            with small_forests():
+                alarms = [series.night(scores).alarm for scores in nights][BEFORE_BAD:]
+            rows.append([alarms[0], any(alarms)])
+        found.append(rows)
+        print(seed, f"{losses[-1]:.3f}", rows, flush=True)
+    return np.array(found), np.array(losses)
+
+
+def quiet_values(seeds: Iterable[int], n_nights: int, n_queries: int) -> np.ndarray:
+    """Return whether the intervals of values hold, shape (n_seeds, n_nights)."""
+    held = []
+    for seed in seeds:
+        world, rng = World.of("mq2008", n_queries, seed), np.random.default_rng(seed)
+        settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=0.1,
+                            reference="first", budget_on_suspicion=0.0)  # fmt: skip
+        series, row = Series(world, settings), []
+        with small_forests():
+            for _ in range(n_nights):
+                night = series.night(np.where(rng.random(world.scores.size) < LOST, np.nan, world.scores))
+                low, high = night.value.bounds(night.value.interval(PLAIN))
+                row.append(low <= night.truth <= high)
+        held.append(row)
+        print(seed, "".join(".x"[not ok] for ok in row), flush=True)
+    return np.array(held)

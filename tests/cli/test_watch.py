@@ -176,10 +176,10 @@ def test_a_night_that_looks_bad_writes_a_second_sheet_and_is_decided_by_it(call,
     )
     assert f"{n} items wait" in said.err
     decided = call("watch", "submit", "s", *place, sheet, "--judge", "ann", "-o", "jsonl", "-p", -1)
-    night, change = decided.rows
+    night, change = map(json.loads, decided.out.splitlines())
     assert (night["waiting"], night["date"]) == (0, DATES[1])
     assert decided.code == {"worse": 10, "undecided": 11}.get(change["verdict"], 0)
-    assert call("watch", "status", "s", *place, "-o", "jsonl", "-p", -1).rows == [night, change]
+    assert call("watch", "status", "s", *place, "-o", "jsonl", "-p", -1).out == decided.out
     assert call("watch", "submit", "s", *place).code == decided.code  # nothing more is drawn
     assert call("watch", "report", "s", *place, "--out", "s.md").code == 0
     assert (folder / "s.md").read_text().count("\n| 2026-") == 2
@@ -394,7 +394,7 @@ PARTS = ("parts", "--db", "sqlite:///parts.db")
 
 
 def test_nights_by_segment_have_rows_a_table_and_a_page(call, by_segment, folder):
-    made = by_segment(*HALVES, "--half-width", 2, "--budget-per-night", 200, "-o", "jsonl")
+    made = by_segment(*HALVES, "--half-width", 2, "--budget-per-night", 200, "--margin", 5, "-o", "jsonl")
     assert made.code == 0, made.err
     assert made.rows[0]["segment_half_widths"] == [["mobile", 3], ["desktop", 3]]
     (folder / "segments.csv").unlink()  # it is stored with the watch

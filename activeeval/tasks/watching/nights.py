@@ -34,6 +34,8 @@ from activeeval.tasks.watching.segments import NightPlan, plan_night
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.types import Floats
 
+ONLY_LISTS = "the first night's lists"
+"""The name of a run that nothing is compared with: it keeps queries in the pool that have no list tonight."""
 MISSING = "missing"
 """In the configuration of a night's campaign: the queries of the watch without a list tonight."""
 
@@ -130,9 +132,9 @@ def _draw(
 ) -> Drawn:
     """Draw and store a step of a night: the first, or where it is given the one that goes on from it."""
     settings, is_first = Settings.of(watch.config), on_suspicion is None
-    runs = _runs(store, watch, settings, run, tonight.date, before)
     queries = before.left.queries if before.left else tuple(dict.fromkeys(run.query_ids.tolist()))
-    _check_queries(run, queries, runs)
+    runs = _runs(store, watch, settings, run, tonight.date, before, queries)
+    _check_queries(run, queries)
     progress("reading the files")
     max_grade = _scale(store, watch, settings, tonight, before)
     case = case_of(runs, settings, before.known_grades, before.labels, max_grade, progress)
@@ -239,34 +241,37 @@ def _numbers(sample: Sample) -> Floats:
     return numbers
 
 
-def _runs(store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: Before) -> dict[str, Run]:
-    """Return the runs of a night by what they are called: tonight's, last night's, and the reference."""
+def _runs(
+    store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: Before, queries: Sequence[str]
+) -> dict[str, Run]:
+    """Return the runs of a night by name: tonight's, last night's, and the reference.
+
+    Where a query has no list in any of these, the first night's run keeps it in the pool: it counts as 0.
+    """
     runs = {tonight: run}
     if before.run is not None:
         runs[before.night] = before.run
     if settings.reference not in OF_NIGHTS:
         arrays = unpacked(watch.payload, f"watch {watch.name}", ("run.queries",), "the run of reference")
         runs[REFERENCE] = run_of(arrays)
-    elif settings.reference == "first" and before.run is not None:
-        first = store.watches.nights(watch.name)[0].date
-        if first not in runs:
-            runs[first] = Left.of(store.watches.payload(watch.name, first), first).run
+    if before.run is None:
+        return runs
+    first = store.watches.nights(watch.name)[0].date
+    listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
+    name = first if settings.reference == "first" else ONLY_LISTS
+    if first not in runs and (name == first or set(queries) - listed):
+        runs[name] = Left.of(store.watches.payload(watch.name, first), first).run
     return runs
 
 
-def _check_queries(run: Run, queries: Sequence[str], runs: Mapping[str, Run]) -> None:
+def _check_queries(run: Run, queries: Sequence[str]) -> None:
     """Raise where a run is of other queries than the watch."""
-    there, wanted = set(run.query_ids.tolist()), set(queries)
-    foreign = sorted(there - wanted)
+    wanted = set(queries)
+    foreign = sorted(set(run.query_ids.tolist()) - wanted)
     if foreign:
         meant = did_you_mean(foreign[0], queries)
         problem = f"query {shown(foreign[0])} is none of the {len(wanted)} queries of the watch ({len(foreign)} such)"
         raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
-    listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
-    lost = sorted(wanted - listed)
-    if lost:
-        where = "tonight and on the night before" if len(runs) > 1 else "tonight"
-        raise InputError(f"{run.source}: query {shown(lost[0])} has no list {where} ({len(lost)} such queries)")
 
 
 def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: Before) -> int:
@@ -285,5 +290,5 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
 def _asked(case: Case, settings: Settings, tonight: str) -> list[Asked]:
     """Return tonight's questions: its value, and what it is more than each other run whose lists are not the same."""
     asked = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
-    of_tonight = [each for each in asked if each.system == tonight]
+    of_tonight = [each for each in asked if each.system == tonight and each.versus != ONLY_LISTS]
     return [each for each in of_tonight if not each.versus or each.target.matters.any()]
