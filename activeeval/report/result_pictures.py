@@ -69,7 +69,11 @@ def draw_readings(moments: Sequence[Moment], finding: Answer, confidence: float,
 
 
 def draw_half_widths(
-    points: Sequence[tuple[float, float, float | None, float | None]], label: str, unit: str, goal: float | None, ax: Any = None
+    points: Sequence[tuple[float, float, float | None, float | None]],
+    label: str,
+    unit: str,
+    goal: float | None,
+    ax: Any = None,
 ) -> Any:
     """Draw half-widths to expect over budgets with the range of four in five samples, and return the axes.
 

@@ -231,9 +231,7 @@ def _advice(numbers: Mapping[str, Any]) -> str:
         between = "" if numbers["least"] is None else " ({least:,.0f} to {most:,.0f})"
         first = f"{what} takes about {paid}{between} by {{method}}"
     elif n == 1:
-        first = (
-            f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
-        )
+        first = f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
     else:
         first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
     few = ", of {n_queries:,.0f} queries: fewer than {few} make a rough interval" if _is_few(numbers) else ""

@@ -29,9 +29,7 @@ METHODS = "passive, active, active_uniC, active_uniD, random, whole, .*, depth, 
 OPEN = r"is not in the range 0<x<1\."
 
 
-TOO_SMALL = (
-    r"DCG, passive: --budget {} does not pay for what one query may take \({} at most\): --budget {}"
-)
+TOO_SMALL = r"DCG, passive: --budget {} does not pay for what one query may take \({} at most\): --budget {}"
 LEVELS_TOO_SMALL = r"--budget 1\.5 does not pay for what may have to be judged at once \(2 at most\): --budget 2"
 
 PLAN = "plan --run a.run --versus-run b.run --max-grade 3"

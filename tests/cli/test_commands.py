@@ -282,9 +282,7 @@ def test_compare_counts_what_nobody_judged(call):
         "--quiet", "compare", "a.run", "b.run", "--qrels", "q.qrels", "--unjudged", "irrelevant", "--budget", 0.5
     )
     assert (small.code, small.out) == (1, "")
-    assert re.match(r"activeeval: DCG@10: --budget 0\.5 does not pay for .*: --budget \d", small.err), (
-        small.err
-    )
+    assert re.match(r"activeeval: DCG@10: --budget 0\.5 does not pay for .*: --budget \d", small.err), small.err
 
 
 def test_a_scale_ends_on_the_command_line_where_it_does_in_the_library():
