@@ -111,8 +111,9 @@ class Budget:
             # what a method judges whole may cost more than all that can change an answer
             smallest = f"{enough(100 * needed)}%" if needed <= 1 else smallest
         text += f" does not pay for {problem.what.format(enough(problem.needed))}: `budget` {smallest}"
-        cutoffs = [target.measure.cutoff or 1 for target in targets]
-        depth = None if self.is_share or not rankings else depth_that_pays(problem.budget, rankings, max(cutoffs))
+        cutoffs = [target.measure.cutoff or 0 for target in targets]
+        can_cut = bool(rankings) and all(cutoffs) and not self.is_share  # without a cutoff it would be another measure
+        depth = depth_that_pays(problem.budget, rankings, max(cutoffs)) if can_cut else None
         if depth is not None:
             text += f", or `pool_depth` {depth[0]} ({enough(depth[1])})"
         return BudgetError(text, budget=given, needed=needed, what=problem.what)

@@ -37,7 +37,7 @@ def cli(quiet: bool) -> None:
     `compare` answers 10 where the new run is worse, 11 where that is open.
 
     \b
-    activeeval init                    asks five questions, prints the commands to run
+    activeeval init                    asks a few questions, prints the commands to run
     activeeval COMMAND --help          what a command takes, with an example; --help-all for all of it
     """
 

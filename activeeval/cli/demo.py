@@ -53,4 +53,4 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     show_table(savings_rows(measured), f"± of new − old, the mean of {counted(repetitions, 'sample')}")
     plot_savings(measured, picture)
     say(f"wrote {picture}, and in {Path(out) / 'example'} files to try commands with: {', '.join(files)}")
-    say("`activeeval init` asks five questions about runs of your own")
+    say("`activeeval init` asks a few questions about runs of your own")

@@ -1,4 +1,4 @@
-"""``activeeval init``: five questions, and the commands that follow from the answers."""
+"""``activeeval init``: a few questions, and the commands that follow from the answers."""
 
 from __future__ import annotations
 
@@ -6,71 +6,42 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from activeeval.cli.help import WIDTH, command
+from activeeval.cli.help import command
+from activeeval.cli.starting_lines import ME, NOBODY, NONE, SCRIPT, Start, free_name, lines_of
 from activeeval.cli.waiting import settle
 from activeeval.cli.wording import complaint
 from activeeval.errors import ActiveEvalError, InputError, did_you_mean
 
-NONE, ME, NOBODY, SCRIPT = "none", "me", "nobody", "script"
+if TYPE_CHECKING:
+    from activeeval.cases.case import Case
+    from activeeval.pool import QueryPool
+
 USUAL_GRADE = 3
-"""Largest grade of TREC's usual scale, where nobody says another."""
-_INDENT = "    "
-_GATE = "is the new run worse: exit code 0 no, 10 yes, 11 not certain"
+"""Largest grade of TREC's usual scale, which is proposed."""
+_HARMLESS = 0.01
+"""Of the best value that there can be: the margin that is proposed. A fiftieth of a value that is half the best."""
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """What five answers say: runs (the new one first), judgments, judges, measure and scale, and a goal."""
-
-    runs: tuple[str, ...]
-    judged: str | None
-    judges: tuple[str, ...]
-    measure: str
-    max_grade: int | None
-    goal: tuple[str, str]
-
-    @property
-    def in_campaign(self) -> bool:
-        """Whether a store is what they need: a half-width, which `sample` does not take."""
-        return self.goal[0] == "--half-width"
-
-    def sheets(self, name: str) -> dict[str, str]:
-        """Return the sheet of each judge, as commands name them; of one judge that of all."""
-        from activeeval.tasks.sheets import SheetPlan
-
-        plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
-        return dict(zip(self.judges, plan.paths, strict=True))
-
-    @property
-    def pool(self) -> list[str]:
-        """The options that say what is drawn from, and for which measure."""
-        new, *others = self.runs
-        words = ["--run", new]
-        words += ["--versus-run", others[0]] if len(others) == 1 else [w for run in others for w in ("--run", run)]
-        words += ["--judged", self.judged] if self.judged else []
-        words += ["--max-grade", str(self.max_grade)] if self.max_grade else []
-        return [*words, "--measure", self.measure]
-
-
-@command("Answer five questions, get the commands to run")
+@command("Answer a few questions, get the commands to run")
 def init() -> None:
     """Ask what you have and what you want to know, and print the commands to run. No file is touched.
 
-    The questions: your runs, judgments that you have already, who judges, the measure, and how many judgments or how
-    precise. From a pipe the answers are read, one a line, an empty line for the default.
+    The questions: your runs, judgments that you have already, who judges, the measure with the largest grade, how many
+    judgments or how precise, and of two runs which difference does not matter. What would not work is asked again. From
+    a pipe the answers are read, one a line, an empty line for the default.
 
     \b
     activeeval init
-    printf 'new.run old.run\\n\\nann bob\\nDCG@10\\n200\\n' | activeeval init
+    printf 'new.run old.run\\n\\nann bob\\nDCG@10 3\\n200\\n0.3\\n' | activeeval init
     """
     settle()
     for line in lines_of(_asked(), free_name()):
@@ -78,17 +49,21 @@ def init() -> None:
 
 
 def _asked() -> Start:
-    """Ask the five questions, the last where somebody judges."""
-    runs = _ask(1, "Your run files, the new one first", None, _runs)
-    judged = _ask(2, f"A file of judgments that you have, or {NONE}", NONE, _judgments)
+    """Ask the questions: how much is to be judged where somebody judges, and the margin of two runs."""
+    runs, pool = _ask(1, "Your run files, the new one first", None, _runs)
+    judged = _ask(2, f"A file of judgments that you have, or {NONE}", NONE, partial(_judgments, pool))
     judges = _ask(3, f"Who judges: {ME}, the names of several, a {SCRIPT}, or {NOBODY}", ME, partial(_judges, judged))
+    start = Start(runs=runs, judged=judged, judges=judges, measure="", max_grade=None)
     standard = "DCG@10" if judged else f"DCG@10 {USUAL_GRADE}"
-    measure, grade = _ask(4, "The measure, and the largest grade there can be", standard, _measure)
-    goal = ("", "")
+    start, case = _ask(4, "The measure, and the largest grade there can be", standard, partial(_measure, start))
     if judges != (NOBODY,):
-        goal = _ask(5, "How many judgments (200), which share (10%), or how precise (±0.05)", "200", _goal)
-    grade = grade if grade or judged else USUAL_GRADE
-    return Start(runs=runs, judged=judged, judges=judges, measure=measure, max_grade=grade, goal=goal)
+        question = "How many judgments (200), which share (10%), or how precise (±0.05)"
+        start = replace(start, goal=_ask(5, question, "200", partial(_goal, case, start.measure)))
+    if len(runs) == 2:
+        question = "A difference that does not matter, as a fiftieth of the value; at 0 most harmless changes stay open"
+        proposed = f"{_HARMLESS * case.target(start.measure, 'run').limits(case.max_grade)[1]:.1g}"
+        start = replace(start, margin=_ask(6, question, proposed, _margin))
+    return start
 
 
 def _ask(number: int, question: str, default: str | None, read: Callable[[str], _T]) -> _T:
@@ -127,20 +102,29 @@ def _file(path: str) -> str:
     return f"./{path}" if path.startswith("-") else path
 
 
-def _runs(text: str) -> tuple[str, ...]:
+def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
+    """Read the names of runs; with the pool of what they list."""
+    from activeeval.cases.case import prepare
+    from activeeval.cases.choices import Choices
+
     names = tuple(map(_file, _words(text)))
     if not names or len(set(names)) < len(names):
         raise InputError(f"expected one or several files, each once, got {text!r}")
-    return names
+    return names, prepare(Choices(runs=names, model="uniform", max_grade=1), use_labels=False).inputs.pool
 
 
-def _judgments(text: str) -> str | None:
+def _judgments(pool: QueryPool, text: str) -> str | None:
+    """Read the name of a file of judgments, some of which are of the pool."""
+    from activeeval.cases.known import known_grades_of
+
     if text.lower() == NONE:
         return None
     names = _words(text)
     if len(names) != 1:
         raise InputError(f"expected one file, or {NONE}, got {text!r}")
-    return _file(names[0])
+    judged = _file(names[0])
+    known_grades_of((judged,), pool)
+    return judged
 
 
 def _judges(judged: str | None, text: str) -> tuple[str, ...]:
@@ -156,8 +140,8 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
     return tuple(name.lower() for name in names) if len(names) == 1 else names
 
 
-def _measure(text: str) -> tuple[str, int | None]:
-    """Return the measure, and the largest grade where one stands behind it."""
+def _measure(start: Start, text: str) -> tuple[Start, Case]:
+    """Read the measure, and the largest grade where one stands behind it; with what the commands will read."""
     from activeeval.cases.judging import chosen_judging
 
     measure, grade = text, None
@@ -167,12 +151,21 @@ def _measure(text: str) -> tuple[str, int | None]:
         if not 0 < grade <= 1000:
             raise InputError(f"the largest grade must be 1 to 1000, got {last}")
     chosen_judging("grades", [measure])
-    return measure, grade
+    told = replace(start, measure=measure, max_grade=grade)
+    try:
+        return told, told.case()
+    except ActiveEvalError as problem:
+        if grade is None and problem.field == "max_grade":
+            problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")
+        raise problem from None
 
 
-def _goal(text: str) -> tuple[str, str]:
-    """Return the option and the value that say how much is judged."""
+def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:
+    """Read the option and the value that say how much is judged; raise where that is too little."""
     from activeeval.cases.budgets import Budget
+    from activeeval.design.methods import default_method
+    from activeeval.errors import BudgetError
+    from activeeval.tasks.plan import planner_of
 
     for mark in ("±", "+-", "+/-"):
         if text.startswith(mark):
@@ -180,7 +173,23 @@ def _goal(text: str) -> tuple[str, str]:
     budget = Budget.parse(text)
     if not budget.is_share and budget.amount < 1:
         return _half_width(text)
+    targets = case.targets([measure], [])
+    method = default_method(*(target.measure for target in targets))
+    least, amount = planner_of(case, targets).least(method), case.for_people(budget, *targets)
+    if amount < least * (1 - 1e-9):
+        raise case.refused(budget, BudgetError("", budget=amount, needed=least), *targets)
     return "--budget", text.replace(" ", "")
+
+
+def _margin(text: str) -> str:
+    """Read a margin as `compare` takes it."""
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = math.nan
+    if not 0 <= margin < math.inf:
+        raise InputError(f"a margin is a number from 0 on, in the unit of the measure, as 0.01, got {text!r}")
+    return text
 
 
 def _half_width(text: str) -> tuple[str, str]:
@@ -191,109 +200,3 @@ def _half_width(text: str) -> tuple[str, str]:
     if not 0 < width < math.inf:
         raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
     return "--half-width", text
-
-
-def free_name() -> str:
-    """Return a name that no file of a sample or a campaign in this folder has."""
-    taken = {entry.name.split(".")[0].split("-")[0] for entry in Path().glob("judging*")}
-    return next(name for k in range(len(taken) + 1) if (name := f"judging{k + 1 if k else ''}") not in taken)
-
-
-def lines_of(start: Start, name: str) -> Iterator[str]:
-    """Yield the commands that answers come to, and before each what it is for."""
-    new, *others = start.runs
-    if start.judges == (NOBODY,):
-        yield from _judged_already(start)
-        return
-    yield from _step("what to expect, before anybody judges", "plan", *start.pool, *start.goal)
-    yield from _together(start, name) if start.in_campaign else _alone(start, name)
-    if len(others) == 1:
-        source = ["--campaign", name] if start.in_campaign else _sample_words(start, name)
-        yield from _step(_GATE, "compare", others[0], new, *source, "--scope", "pool")
-
-
-def _judged_already(start: Start) -> Iterator[str]:
-    new, *others = start.runs
-    more = ["--versus", others[0]] if len(others) == 1 else [word for run in others for word in ("--run", run)]
-    yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
-    if len(others) == 1:
-        judged = ["--qrels", str(start.judged), "--measure", start.measure, "--unjudged", "irrelevant"]
-        yield from _step(_GATE, "compare", others[0], new, *judged)
-
-
-def _alone(start: Start, name: str) -> Iterator[str]:
-    sample, sheets = f"{name}.sample", start.sheets(name)
-    judges = [word for judge in sheets if len(sheets) > 1 for word in ("--judge", judge)]
-    files = ["--out", sample, "--sheet", f"{name}.csv"]
-    whole = ["--looks", "none"] if _follows_labels(start.measure) else []
-    about = "draw what to judge, in one sheet (without --looks none in several, with fewer labels)"
-    about = about if whole else "draw what to judge"
-    yield from _step(about, "sample", *start.pool, *start.goal, *whole, *judges, *files)
-    for judge, sheet in sheets.items():
-        who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
-        yield f"# {who} in the column grade of {shlex.quote(sheet)}"
-    yield from _step("then", "estimate", sample, *sheets.values())
-
-
-def _follows_labels(measure: str) -> bool:
-    """Whether a sample by a measure comes sheet by sheet, which no list of commands can say beforehand."""
-    from activeeval.measures import parse_measure
-    from activeeval.tasks.looks import FOLLOWING
-
-    try:
-        return isinstance(parse_measure(measure), FOLLOWING)
-    except ActiveEvalError:  # of those that need the scale none does
-        return False
-
-
-def _sample_words(start: Start, name: str) -> list[str]:
-    """Return a sample and its sheets as `compare` takes them."""
-    return [
-        "--sample",
-        f"{name}.sample",
-        *(word for sheet in start.sheets(name).values() for word in ("--sheet", sheet)),
-    ]
-
-
-def _together(start: Start, name: str) -> Iterator[str]:
-    yield from _step("draw what to judge, and store it", "campaign", "create", name, *start.pool, *start.goal)
-    sheets = start.sheets(name)
-    whose = "a sheet for each judge" if len(sheets) > 1 else "a sheet"
-    about = f"block by block: {whose}, whose column grade is filled in, and back"
-    judges = [word for judge in sheets for word in ("--judge", judge)]
-    yield from _step(about, "campaign", "next", name, *judges, "--out", f"{name}.csv")
-    yield from _step(None, "campaign", "import", name, *sheets.values())
-    yield from _step("how far it is, and a page for the team", "campaign", "status", name)
-    yield from _step(None, "campaign", "report", name)
-
-
-def _step(about: str | None, *words: str) -> Iterator[str]:
-    """Yield a command in lines that can be pasted, behind what it is for."""
-    if about is not None:
-        yield f"# {about}"
-    yield from folded(["activeeval", *words])
-
-
-def folded(words: Sequence[str], width: int = WIDTH) -> Iterator[str]:
-    r"""Yield a command for a shell, folded behind options' values where it is wider than a width.
-
-    Examples
-    --------
-    >>> print(*folded(["activeeval", "plan", "--run", "new one.run", "--budget", "200"], 44), sep="\n")
-    activeeval plan --run 'new one.run' \
-        --budget 200
-    """
-    parts: list[str] = []
-    for word in words:
-        if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("-"):
-            parts[-1] += f" {shlex.quote(word)}"
-        else:
-            parts.append(shlex.quote(word))
-    line = parts[0]
-    for part in parts[1:]:
-        if len(line) + len(part) + 3 > width:
-            yield f"{line} \\"
-            line = _INDENT + part
-        else:
-            line += f" {part}"
-    yield line

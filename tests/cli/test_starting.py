@@ -12,10 +12,10 @@ from cli_cases import grade_of
 from cli_files import csv_rows, tables, write_csv, write_lines
 
 from activeeval.cli.help import WIDTH
-from activeeval.cli.starting import folded, free_name
+from activeeval.cli.starting_lines import folded, free_name
 
-QUESTIONS = 5
-VERDICTS = {"better": 0, "equivalent": 0, "worse": 10, "undecided": 11}
+QUESTIONS = 6
+VERDICTS = {"equal": 0, "better": 0, "equivalent": 0, "not worse": 0, "worse": 10, "undecided": 11}
 
 
 @pytest.fixture
@@ -24,6 +24,12 @@ def answered(call, monkeypatch, folder):
     write_lines(folder / "new one's.run", tables(np.random.default_rng(1))[1])
     judged = [f"q{query} 0 d{document} {grade_of(query, document)}" for query in range(1, 9) for document in range(9)]
     (folder / "old.qrels").write_text("\n".join(judged))
+    (folder / "elsewhere.qrels").write_text("".join(f"elsewhere{k} 0 d1 {k % 3}\n" for k in range(20)))
+    (folder / "zeros.qrels").write_text("".join(f"q{k} 0 d{k} 0\n" for k in range(1, 9)))
+    for name, sign in (("long.run", 1), ("longer.run", -1)):  # forty documents of one query, three of the others
+        sizes = {f"q{k}": 40 if k == 1 else 3 for k in range(1, 31)}
+        rows = ((query, k) for query, size in sizes.items() for k in range(size))
+        write_lines(folder / name, [f"{query} Q0 d{k} {k + 1} {-k * sign} x" for query, k in rows])
 
     def answer(*lines):
         monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
@@ -75,6 +81,16 @@ ANSWERS = {
     "judged already": (["a.run b.run", "q.qrels", "nobody", "nDCG@5"], ["score", "compare"]),
     "judged already, one run": (["a.run", "q.qrels", "nobody", "nDCG@5"], ["score"]),
     "only the first answer": (["a.run"], ["plan", "sample", "estimate"]),
+    "three runs, judged already": (['a.run b.run "new one\'s.run"', "q.qrels", "nobody", "nDCG@5"], ["score"]),
+    "a margin": (["a.run b.run", "", "", "DCG@5 3", "40", "0.5"], ["plan", "sample", "estimate", "compare"]),
+    "long and short lists": (
+        ["long.run longer.run", "", "", "nDCG@3 3", "40", ""],
+        ["plan", "sample", "estimate", "compare"],
+    ),
+    "long and short lists, a campaign": (
+        ["long.run longer.run", "", "", "nDCG@3 3", "±5"],
+        ["plan", "create", "next", "import", "status", "report", "compare"],
+    ),
 }
 
 
@@ -110,11 +126,26 @@ WRONG = {
     "answer 4: kNDCG(k=5)@10: ": ["a.run", "", "", "kNDCG(k=5)@10"],
     "answer 5: a budget is a number of judgments, as 200, or a share, as 10%, got 'many'": ["a.run", *[""] * 3, "many"],
     "answer 5: a half-width is a positive number, as ±0.05, got 'x'": ["a.run", *[""] * 3, "±x"],
+    "answer 4: no judgment tells the largest grade: say it behind the measure, as DCG@5 3": ["a.run", "", "", "DCG@5"],
+    "answer 2: elsewhere.qrels: none of its 20 grades is of an item of the pool": ["a.run", "elsewhere.qrels"],
+    "answer 1: old.qrels:1: ": ["old.qrels"],
+    "answer 4: no judgment tells the largest grade: say it behind the measure, as P@1 3": [
+        *("a.run", "zeros.qrels", "", "P@1")
+    ],
+    "answer 4: no label can change DCG@3: the ranking does not differ": ["same.run a.run", "", "", "DCG@3 3"],
+    "answer 5: --budget 20 does not pay for what may have to be judged at once (40 at most): --budget 40, or "
+    "--pool-depth 10 (20)": ["long.run longer.run", "", "", "nDCG@3 3", "20"],
+    "answer 5: --budget 1% (1.27 judgments) does not pay for what may have to be judged at once (40 at most): "
+    "--budget 31.5%": ["long.run longer.run", "", "", "nDCG@3 3", "1%"],
+    "answer 6: a margin is a number from 0 on, in the unit of the measure, as 0.01, got '-1'": [
+        *("a.run b.run", "", "", "", "", "-1")
+    ],
 }
 
 
 @pytest.mark.parametrize("problem", WRONG)
-def test_a_wrong_answer_of_a_pipe_is_one_line(answered, problem):
+def test_a_wrong_answer_of_a_pipe_is_one_line(answered, folder, problem):
+    (folder / "same.run").write_bytes((folder / "a.run").read_bytes())
     answer = answered(*WRONG[problem])
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.startswith(f"activeeval: {problem}")
@@ -129,13 +160,15 @@ class Typed(io.StringIO):
 
 
 def test_a_terminal_asks_again(call, folder, monkeypatch):
-    monkeypatch.setattr("sys.stdin", Typed("gone.run\na.run\n\n\nfoo\nDCG@5\n10 %\n"))
+    monkeypatch.setattr("sys.stdin", Typed("gone.run\na.run\n\n\nfoo\nDCG@5\nDCG@5 3\n0.1 %\n10 %\n"))
     answer = call("init")
     assert answer.code == 0, answer.err
     assert "Error: gone.run: no such file" in answer.err
     assert "Error: unknown measure 'foo'" in answer.err
+    assert "Error: no judgment tells the largest grade" in answer.err
+    assert "does not pay for what may have to be judged at once" in answer.err
     assert "[DCG@10 3]" in answer.err
-    assert all(f"{k}. " in answer.err for k in range(1, QUESTIONS + 1))
+    assert all(f"{k}. " in answer.err for k in range(1, QUESTIONS))
     assert "activeeval sample --run a.run --max-grade 3 --measure DCG@5 --budget 10%" in answer.out
 
 
@@ -158,3 +191,12 @@ def test_folded_lines_are_one_command(width):
     lines = list(folded(words, width))
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == words
     assert max(map(len, lines)) <= max(width, len("    --measure 'nDCG(dcg='\"'\"'exp-log2'\"'\"')@10' \\"))
+
+
+def test_two_runs_are_asked_which_difference_does_not_matter(answered):
+    """A hundredth of the best value is proposed: of nDCG .01, of DCG@5 and grade 3 about .2."""
+    for measure, margin in (("nDCG@5 3", "0.01"), ("DCG@5 3", "0.2")):
+        (compared,) = (words for words in commands_in(answered("a.run b.run", "", "", measure, "60%").out)
+                       if words[0] == "compare")  # fmt: skip
+        assert compared[compared.index("--margin") + 1] == margin
+    assert "--margin" not in answered("a.run", "", "", "nDCG@5 3", "60%").out
