@@ -43,6 +43,8 @@ from benchmarks.watched import selections
 
 MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
+EXACT = 1e-9
+"""By which an exactly known difference may miss the true one."""
 Row = dict[str, Any]
 
 
@@ -150,9 +152,11 @@ def quiet_series(
         for rule, (alarms, bad) in found.items():
             at = [(truth, 0.0) if rule == "no change" else (0.0, margin) for truth in truths]
             for row, (zero, loss) in zip(rows, at, strict=True):
-                is_large = row[:, 0] - zero <= -loss
-                alarms[night] |= (row[:, 1] < zero) & is_large
-                bad[night] |= (row[:, 3] < zero) & ~((row[:, 1] < zero) & is_large)
+                value, certain, _, plain = (row - zero).T
+                alarm = (certain < -EXACT) & (value <= -loss)
+                alarms[night] |= alarm
+                is_open = (2 * value - certain < -loss) if loss else certain > EXACT
+                bad[night] |= (plain < -EXACT) & ~alarm & is_open
             bad[night] &= ~alarms[night]
             for key in np.flatnonzero(bad[night]):
                 if key not in looks:
@@ -161,7 +165,8 @@ def quiet_series(
                         [uppers(more, k, part.grades, one, levels)[0] for k in range(1, len(rows) + 1)]
                     )
                 alarms[night, key] = any(
-                    row[2] < zero and row[0] - zero <= -loss for row, (zero, loss) in zip(looks[key], at, strict=True)
+                    row[2] < zero - EXACT and row[0] - zero <= -loss
+                    for row, (zero, loss) in zip(looks[key], at, strict=True)
                 )
     return found
 

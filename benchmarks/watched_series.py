@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -104,6 +105,11 @@ class Series:
             alarms, is_more = _alarms(changes), True
         return Night(self.truths[-1], value_first, value, tuple(changes), alarms, is_more, self.n_labels - n)
 
+    def going_on(self, settings: Settings) -> Series:
+        """Copy the series as it is, to go on by other settings."""
+        copied = {name: copy(getattr(self, name)) for name in ("held", "labels", "runs", "truths")}
+        return replace(self, settings=settings, **copied)
+
     def _step(self, budget: float, look: int) -> tuple[Estimate, list[Answer], bool]:
         settings, self.n_steps = self.settings, self.n_steps + 1
         runs = {TONIGHT: self.runs[-1]}
@@ -189,7 +195,8 @@ def small_forests() -> Iterator[None]:
 def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.ndarray]:
     """Return whether there was an alarm, shape (n_seeds, without or with suspicion, that night or by the next).
 
-    And the share of the value that is lost on the bad nights, shape (n_seeds,).
+    And the share of the value that is lost on the bad nights, shape (n_seeds,). The nights before are the same in both,
+    none of them with labels on suspicion.
     """
     found, losses = [], []
     for seed in seeds:
@@ -200,14 +207,16 @@ def bad_nights(seeds: Iterable[int], n_queries: int) -> tuple[np.ndarray, np.nda
         margin = losses[-1] * best / 3
         nights = [world.scores] * BEFORE_BAD + [turned] * 2
         nights = [np.where(rng.random(scores.size) < LOST, np.nan, scores) for scores in nights]
-        rows = []
-        for on_suspicion in (0.0, 200.0):
-            settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=margin,
-                                reference="first", budget_on_suspicion=on_suspicion)  # fmt: skip
-            series = Series(world, settings)
-            with small_forests():
-                alarms = [series.night(scores).alarm for scores in nights][BEFORE_BAD:]
-            rows.append([alarms[0], any(alarms)])
+        settings = Settings(measures=(MEASURE,), budget=100.0, max_grade=world.max_grade, seed=seed, margin=margin,
+                            reference="first", budget_on_suspicion=0.0)  # fmt: skip
+        series, rows = Series(world, settings), []
+        with small_forests():
+            for scores in nights[:BEFORE_BAD]:
+                series.night(scores)
+            for on_suspicion in (0.0, 200.0):
+                then = series.going_on(replace(settings, budget_on_suspicion=on_suspicion))
+                alarms = [then.night(scores).alarm for scores in nights[BEFORE_BAD:]]
+                rows.append([alarms[0], any(alarms)])
         found.append(rows)
         print(seed, f"{losses[-1]:.3f}", rows, flush=True)
     return np.array(found), np.array(losses)

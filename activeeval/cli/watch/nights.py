@@ -213,7 +213,7 @@ def submit(
     """Take judged sheets of the last night in, and say what stands; ends as `night` does.
 
     Where the night is judged, looks bad and is undecided, its labels on suspicion are drawn; beside the first SHEET,
-    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what was judged in the browser is looked at.
+    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what `activeeval serve` has taken.
 
     \b
     activeeval watch submit quality tonight.csv --judge ann

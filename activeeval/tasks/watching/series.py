@@ -126,8 +126,8 @@ class _Reading:
         """Return the estimates of tonight less an earlier run by scope; none where the lists are the same."""
         return {
             scope: each.estimate
-            for scope, found in self.by_scope.items()
-            for each in found
+            for scope, answers in self.by_scope.items()
+            for each in answers
             if (each.target.name, each.versus) == (measure, earlier)
         }
 
