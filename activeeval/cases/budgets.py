@@ -103,10 +103,10 @@ class Budget:
         rankings : sequence of Rankings
             All lists that the pool is made of; none where it cannot be cut.
         """
-        needed, given, text = problem.needed, problem.budget, f"`budget` {self}"
+        needed, budget, text = problem.needed, problem.budget, f"`budget` {self}"
         smallest = enough(needed)
         if self.is_share:
-            needed, given = problem.needed / whole_cost(*targets, known=known), self.amount
+            needed, budget = problem.needed / whole_cost(*targets, known=known), self.amount
             text += f" ({problem.budget:.4g} {targets[0].pool.cost_unit})"
             # what a method judges whole may cost more than all that can change an answer
             smallest = f"{enough(100 * needed)}%" if needed <= 1 else smallest
@@ -116,7 +116,7 @@ class Budget:
         depth = depth_that_pays(problem.budget, rankings, max(cutoffs)) if can_cut else None
         if depth is not None:
             text += f", or `pool_depth` {depth[0]} ({enough(depth[1])})"
-        return BudgetError(text, budget=given, needed=needed, what=problem.what)
+        return BudgetError(text, budget=budget, needed=needed, what=problem.what)
 
     def __str__(self) -> str:
         return f"{100 * self.amount:g}%" if self.is_share else f"{self.amount:g}"

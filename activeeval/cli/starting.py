@@ -151,9 +151,9 @@ def _measure(start: Start, text: str) -> tuple[Start, Case]:
         if not 0 < grade <= 1000:
             raise InputError(f"the largest grade must be 1 to 1000, got {last}")
     chosen_judging("grades", [measure])
-    told = replace(start, measure=measure, max_grade=grade)
+    asking = replace(start, measure=measure, max_grade=grade)
     try:
-        return told, told.case()
+        return asking, asking.case()
     except ActiveEvalError as problem:
         if grade is None and problem.field == "max_grade":
             problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from activeeval.cli.help import WIDTH
 from activeeval.errors import ActiveEvalError
@@ -46,10 +46,10 @@ class Start:
 
         new, *others = self.runs
         by_all = self.judges == (NOBODY,)
-        judged = {"qrels": self.judged, "unjudged": "irrelevant"} if by_all else {"model": "uniform"}
+        judged: dict[str, Any] = {"qrels": self.judged, "unjudged": "irrelevant"} if by_all else {"model": "uniform"}
         if self.judged and not by_all:
             judged["judged"] = (self.judged,)
-        runs = {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
+        runs: dict[str, Any] = {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
         choices = Choices(**runs, **judged, max_grade=self.max_grade)
         case = prepare(choices, use_labels=by_all, measures=[self.measure])
         asked = case.asked([self.measure])

@@ -20,7 +20,7 @@ from activeeval.planning.prospects import Prospect
 from activeeval.types import Floats
 
 _STEP, _ROUNDING = 1.15, 1e-9
-"""Between budgets that are looked up: a half-width falls by about 7 % there, and the line between is off by much less."""
+"""Between budgets that are looked up: a half-width falls by about 7 % from one to the next."""
 
 
 @dataclass(frozen=True, eq=False)

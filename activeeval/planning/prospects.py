@@ -82,7 +82,7 @@ class Prospect:
     def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
         """Compute the half-width that the interval stays below with a chance: the median of samples by default.
 
-        It is never wider than what the measure can be, nor than that of a smaller budget (`activeeval.planning.curves`).
+        It is never wider than the measure can be, nor than that of a smaller budget (`activeeval.planning.curves`).
         """
         if self.curve is None:
             half = self.half_width_alone(scope, confidence, chance=chance)

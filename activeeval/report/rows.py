@@ -136,8 +136,8 @@ def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> 
 
     ``power`` is that of the difference that is to be detected, None where there is none; ``goal`` what the budget
     should reach. In four cases of five what comes out should lie between ``_low`` and ``_high``: half-widths of
-    samples, the power of the design, and, for a goal, the budget that reaches it; None before the first label. ``hours``
-    and ``money`` are there where a price tells them.
+    samples, the power of the design, and, for a goal, the budget that reaches it; None before the first label.
+    ``hours`` and ``money`` are there where a price tells them.
     """
     rows = []
     for planned in plan.rows:
@@ -218,8 +218,8 @@ _MEANT = {
 def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
     marked = any("*" in row["budget"] for row in rows)
-    told = any(row["four in five"] != "unknown" for row in rows)
-    left_out = {*([] if marked else ["budget"]), *([] if told else ["four in five"])}
+    has_range = any(row["four in five"] != "unknown" for row in rows)
+    left_out = {*([] if marked else ["budget"]), *([] if has_range else ["four in five"])}
     shown = [name for name in rows[0] if name not in left_out]
     return " ".join(_MEANT[name] for name in shown if name in _MEANT)
 
