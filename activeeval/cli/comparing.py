@@ -72,7 +72,7 @@ _OWN = {
     "--unjudged",
     type=click.Choice(("error", "irrelevant")),
     default="error",
-    help="What an item is that is asked for and has no judgment: an error, or of grade 0.",
+    help="An item without a judgment: an error, or grade 0.",
 )
 @no_relevant_option
 @inputs.seed_option

@@ -49,7 +49,7 @@ queries_option = click.option(
     help="Queries' texts: a table of id and text; or of `queries draw`.",
 )
 log_queries_option = click.option(
-    "--queries", metavar="FILE", help="Queries of `queries draw`: their weights, and the log that they stand for."
+    "--queries", metavar="FILE", help="Queries of `queries draw`: they stand for its log."
 )
 _OPTIONS = (
     inputs.measures_option,

@@ -24,7 +24,7 @@ GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
-        --date --train-qrels --max-grade --unjudged --pilot --ranker adapt,rank --base --pairs-letor --oracle
+        --date --train-qrels --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base --pairs-letor --oracle
         --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
         --last --pilot draw --pilot audit,report --grader
         """,
@@ -41,7 +41,7 @@ GROUPS = {
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
-        --out --sheet --format --log --preferences --plot --force -q -n --output --places --wide --explain
+        --out --sheet --format --log --preferences --per-query --plot --force -q -n --output --places --wide --explain
         --quiet --version
         """,
     "People": """
@@ -54,7 +54,7 @@ GROUPS = {
         --model --grader --train simulate,calibration --train-fraction --pool-depth --shape --validation
         """,
     RARELY: """
-        plan --queries sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged
+        plan --queries sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged compare --no-relevant
         sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
         --judging --pool-run --versus-scores --train-scores
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor

@@ -19,9 +19,7 @@ _PLACES = 4
 
 def per_query_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the file of all queries, and whether it may replace another."""
-    path = click.option(
-        "--per-query", metavar="FILE", help="Table to write, a row a query: .csv, .tsv, .jsonl or .parquet."
-    )
+    path = click.option("--per-query", metavar="FILE", help="Table of all queries to write.")
     return path(output.force_option(command))
 
 
@@ -29,7 +27,7 @@ no_relevant_option = click.option(
     "--no-relevant",
     type=click.Choice(NO_RELEVANT),
     default="zero",
-    help="What a query without any relevant document is: 0, as in trec_eval, or left out.",
+    help="A query without a relevant document counts as 0, or is left out.",
 )
 
 

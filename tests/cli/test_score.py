@@ -186,14 +186,19 @@ def parsed(text, form):
 def test_every_format_parses_back(call, form):
     command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run", "-q", "-n", "-p", "-1")
     expected = call(*command, "-o", "jsonl").rows
-    read = parsed(call(*command, "-o", form).out, form)
+    table = call(*command, "-o", form).out
+    if form != "tsv":
+        missing, table = table.split("\n\n", 1)
+        assert missing.count("has no list in") == 2
+    read = parsed(table, form)
     assert read == [{name: str(value) for name, value in row.items()} for row in expected]
 
 
 def test_two_runs_are_a_sentence_a_table_and_what_its_words_mean(call):
     command = ("score", "q.qrels", "a.run", "P@5", "DCG@3", "--versus", "b.run")
     expected = call(*command, "-o", "jsonl").rows
-    said, table, note = call(*command).out.strip().split("\n\n")
+    missing, said, table, note = call(*command).out.strip().split("\n\n")
+    assert missing.splitlines() == [f"1 of 30 queries has no list in {name}.run: it counts as 0." for name in "ab"]
     assert said.replace("\n", " ") == " ".join(row["sentence"] for row in expected)
     assert [row["sentence"].split(" (")[0] for row in expected] == [
         "a.run and b.run cannot be told apart: P@5 −0.01",
@@ -212,7 +217,7 @@ def test_two_runs_are_a_sentence_a_table_and_what_its_words_mean(call):
         assert float(cells["difference"].replace("−", "-")) == round(row["difference"], 4)
         assert cells["p"] == f"{row['p_value']:.2f}".lstrip("0")
     assert "P@5 is P(rel=1)@5. DCG@3 is DCG(dcg='exp-log2')@3." in note
-    exact = parsed(call(*command, "-p", "-1").out.split("\n\n")[1], "text")
+    exact = parsed(call(*command, "-p", "-1").out.split("\n\n")[2], "text")
     assert [cells["a.run"] for cells in exact] == [repr(row["value"]) for row in expected]
 
 

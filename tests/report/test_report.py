@@ -97,7 +97,7 @@ def test_rows_for_reading_name_what_matters_and_leave_out_what_is_not_there():
         "method": "items",
         "budget": "20",
         "rmse": "0.1235",
-        "bias": "-0.0100",
+        "bias": "−0.0100",
         "coverage": "0.951",
         "width": "0.500",
         "queries": "17.3",

@@ -17,6 +17,7 @@ COMMANDS = Path(__file__).with_name("json-commands.txt")
 NUMBERED = re.compile(r"(?<=half_width_with_)\d+")
 SELDOM = {
     *("half_width_without", "labels_saved", "machine_is_truth", "system"),
+    *("no_relevant", "without_relevant", "weight", "share_of_loss"),
     *("bias_low_simultaneous", "bias_high_simultaneous", "hours", "currency"),
 }
 """What stands on the page and is printed in cases that the commands here do not make."""
