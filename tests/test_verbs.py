@@ -142,7 +142,7 @@ def test_a_sheet_may_be_judged_in_part_and_by_several():
 
 def test_what_is_no_judgment_of_the_sample_is_refused():
     sample = drawn()
-    with pytest.raises(ae.InputError, match="none of its 1 judgments is of an item of the sample"):
+    with pytest.raises(ae.InputError, match="none of its 1 judgment is of an item of the sample"):
         sample.estimate({"q1": {"nowhere": 1}})
     with pytest.raises(ae.InputError, match="judged 1: the sheet is of sample"):
         sample.estimate(graded(drawn(seed=8).sheet("polars")))

@@ -258,7 +258,7 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     by_chance = "; chosen by chance" if chosen.is_by_chance else ""
     output.say(
         f"{counted(chosen.n_answered, 'pair')} {agreeing(chosen.n_answered, 'is', 'are')} answered, "
-        f"{chosen.n_unanswered} not{by_chance}"
+        f"{chosen.n_unanswered} {agreeing(chosen.n_unanswered, 'is', 'are')} not{by_chance}"
     )
 
 

@@ -33,7 +33,7 @@ def test_a_row_for_each_segment_of_each_question(call, folder, sampled):
     halves = [f"q{q},{'odd' if q % 2 else 'even'}" for q in range(1, 31)]
     by = segments(folder, "\n".join(["query_id,segment", *halves, "q99,odd"]))
     done = call("estimate", *both("d.csv"), *by, "-o", "jsonl")
-    assert "activeeval: 1 queries of the pool are in no segment\n" in done.err
+    assert "activeeval: 1 query of the pool is in no segment\n" in done.err
     rows = done.rows
     assert [(row["question"], row["segment"]) for row in rows] == [
         (question, segment) for question in ("run", "difference") for segment in ("odd", "even")

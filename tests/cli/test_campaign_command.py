@@ -180,7 +180,7 @@ def test_judgments_of_other_forms(campaign, folder):
     rows = csv_rows("b1.csv")
     assert len(rows) == 5
     write_lines(folder / "some.qrels", [f"{rows[0]['query_id']} 0 {rows[0]['doc_id']} 1", "q1 0 never-drawn 2"])
-    assert "1 judgments stored" in campaign("import", "some.qrels", "--judge", "ann").err
+    assert "1 judgment stored" in campaign("import", "some.qrels", "--judge", "ann").err
     cells = [f"{r['query_id']},{r['doc_id']},2" for r in rows[1:3]]
     write_lines(folder / "some.csv", ["query_id,doc_id,grade", *cells])
     assert "2 judgments stored" in campaign("import", "some.csv", "--judge", "bob").err
@@ -583,7 +583,7 @@ def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
     pair, fixed = (first["query_id"], first["doc_id"]), 3
     write_lines(Path("fix.qrels"), [f"{pair[0]} 0 {pair[1]} {fixed}"])
     assert campaign("import", "fix.qrels", "--judge", "ann").code == 0
-    assert "1 grades were corrected since a later round was drawn, and count as now" in campaign("estimate").err
+    assert "1 grade was corrected since a later round was drawn, and counts as now" in campaign("estimate").err
     again = campaign_of("DCG@5", "items", 200, **OPTIONS)
     expected = again.run(lambda q, docs: [fixed if (q, d) == pair else grade_of(q, d) for d in docs])
     assert estimate_row(campaign)["value"] == pytest.approx(expected.value, abs=1e-12)
@@ -591,7 +591,7 @@ def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
     assert estimate_row(campaign, "--as-of", before["as_of"]) == before
     write_lines(Path("gone.csv"), ["query_id,doc_id,grade", f"{pair[0]},{pair[1]},cannot"])
     campaign("import", "gone.csv", "--judge", "ann")
-    assert "1 items that round 2 takes for known have no one grade any more" in campaign("estimate").err
+    assert "1 item that round 2 takes for known has no one grade any more" in campaign("estimate").err
     told = campaign("status", "-o", "jsonl")
     assert told.rows[0]["cannot"] == 1
     assert "no one grade any more" in told.err
@@ -987,7 +987,7 @@ def test_all_files_of_a_call_and_all_their_judges_or_nothing(campaign, folder):
     assert campaign("status", "-o", "jsonl").rows[0] == before
     assert campaign("import", "good.csv").code == 0
     write_lines(folder / "good.csv", ["query_id,doc_id,grade,judge", f"{pairs[0]},2,cyd"])
-    assert "1 judgments stored, 1 of them in place of earlier ones" in campaign("import", "good.csv").err
+    assert "1 judgment stored, 1 of them in place of earlier ones" in campaign("import", "good.csv").err
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_batch_is_written_and_said(folder, capsys):
         1,
         1,
     )
-    assert "1 pairs without a text are not asked about" in captured.err.replace("\n  ", " ")
+    assert "1 pair without a text is not asked about" in captured.err.replace("\n  ", " ")
     assert cli.run([*ASK, "--run", "a.run"]) == 1
     assert "batch.jsonl: is there already; --force writes it anew" in capsys.readouterr().err
 

@@ -32,6 +32,7 @@ from activeeval.cases.budgets import whole_cost
 from activeeval.design.methods import METHODS
 from activeeval.estimation import INTERVALS
 from activeeval.io.tables.draws import read_draws
+from activeeval.report.numbers import counted
 from activeeval.results import LEVELS
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
@@ -382,7 +383,7 @@ def test_what_cannot_be_judged_is_counted_and_bounded(drawn, call, measure, meth
     assert row["value"] == expected.value
     assert "could not be judged" not in done.err
     explained = call("estimate", *both("d.csv"), "--explain").err
-    (bounds,) = re.findall(r"1 items could not be judged, .*: between (\S+) and (\S+) at", explained)
+    (bounds,) = re.findall(r"1 item could not be judged, .*: between (\S+) and (\S+) at", explained)
     assert [float(bound) for bound in bounds] == pytest.approx([expected.cannot.low, expected.cannot.high], rel=1e-5)
 
 
@@ -754,8 +755,9 @@ def test_the_talk_says_what_was_drawn(call):
         rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
         what,
     ), what
-    said = ", ".join(map(str, sizes))
-    assert blocks == f"activeeval: 4 blocks of {said} items: the sample may be read once one is complete"
+    *others, last = sizes
+    said = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
+    assert blocks == f"activeeval: 4 blocks of {said}: the sample may be read once one is complete"
     assert rough == f"activeeval: {n_queries} judged queries make a rough interval; with 30 or more it can be relied on"
     assert scale == "activeeval: for P@4, judges give grades 0 … 3"
     told = f"seed 2, sample {rows[0]['sample']}: wrote x.csv.sample.npz, and x.csv for the judges"

@@ -335,9 +335,9 @@ def test_missing_and_ignored_queries_are_told(call):
     *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).err.splitlines()
     assert model.startswith("activeeval: no training data: ")
     assert [note.removeprefix("activeeval: ") for note in notes] == [
-        "1 of 30 queries are missing from a.run: they score 0",
-        "1 of 30 queries are missing from b.run: they score 0",
-        "1 queries of a.run have no judgments: ignored",
+        "1 of 30 queries has no list in a.run: it counts as 0",
+        "1 of 30 queries has no list in b.run: it counts as 0",
+        "1 query of a.run has no judgments: ignored",
     ]
 
 

@@ -205,7 +205,9 @@ def test_rounds_are_read_together():
     case.judge("ann", upto=4)
     between = report_of(case)
     assert (between.head.rounds, between.head.rounds_read) == (2, 1)
-    assert [note.text for note in between.notes] == ["read from the first round alone: 1 more wait for judgments"]
+    assert [note.text for note in between.notes] == [
+        "read from the first round alone: 1 more item waits for a judgment"
+    ]
     case.judge("ann")
     found = report_of(case)
     assert [row.rounds for row in found.readings][-2:] == [1, 2]

@@ -98,7 +98,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
     if policy == "median":
         assert len(answered(live)[0]) == 1
         return
-    with pytest.raises(StateError, match="1 items that round 2 takes for known have no one grade any more"):
+    with pytest.raises(StateError, match="1 item that round 2 takes for known has no one grade any more"):
         answered(live)
     with pytest.raises(InputError, match="items count the mean gain of grades that differ"):
         labels_of(live)
