@@ -69,7 +69,7 @@ class Before:
         The run of the night before.
     taught : dict
         Of the labels those that the grade model learns from: of labels on suspicion not their night's own, so that
-        rates stay what they were, all probabilities rise alike and predictions are not those of the first look's labels.
+        rates stay what they were and all probabilities rise alike.
     machines : dict of str to int
         By file how many grades of machines are taken for people's, on earlier nights or tonight.
     """
