@@ -211,9 +211,15 @@ STEPS = (
     ),
     Step(
         "watched",
-        "thirty nights of a watch, every label counting on; false alarms; delays: RESULTS.md",
+        "thirty nights of a watch, every label counting on; delays: RESULTS.md",
         "benchmarks.watched",
         ("results/nights.json",),
+    ),
+    Step(
+        "watched-alarms",
+        "alarms of a watch on bad nights, false ones in 100 nights, how many intervals of values hold",
+        "benchmarks.watched_alarms",
+        ("results/watched-alarms.json",),
     ),
     Step(
         "watched-seconds",

@@ -1,4 +1,4 @@
-"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--part bad|quiet|values]``, on parts of MQ2008, DCG@10.
+"""Alarms of a watch: ``python -m benchmarks.watched_alarms [--part NAME]``, on parts of MQ2008, DCG@10.
 
 A watch compares tonight with the night before and the first night by the rule of `activeeval.tasks.watching`, about
 these queries, at 1 false alarm in 100 nights. 3 % of the items are missing each night, by chance.
@@ -10,7 +10,7 @@ on suspicion.
 quiet: 60 nights without a change; a false alarm is a verdict "worse" on a night. Beliefs of a forest that was trained
 elsewhere, so that probabilities are the same for all keys. Labels on suspicion decide their night and are then
 forgotten; see `quiet_series` for the two rules by which alarms are counted.
-values: 15 nights as in `bad` without a bad one: how many intervals of values hold.
+values, taught: how many 95 % intervals of values hold on 15 nights, with the model of `quiet`, and with that of `bad`.
 
 `benchmarks.watched` takes delays from here: how many nights a lasting loss takes, and a gate of the same labels.
 """
@@ -42,6 +42,7 @@ from benchmarks.pools import JudgedPool, load
 from benchmarks.watched import selections
 
 MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
+PARTS = ("bad", "quiet", "values", "taught")
 DROPS, BEFORE, AFTER, BUDGETS = (0.01, 0.02, 0.03, 0.05), 10, 30, (60.0, 150.0, 400.0)
 EXACT = 1e-9
 """By which an exactly known difference may miss the true one."""
@@ -265,22 +266,56 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
     return {"title": f"A quarter of {n_queries} lists upside down, 100 labels a night", "figures": figures}
 
 
-def values_section(n_seeds: int, n_nights: int, n_queries: int = 300) -> Row:
-    """Return how many intervals of values hold, and how many nights in a series do not."""
+def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_queries: int = 300) -> Row:
+    """Return how many intervals of values hold, beliefs of a forest that was trained elsewhere."""
+    whole, rng, settings = load("mq2008"), np.random.default_rng(seed), settings_of(100.0)
+    sides: list[np.ndarray] = []
+    for k in range(n_pools):
+        part = Part.of(whole, np.sort(rng.choice(whole.inputs.pool.n_queries, n_queries, replace=False)))
+        lists = [part.ranking.without(REMOVED, np.random.default_rng((seed + k, night))) for night in range(n_nights)]
+        numbers, hand = part.numbers(seed + k, n_keys), InHand.nothing(part.ranking.pool.n_items)
+        side = np.zeros((n_nights, n_keys), dtype=int)
+        for night in range(n_nights):
+            earlier = list(dict.fromkeys((night - 1, 0))) if night else []
+            targets = [part.target(lists[night]), *(part.target(lists[night], lists[before]) for before in earlier)]
+            design, probs = going_on(part.design(targets), hand, settings.budget)
+            hand = replace(hand, probs=probs)
+            value, high = uppers(design, 0, part.grades, numbers, [PLAIN]).T
+            truth = float(part.ranking.pool.query_probs @ targets[0].values(part.grades))
+            side[night] = (truth > high + EXACT).astype(int) - (truth < 2 * value - high - EXACT)
+        sides.append(side)
+    found = np.concatenate(sides, axis=1).T
+    return {
+        "title": f"Values of {n_nights} nights, {n_queries} queries, a model from elsewhere",
+        "figures": [
+            *value_figures(found == 0),
+            figure("the truth lies above the interval", 100 * float((found > 0).mean()), "%"),
+            figure("the truth lies below the interval", 100 * float((found < 0).mean()), "%"),
+        ],
+    }
+
+
+def taught_section(n_seeds: int, n_nights: int, n_queries: int = 300) -> Row:
+    """Return how many intervals of values hold where the labels of the watch teach its model."""
     from benchmarks.watched_series import quiet_values
 
     held = quiet_values(range(n_seeds), n_nights, n_queries)
-    misses = (~held).sum(axis=1)
-    note = f"{n_seeds} series of {n_nights} nights"
-    figures = [
+    title = f"Values of {n_nights} nights, {n_queries} queries, a model taught by the watch"
+    return {"title": title, "figures": value_figures(held)}
+
+
+def value_figures(held: np.ndarray) -> list[Row]:
+    """Return the share of nights whose interval holds, and how misses gather in series; (n_series, n_nights)."""
+    misses, n_nights = (~held).sum(axis=1), held.shape[1]
+    error = 100 * float(held.mean(axis=1).std(ddof=1) / np.sqrt(len(held))) if len(held) > 1 else float("nan")
+    note = f"± {error:.1f} over {len(held)} series"
+    many = 100 * float(np.mean(misses >= n_nights / 3))
+    return [
         figure("nights whose value's interval holds", 100 * float(held.mean()), "%", note=note, at_least=94.0),
         figure("series with no miss", 100 * float(np.mean(misses == 0)), "%"),
-        figure(
-            "series that miss on a third of their nights or more", 100 * float(np.mean(misses >= n_nights / 3)), "%"
-        ),
+        figure("series that miss on a third of their nights or more", many, "%"),
         figure("misses of the worst series", float(misses.max()), f"of {n_nights} nights"),
     ]
-    return {"title": f"Values of {n_nights} nights, {n_queries} queries", "figures": figures}
 
 
 def delay_section(seed: int, n_pools: int, n_keys: int, budget: float, drops: tuple[float, ...] = DROPS) -> Row:
@@ -330,22 +365,21 @@ def delay_sections(seed: int, *, quick: bool) -> Iterator[Row]:
 def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--part", action="append", choices=("bad", "quiet", "values"), help="repeatable; all by default"
-    )
+    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
     parser.add_argument("--seeds", type=int, default=100, help="of bad nights")
-    parser.add_argument("--series", type=int, default=40, help="of values")
+    parser.add_argument("--series", type=int, default=40, help="taught by the watch")
     parser.add_argument("--nights", type=int, default=60, help="without a change")
     parser.add_argument("--pools", type=int, default=4, help="without a change")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
     result = json.loads(args.out.read_text()) if args.out.exists() else {"sections": {}}
-    for part in args.part or ("bad", "quiet", "values"):
+    for part in args.part or PARTS:
         section = {
             "bad": lambda: bad_section(args.seeds),
             "quiet": lambda: quiet_section(args.seed, args.pools, 100, args.nights, 300),
-            "values": lambda: values_section(args.series, 15),
+            "values": lambda: values_section(args.seed, args.pools, 200, 15),
+            "taught": lambda: taught_section(args.series, 15),
         }[part]()
         show(section["title"], section["figures"])
         described = describe(MODULE) | {"seeds": args.seeds, "series": args.series, "nights": args.nights}

@@ -98,10 +98,11 @@ class Series:
         self.runs.append(self.world.run(scores))
         self.truths.append(self.world.value(scores))
         n = self.n_labels
-        value, changes, looks_bad = self._step(self.settings.budget, 0)
+        taught = dict(self.labels)
+        value, changes, looks_bad = self._step(self.settings.budget, 0, taught)
         alarms, value_first, is_more = _alarms(changes), value, False
         if looks_bad and self.settings.on_suspicion:
-            value, changes, _ = self._step(self.settings.on_suspicion, 1)
+            value, changes, _ = self._step(self.settings.on_suspicion, 1, taught)
             alarms, is_more = _alarms(changes), True
         return Night(self.truths[-1], value_first, value, tuple(changes), alarms, is_more, self.n_labels - n)
 
@@ -110,14 +111,14 @@ class Series:
         copied = {name: copy(getattr(self, name)) for name in ("held", "labels", "runs", "truths")}
         return replace(self, settings=settings, **copied)
 
-    def _step(self, budget: float, look: int) -> tuple[Estimate, list[Answer], bool]:
+    def _step(self, budget: float, look: int, taught: dict[Pair, int]) -> tuple[Estimate, list[Answer], bool]:
         settings, self.n_steps = self.settings, self.n_steps + 1
         runs = {TONIGHT: self.runs[-1]}
         if len(self.runs) > 1:
             runs[BEFORE] = self.runs[-2]
         if len(self.runs) > 2 and settings.reference == "first":
             runs[FIRST] = self.runs[0]
-        case = case_of(runs, settings, {}, self.labels, self.world.max_grade)
+        case = case_of(runs, settings, {}, taught, self.world.max_grade)
         asked = [
             each
             for each in case.asked(settings.measures, ["run", "difference"] if len(runs) > 1 else ["run"])

@@ -278,6 +278,7 @@ def test_the_labels_that_decide_bring_the_interval_to_the_nearest_end(value, mar
     for labels, decides in ((more, True), (more - 1, False)):
         half = z * math.sqrt(sigma**2 * n / (n + labels) + tau**2)
         assert (half <= gap * (1 + 1e-12)) == decides
+    assert _needed(estimates, scope, margin, confidence, more - 1).budget == more - 1  # no more than is left
     wide = {"pool": estimate_of(value, sigma), "population": estimate_of(value, 0.9)}
     needed = _needed(wide, "population", margin, confidence)  # the choice of the queries alone leaves more open
     assert needed.budget is None

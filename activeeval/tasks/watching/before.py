@@ -67,6 +67,9 @@ class Before:
         The date of the night before; empty where there is none.
     run : Run or None
         The run of the night before.
+    taught : dict
+        Of the labels those that the grade model learns from: of labels on suspicion not their night's own, so that
+        rates stay what they were and all probabilities rise alike.
     machines : dict of str to int
         By file how many grades of machines are taken for people's, on earlier nights or tonight.
     """
@@ -79,6 +82,7 @@ class Before:
     digests: dict[Pair, int]
     held: dict[Pair, Held]
     labels: dict[Pair, int]
+    taught: dict[Pair, int]
     known_grades: dict[Pair, tuple[int, int]]
     machines: dict[str, int]
     n_changed: int
@@ -121,6 +125,7 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
         digests=digests,
         held=held,
         labels=labels,
+        taught=labels,
         known_grades=known_grades,
         machines=_machines_of(store, nights) | machines,
         n_changed=n_changed,
@@ -142,6 +147,7 @@ def before_more(store: Store, watch: WatchRow) -> Before:
         digests={},
         held=held,
         labels=labels_so_far(store, rows, held, Settings.of(watch.config)),
+        taught=labels_so_far(store, rows[:-1], held, Settings.of(watch.config)),
         known_grades=dict(left.known_grades),
         machines=_machines_of(store, rows),
         n_changed=0,

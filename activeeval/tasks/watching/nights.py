@@ -137,7 +137,7 @@ def _draw(
     _check_queries(run, queries)
     progress("reading the files")
     max_grade = _scale(store, watch, settings, tonight, before)
-    case = case_of(runs, settings, before.known_grades, before.labels, max_grade, progress)
+    case = case_of(runs, settings, before.known_grades, before.taught, max_grade, progress)
     asked = _asked(case, settings, tonight.date)
     progress("drawing what is new")
     hand = in_hand(case.inputs.pool, before.held, before.labels)

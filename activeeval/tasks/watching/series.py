@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from activeeval.answers import OPEN, WORSE, Answer, Needed, exit_code, wanted_half_width
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
@@ -19,6 +21,7 @@ from activeeval.tasks.watching.before import last_night
 from activeeval.tasks.watching.nights import MISSING
 from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
 from activeeval.tasks.watching.settings import REFERENCE, Settings, segments_of
+from activeeval.types import Bools
 
 PLAIN = 0.95
 """The confidence of values, and of the interval of a difference by which a night looks bad."""
@@ -172,7 +175,7 @@ def night_says(
             changes.append(same_lists(date, name, measure, settings, n_queries))
             continue
         confidence = settings.confidence(len(compared), reading.look)
-        changes.append(change_of(date, name, measure, estimates, settings, confidence))
+        changes.append(change_of(date, name, measure, estimates, settings, confidence, _left(reading.state)))
         looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
     by_segment = answers_by_segment(reading.state.read[0], segments)
     of_tonight = [answer for answer in answers if not answer.versus]
@@ -232,7 +235,13 @@ def by_night(rows: Sequence[NightRow]) -> Iterator[list[NightRow]]:
 
 
 def change_of(
-    later: str, earlier: str, measure: str, estimates: dict[str, Estimate], settings: Settings, confidence: float
+    later: str,
+    earlier: str,
+    measure: str,
+    estimates: dict[str, Estimate],
+    settings: Settings,
+    confidence: float,
+    n_left: float = math.inf,
 ) -> Answer:
     """Make the answer to what a night is more than an earlier one, for the scope of the watch, the other beside it.
 
@@ -242,6 +251,8 @@ def change_of(
         By scope.
     confidence : float
         Of the interval that decides.
+    n_left : float
+        Items that are not judged: no more labels than these are advised.
     """
     answers = {}
     for scope, estimate in estimates.items():
@@ -253,7 +264,7 @@ def change_of(
             measure=measure,
             p_value=estimate.p_value,
             margin=settings.margin,
-            needed=_needed(estimates, scope, settings.margin, confidence),
+            needed=_needed(estimates, scope, settings.margin, confidence, n_left),
         )
     other = "population" if settings.scope == "pool" else "pool"
     return answers[settings.scope].with_other(answers[other])
@@ -287,12 +298,17 @@ def _is_below(estimate: Estimate) -> bool:
     return estimate.bounds(estimate.interval(PLAIN))[1] < 0
 
 
-def _known(state: CampaignState) -> int:
-    """Count the items of a night's lists that had labels before it: judged on an earlier night, or given."""
+def _had_labels(state: CampaignState) -> Bools:
+    """Mark the items of a night's lists that had labels before it: judged on an earlier night, or given."""
     design = state.sample.campaign.drawn_design
     in_hand = design.scheme.in_hand
     before = design.known >= 0
-    return int((before if in_hand is None else before | (in_hand >= 0)).sum())
+    return np.asarray(before if in_hand is None else before | (in_hand >= 0))
+
+
+def _left(state: CampaignState) -> int:
+    """Count the items of a night's lists without a label."""
+    return int((~_had_labels(state) & (state.sample.campaign.grades < 0)).sum())
 
 
 def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
@@ -306,11 +322,13 @@ def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequenc
         high=finite(high),
         judged=sum(state.progress.judged for state in states),
         waiting=sum(state.progress.waiting for state in states),
-        known=_known(states[0]),
+        known=int(_had_labels(states[0]).sum()),
     )
 
 
-def _needed(estimates: dict[str, Estimate], scope: str, margin: float, confidence: float) -> Needed | None:
+def _needed(
+    estimates: dict[str, Estimate], scope: str, margin: float, confidence: float, n_left: float = math.inf
+) -> Needed | None:
     """Estimate how many more labels, or else queries, should decide a difference if it stays as it is.
 
     The variance that labels leave open of these queries goes by one over their number, that of the choice of these
@@ -328,4 +346,4 @@ def _needed(estimates: dict[str, Estimate], scope: str, margin: float, confidenc
     if left <= 0:
         n_queries = of_pool.n_queries
         return Needed(queries=math.ceil(n_queries * (of_choice / wanted**2 - 1)) or 1)
-    return Needed(budget=math.ceil(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)))
+    return Needed(budget=min(math.ceil(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
