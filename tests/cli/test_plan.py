@@ -260,8 +260,8 @@ def test_what_a_refused_budget_names_works(call, uneven, command, budget, named)
     refused = call("--quiet", command, *uneven, "--budget", budget, *out)
     assert (refused.code, refused.out) == (1, "")
     (line,) = refused.err.splitlines()
-    text = r"activeeval: --budget (\S+).* does not pay for what may have to be judged at once \(40 at most\): --budget (\S+?)"
-    told = re.fullmatch(text + r"(?:, or --pool-depth (\d+) \((\S+)\))?", line)
+    text = r"activeeval: --budget (\S+).* does not pay for what may have to be judged at once \(40 at most\): "
+    told = re.fullmatch(text + r"--budget (\S+?)(?:, or --pool-depth (\d+) \((\S+)\))?", line)
     assert told, line
     assert told[1] == budget
     assert call("--quiet", command, *uneven, "--budget", told[2], *out).code == 0
@@ -294,8 +294,9 @@ def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_kn
 @pytest.mark.parametrize("pool", [RUNS, LETOR], ids=["uniform", "learned"])
 @pytest.mark.parametrize("measure", ["DCG@3", "nDCG@3"])
 def test_a_sample_announces_what_its_plan_says(call, pool, measure):
-    (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, "--budget", "40%", "-o", "jsonl").rows
+    given = ("--budget", "40%", "--looks", "none")
+    (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, *given, "-o", "jsonl").rows
               if row["is_recommended"]]  # fmt: skip
-    how = ("--method", row["method"], "--budget", "40%", "--out", "x.sample", "--sheet", "x.csv")
+    how = ("--method", row["method"], *given, "--out", "x.sample", "--sheet", "x.csv")
     drawn = " ".join(call("sample", *pool, "--measure", measure, *how).err.split())
     assert f" ± {row['half_width']:.3g}" in drawn.partition("to expect of about")[2]
