@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cli_cases import files, judge_file
 
+import activeeval
 from activeeval.design.methods import METHODS
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
@@ -240,3 +241,62 @@ def test_queries_that_train_are_the_first_thing_an_answer_says(call, folder):
     assert first in " ".join(call("plan", *asked, "-o", "jsonl").err.split())
     drawn = call("sample", *asked, *files("d.csv"))
     assert drawn.err.splitlines()[0].startswith(f"activeeval: {first}")
+
+
+@pytest.fixture
+def uneven(folder):
+    """Write two runs of thirty queries in opposite orders: one lists forty documents, the others six."""
+    for name, sign in (("up.run", 1), ("down.run", -1)):
+        sizes = {f"q{k}": 40 if k == 0 else 6 for k in range(30)}
+        rows = [f"{q} Q0 d{k} {k + 1} {-k * sign} x\n" for q, size in sizes.items() for k in range(size)]
+        (folder / name).write_text("".join(rows))
+    return ("--run", "up.run", "--versus-run", "down.run", "--max-grade", 3, "--measure", "nDCG@3")
+
+
+@pytest.mark.parametrize("command", ["plan", "sample"])
+@pytest.mark.parametrize(("budget", "named"), [("20", True), ("39", True), ("1", False), ("3%", False)])
+def test_what_a_refused_budget_names_works(call, uneven, command, budget, named):
+    out = ("--out", "x.sample", "--sheet", "x.csv", "--force") if command == "sample" else ()
+    refused = call("--quiet", command, *uneven, "--budget", budget, *out)
+    assert (refused.code, refused.out) == (1, "")
+    (line,) = refused.err.splitlines()
+    text = r"activeeval: --budget (\S+).* does not pay for what may have to be judged at once \(40 at most\): "
+    told = re.fullmatch(text + r"--budget (\S+?)(?:, or --pool-depth (\d+) \((\S+)\))?", line)
+    assert told, line
+    assert told[1] == budget
+    assert call("--quiet", command, *uneven, "--budget", told[2], *out).code == 0
+    assert (told[3] is not None) == named
+    if named:
+        cut = ("--pool-depth", told[3])
+        assert float(told[4]) <= float(budget)
+        assert call("--quiet", command, *uneven, "--budget", budget, *cut, *out).code == 0
+        deeper = ("--pool-depth", int(told[3]) + 1)
+        assert call("--quiet", command, *uneven, "--budget", budget, *deeper, *out).code == 1
+    with pytest.raises(activeeval.BudgetError, match=r"^`budget` .*: `budget` \S+(, or `pool_depth` \d+ \(\S+\))?$"):
+        activeeval.plan(["up.run", "down.run"], measure="nDCG@3", max_grade=3, budget=budget)
+
+
+def test_a_measure_without_a_cutoff_would_be_another_one_in_shorter_lists(call, uneven):
+    refused = call("--quiet", "plan", *uneven[:-1], "AP", "--budget", 20)
+    assert refused.err.endswith("(40 at most): --budget 40\n")
+
+
+def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_known(call, uneven):
+    answer = call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60)
+    assert re.search(r" unknown ", answer.out)
+    assert "how wide it really gets is known after the first block, of 15 judgments" in " ".join(answer.out.split())
+    assert " to " not in answer.out.partition("budgets in judgments")[2]
+    (row,) = [row for row in call("--quiet", "plan", *uneven[:-1], "DCG@3", "--budget", 60, "-o", "jsonl").rows
+              if row["method"] == "items"]  # fmt: skip
+    assert row["half_width_low"] is row["half_width_high"] is None
+
+
+@pytest.mark.parametrize("pool", [RUNS, LETOR], ids=["uniform", "learned"])
+@pytest.mark.parametrize("measure", ["DCG@3", "nDCG@3"])
+def test_a_sample_announces_what_its_plan_says(call, pool, measure):
+    given = ("--budget", "40%", "--looks", "none")
+    (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, *given, "-o", "jsonl").rows
+              if row["is_recommended"]]  # fmt: skip
+    how = ("--method", row["method"], *given, "--out", "x.sample", "--sheet", "x.csv")
+    drawn = " ".join(call("sample", *pool, "--measure", measure, *how).err.split())
+    assert f" ± {row['half_width']:.3g}" in drawn.partition("to expect of about")[2]
