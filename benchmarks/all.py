@@ -289,6 +289,12 @@ STEPS = (
         ("results/looking.json",),
     ),
     Step(
+        "advice",
+        "advice that is followed: what it decides beside what it prints, false verdicts over four readings",
+        "benchmarks.advice",
+        ("results/advice.json",),
+    ),
+    Step(
         "house",
         "what the laws of the house ask for, counted, and things walked through it: RESULTS.md",
         "benchmarks.house",

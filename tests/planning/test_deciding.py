@@ -174,7 +174,7 @@ def test_complete_judgments_that_decide_need_nothing():
 
 
 @pytest.mark.parametrize("fractions", [(1.0,), (0.3, 1.0), (0.2, 0.5, 1.0), (0.1, 0.3, 0.6, 1.0)])
-def test_later_readings_spend_a_tenth_of_what_the_first_may_miss(fractions):
+def test_later_readings_spend_a_share_of_what_the_first_may_miss(fractions):
     """By the exact probabilities of correlated normals: increments of a growing sample are independent."""
     variances = [1 / share for share in fractions]
     bounds = [stats.norm.ppf(0.5 + confidence_after(variances[: k + 1], 0.95) / 2) for k in range(len(fractions))]
