@@ -29,7 +29,7 @@ from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.estimation import half_widths
-from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
+from activeeval.results import MORE_SPREAD
 from activeeval.simulation import Replications, replicate
 from benchmarks.coverage_cells import (
     CASES,
@@ -41,7 +41,7 @@ from benchmarks.coverage_cells import (
     cells_of_few,
     sample_of,
 )
-from benchmarks.coverage_report import markdown
+from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
 from benchmarks.few_topics import POOLS_OF_FEW
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import JudgedPool, load
@@ -55,7 +55,7 @@ ROUNDING = 1e-10
 NARROW = 0.02
 """Of the root mean squared error: an interval that is narrower and misses was sure for no reason."""
 CODES = ("no spread", "less spread", "more spread", "few decide")
-"""Cautions of `activeeval.results.Estimate` whose worth is measured."""
+"""Cautions whose worth is measured, given or not."""
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
