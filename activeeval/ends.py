@@ -3,9 +3,9 @@
 *Differences*: t, R̂ ± t se. *One ranking* by a measure with two limits: t on the scale ln((R − lowest) / (highest − R)),
 whose ends are turned back, and the upper side longer by 1 / degrees of freedom. A ranking's value is skewed and its
 variance grows with it, so that t misses on one side. Of n = 10, 20, 30, 50, 100 queries drawn from OHSUMED's, Robust's
-and LightGBM's t covers .932, .940, .944, .947, .945 with a larger tail of .045 to .031, this scale .951, .956, .955, .954,
-.948 with .032, .022, .022, .024, .026 at .97 to 1.00 of the width. A skewness correction (Johnson 1978) does as well and
-needs third moments; the arcsine lies between the two.
+and LightGBM's t covers .932, .940, .944, .947, .945 with a larger tail of .045 to .031; this scale, at .97 to 1.00 of
+the width, .951, .956, .955, .954, .948 with .032, .022, .022, .024, .026. A skewness correction (Johnson 1978) does as
+well and needs third moments; the arcsine lies between the two.
 
 *Few values differ*: where most of n values are the same, c, and few are another, t misses on one side:
 with 40 queries of which truly 2 % change it covers .56, and where none differs it has no width. The shares of values
@@ -16,7 +16,8 @@ value more at the end of what the measure can be they are s̄₋ and s̄₊. By 
     low  = d̄ − sqrt(((p̂₊ − l₊) s₊)² + ((u₋ − p̂₋) s̄₋)² + E²),
     high = d̄ + sqrt(((u₊ − p̂₊) s̄₊)² + ((p̂₋ − l₋) s₋)² + E²),    E² = z² ((p̂₋ se(s₋))² + (p̂₊ se(s₊))²).
 
-Without E, what sizes vary by, reciprocal ranks of which 10 % of 200 fall miss on one side in .054. The interval has the farther end of both on each side, and lies inside what the measure can be.
+Without E, what sizes vary by, reciprocal ranks of which 10 % of 200 fall miss on one side in .054. The interval has the
+farther end of both on each side, and lies inside what the measure can be.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ UNLIMITED = (-math.inf, math.inf)
 ROUNDING = 1e-12
 """Values that differ by less than this share of the largest one are the same."""
 STRETCH = 1.0
-"""Over the degrees of freedom: by how much the upper side of one ranking's interval is longer. Of few queries that decide
+"""Over the degrees of freedom: by how much the upper side of one ranking's interval is longer. Where few queries decide
 a low R̂ comes with a low V̂. Of 0, .5, 1 and 1.5 the least with which at most one in twenty cells of 30 to 50 queries
 covers below .92 (168 cells of benchmarks/coverage_cells.py, one ranking, forest and uniform, 200 repetitions: 7.7, 6.0,
-4.8 and 2.4 %; upper sides end below the truth in .025, .021, .018 and .015)."""
+4.8 and 2.4 %; upper ends lie below the truth in .025, .021, .018 and .015)."""
 _FARTHEST_EXPONENT = 500.0
 """Beyond it an end is the lowest or highest value in all digits."""
 _FARTHEST = 38.0
@@ -114,7 +115,7 @@ def default_ends(
         stretch = 1 + STRETCH / np.maximum(degrees, 1.0)
         lows = np.where(scaled, by_logit[0], lows)
         highs = np.where(scaled, values + (by_logit[1] - values) * stretch, highs)
-    return _inside(lows, limits), _inside(highs, limits)
+    return inside(lows, limits), inside(highs, limits)
 
 
 def _error(sizes: Floats) -> float:
@@ -122,7 +123,7 @@ def _error(sizes: Floats) -> float:
     return float(sizes.std(ddof=1)) / math.sqrt(sizes.size) if sizes.size > 1 else 0.0
 
 
-def _inside(ends: Floats, limits: tuple[float, float]) -> Floats:
+def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
     """Move ends to the nearest limit, where they are beyond by more than rounding."""
     rounding = ROUNDING * np.where(np.isfinite(ends), np.maximum(np.abs(ends), 1.0), 0.0)
     lifted = np.where(ends < limits[0] - rounding, limits[0], ends)
@@ -267,9 +268,9 @@ class Basis:
             down, up = self._few.reaches(self.limits, float(ndtri(0.5 + confidence / 2)))
             low, high = min(low, self.value - down), max(high, self.value + up)
         if self.inner is not None:
-            inside = self.inner.ends(confidence)
-            low, high = min(low, inside[0]), max(high, inside[1])
-        low, high = (float(_inside(np.array(end), self.limits)) for end in (low, high))
+            inner = self.inner.ends(confidence)
+            low, high = min(low, inner[0]), max(high, inner[1])
+        low, high = (float(inside(np.array(end), self.limits)) for end in (low, high))
         return low, high
 
     @property

@@ -70,7 +70,7 @@ LEVELS = ("note", "careful", "do not use")
 FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
 """Effective queries below which, and share of the variance of one query above which, a sentence says so."""
 MORE_SPREAD = 10.0
-"""V̂ over the planned variance above which the model is of little use: a note on the model, its intervals miss no more."""
+"""V̂ over the planned variance above which the model is of little use: a note on the model."""
 
 
 Told = float | int | str | None | tuple["Told", ...]

@@ -23,8 +23,8 @@ _N_RESAMPLES = 200
 _NO_ERROR = 1e-12
 _LEVEL = 0.95
 _LESS_SPREAD = 0.1
-"""Of a third, a fifth and a tenth the first at which one in five intervals of V̂ alone misses (30 to 50 queries; 4 % of the
-others do; benchmarks/results/coverage.md). Planned variances lift V̂: intervals that are given miss half as often."""
+"""Of the planned variance. Of a third, a fifth and a tenth the first at which one in five intervals of V̂ alone misses
+(30 to 50 queries; 4 % of the others do). Planned variances lift V̂: the intervals that are given miss half as often."""
 _FAR = 3.0
 """Standard errors: intervals of that level would be called too short in one of 740 simulations."""
 
