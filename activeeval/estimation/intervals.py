@@ -76,7 +76,8 @@ class IntervalKind(Protocol):
 
 def _between(evaluated: Evaluated, low: float, high: float, confidence: float) -> Interval:
     """Return an interval that lies inside what the target can be."""
-    return Interval(*inside(np.array([low, high]), evaluated.limits).tolist(), confidence)
+    least, most = inside(np.array([low, high]), evaluated.limits).tolist()
+    return Interval(least, most, confidence)
 
 
 def _knows(evaluated: Evaluated) -> bool:

@@ -47,7 +47,7 @@ class Summary:
     coverage : Figure
         Share of 95 % intervals that hold the truth.
     width : Figure
-        Mean full width of the 95 % interval, over the repetitions that gave one.
+        Mean full width of the 95 % interval, over the repetitions whose sample gave more than the measure's limits.
     undetermined : Figure
         Share of repetitions whose sample shows no spread: their intervals, infinite where nothing was planned, are not
         to be used.
@@ -295,7 +295,7 @@ def _summary(
         mae=mean_figure(np.abs(errors)),
         bias=mean_figure(errors),
         coverage=share_figure(held[:, k]),
-        width=mean_figure(width[np.isfinite(width)]),
+        width=mean_figure(width[np.isfinite(width) & np.isfinite(run.variances[:, k])]),
         undetermined=share_figure(np.isinf(run.observed[:, k])),
         coverage_so_far=share_figure(np.all(held[:, : k + 1], axis=1)),
         less_spread=share_figure(run.observed[:, k] < _LESS_SPREAD * run.planned[:, k]),
