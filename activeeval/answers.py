@@ -15,8 +15,6 @@ from activeeval.results import Estimate, Interval
 
 FINE, WORSE, OPEN = 0, 10, 11
 """Exit codes: not worse; worse; undecided."""
-FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
-"""Effective queries below which, and share of the variance of one query above which, a sentence says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +89,9 @@ class Answer:
     scope : {"pool", "population"}
         Whether it is about these queries or about the queries that they are a sample of.
     effective_queries : float or None
-        How many queries of equal influence the estimate rests on, where that is few; see `FEWEST_QUERIES`.
+        How many queries of equal influence the estimate rests on, where that is few; see `Estimate.effective_queries`.
     largest_share : float or None
-        The share of the variance that one query has, where it is large; see `LARGEST_SHARE`.
+        The share of the variance that one query has, where it is large; see `Estimate.largest_share`.
     other : Answer or None
         The same question for the other scope, where it differs.
 
@@ -138,6 +136,8 @@ class Answer:
             "n_items": estimate.n_items,
             "is_supported": estimate.is_supported,
             "scope": estimate.scope,
+            "effective_queries": estimate.effective_queries,
+            "largest_share": estimate.largest_share,
         }
         return cls(**(attributes | names))
 

@@ -67,12 +67,10 @@ def rounded_up(number: float) -> int:
 
 LEVELS = ("note", "careful", "do not use")
 """Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
-LESS_SPREAD, MORE_SPREAD, FEW_DEGREES = 0.1, 10.0, 4.0
-"""V̂ over the planned variance below which a sample is likely to have missed what is rare and large, and above which the
-model is of little use; degrees of freedom below which few queries decide.
-
-Of a third, a fifth and a tenth, a tenth is the first at which one in five intervals of V̂ alone misses (30 to 50
-queries; 4 % of the others do; benchmarks/results/coverage.md). The two others say nothing of misses and are notes."""
+FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
+"""Effective queries below which, and share of the variance of one query above which, a sentence says so."""
+MORE_SPREAD = 10.0
+"""V̂ over the planned variance above which the model is of little use: a note on the model."""
 
 
 Told = float | int | str | None | tuple["Told", ...]
@@ -234,6 +232,8 @@ class Estimate:
         How many queries differ from most, where all weigh alike.
     inner : Basis or None
         Of the scope ``population``: what the interval for the pool rests on, which lies within this one on each side.
+    largest : float
+        Share of the variance that one judged query has.
     notes : tuple of Note
         What was left out before anything was estimated; told with the cautions.
     concerns : tuple of Caution
@@ -267,6 +267,7 @@ class Estimate:
     limits: tuple[float, float] = UNLIMITED
     shares: Shares | None = None
     inner: Basis | None = None
+    largest: float = 0.0
     notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
 
@@ -303,14 +304,22 @@ class Estimate:
             return [Caution("do not use", "no spread", {"n_open": self.n_open})]
         cautions, ratio = [], self.spread_ratio
         errors = {"std_error": self.observed_error, "planned": self.planned_error}
-        if ratio is not None and ratio < LESS_SPREAD:
-            cautions.append(Caution("careful", "less spread", errors))
         if ratio is not None and ratio > MORE_SPREAD:
             cautions.append(Caution("note", "more spread", errors))
-        if self.std_error > 0 and self.n_open and self.degrees_of_freedom < FEW_DEGREES:
-            few = {"n_open": self.n_open, "degrees_of_freedom": self.degrees_of_freedom}
-            cautions.append(Caution("note", "few decide", few))
         return cautions
+
+    @property
+    def effective_queries(self) -> float | None:
+        """How many queries of equal influence a sample is as good as: degrees of freedom + 1, where these are few."""
+        if not self.n_open or not 0 < self.std_error < math.inf:
+            return None
+        effective = max(self.degrees_of_freedom, 1.0) + 1
+        return effective if effective < min(FEWEST_QUERIES, self.n_queries) else None
+
+    @property
+    def largest_share(self) -> float | None:
+        """The share of the variance that one query has, where it is large."""
+        return self.largest if self.largest > LARGEST_SHARE and self.n_queries > 1 else None
 
     @property
     def basis(self) -> Basis:

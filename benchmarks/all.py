@@ -61,6 +61,12 @@ STEPS = (
         ("results/coverage.json", "results/coverage.md"),
     ),
     Step(
+        "gate-intervals",
+        "intervals of a gate where few queries differ, t beside them",
+        "benchmarks.gate_intervals",
+        ("results/gate-intervals.json", "results/gate-intervals.md"),
+    ),
+    Step(
         "gate",
         "how often a gate stops a change, by number of queries: the table of docs/gate.md",
         "benchmarks.gate",

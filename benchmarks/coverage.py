@@ -29,7 +29,7 @@ from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
 from activeeval.design.methods import default_method
 from activeeval.errors import BudgetError
 from activeeval.estimation import half_widths
-from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
+from activeeval.results import MORE_SPREAD
 from activeeval.simulation import Replications, replicate
 from benchmarks.coverage_cells import (
     CASES,
@@ -41,7 +41,7 @@ from benchmarks.coverage_cells import (
     cells_of_few,
     sample_of,
 )
-from benchmarks.coverage_report import markdown
+from benchmarks.coverage_report import FEW_DEGREES, LESS_SPREAD, markdown
 from benchmarks.few_topics import POOLS_OF_FEW
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import JudgedPool, load
@@ -55,7 +55,7 @@ ROUNDING = 1e-10
 NARROW = 0.02
 """Of the root mean squared error: an interval that is narrower and misses was sure for no reason."""
 CODES = ("no spread", "less spread", "more spread", "few decide")
-"""Cautions of `activeeval.results.Estimate` whose worth is measured."""
+"""Cautions whose worth is measured, given or not."""
 
 LOADERS: dict[str, Callable[[], JudgedPool]] = {
     **{name: partial(load, name.lower()) for name in COLLECTIONS if name not in SPECIAL_POOLS},
@@ -125,6 +125,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
     misses = above | below
     n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
     width, spent = highs - lows, found.spent[:, 0] / budget
+    is_known = np.isfinite(found.variances[:, 0])
     rmse = math.sqrt(np.mean(errors**2))
     freedom = _mean(degrees[np.isfinite(degrees)])
     return {
@@ -138,7 +139,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
         "rmse": rmse,
         "bias_to_rmse": float(errors.mean()) / rmse if rmse > slack else 0.0,
         "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
-        "width": _mean(width[np.isfinite(width)]),
+        "width": _mean(width[is_known]),
         "width_to_rmse": float(np.median(width)) / (2 * 1.96 * rmse) if rmse > slack else None,
         "queries": n_queries,
         "items": float(found.n_items.mean()),
@@ -146,7 +147,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
         "spent_to_budget": float(spent.mean()),
         "most_spent_to_budget": float(spent.max()),
         "degrees_of_freedom": freedom,
-        "undetermined": float(np.isinf(width).mean()),
+        "undetermined": float(1 - is_known.mean()),
         "wrong_and_narrow": int(((width < 2 * NARROW * rmse) & misses).sum()) if rmse > slack else int(misses.sum()),
         **_cautions(found, errors, misses, slack),
     }

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from activeeval.estimation.significance import holm
-from activeeval.results import FEW_DEGREES, LESS_SPREAD, MORE_SPREAD
+from activeeval.results import MORE_SPREAD
 
 Row = dict[str, Any]
 
@@ -20,6 +20,8 @@ LOW, VERY_LOW = 0.92, 0.88
 MANY_QUERIES, WIDEST = 200, 1.06
 MOST_BELOW, MOST_UNDER, MOST_FAR = 8, 0.12, 0.04
 N_WORST = 10
+LESS_SPREAD, FEW_DEGREES = 0.1, 4.0
+"""Of cautions that were given until the intervals that they mark were found to miss less often than others."""
 ROUNDING = 1e-9
 """What sums of costs may be off by."""
 FACTORS = ("model", "collection", "measure", "case", "overhead", "share", "method")
@@ -154,9 +156,9 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
     """Return what each caution tells: how often it comes, and how often the intervals of those runs miss."""
     wording = {
         "no spread": "do not use: no spread",
-        "less spread": f"careful: V̂ / planned < {LESS_SPREAD:g}",
+        "less spread": f"not given: V̂ / planned < {LESS_SPREAD:g}",
         "more spread": f"note: V̂ / planned > {MORE_SPREAD:g}",
-        "few decide": f"note: fewer than {FEW_DEGREES:g} degrees of freedom",
+        "few decide": f"not given: fewer than {FEW_DEGREES:g} degrees of freedom",
     }
     lines = []
     for code, what in wording.items():

@@ -21,16 +21,13 @@ from activeeval.estimation import (
     variance_shares,
 )
 from activeeval.measures import LabelsLike, SoftLabels, Target
-from activeeval.results import Cannot, Caution, Estimate, Told
+from activeeval.results import Cannot, Caution, Estimate
 from activeeval.types import Floats, Ints
 
 MOST_OF_ONE = 0.25
 """Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
 of the runs where one query had a fifth, in 70 % where it had a third and in 43 % where it had four fifths; on the
 judged collections no query has more than .18, of 20 queries or more."""
-
-SHARE_OF_ONE, FEWEST_OPEN = 0.2, 10
-"""What of the variance a judged query may carry unnamed, and of how many."""
 
 
 def read(
@@ -66,8 +63,14 @@ def read(
         estimate_now = replace(
             estimate_now, cannot=Cannot(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
         )
-    concerns = (*_dominated(design, reading, selection.level), *_carried(design, reading, selection, sample))
-    return replace(estimate_now, share=share, effective_sample_size=size, size_unknown=why, concerns=concerns)
+    return replace(
+        estimate_now,
+        share=share,
+        effective_sample_size=size,
+        size_unknown=why,
+        largest=_largest(design, reading, selection, sample),
+        concerns=_dominated(design, reading, selection.level),
+    )
 
 
 def of_target(reading: Reading, selection: Selection) -> Selection:
@@ -92,28 +95,13 @@ def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution,
     return (Caution("careful", "one query", {"query_id": query, "share": share}),)
 
 
-def _carried(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> tuple[Caution, ...]:
-    """Return which judged queries carry more than a fifth of the variance each, and what to do about it.
-
-    Of fewer than ten open ones it is no wonder that some do.
-    """
-    if sample.values.size < FEWEST_OPEN or not math.isfinite(evaluate(sample).observed):
-        return ()
+def _largest(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> float:
+    """Return the largest share of the variance that one judged query has; 0 where chance decided nothing."""
+    if not sample.values.size or not math.isfinite(evaluate(sample).observed):
+        return 0.0
     of_query = _by_query(design, reading, selection, variance_shares(sample))
-    of_query = of_query / max(of_query.sum(), np.finfo(float).tiny)
-    shares = [(str(design.pool.query_texts[q]), float(of_query[q])) for q in np.flatnonzero(of_query > SHARE_OF_ONE)]
-    if not shares:
-        return ()
-    # equal shares by name: rounding may order them otherwise in a pool in chunks
-    queries, carried_by = zip(*sorted(shares, key=lambda pair: (-int(f"{pair[1]:.0%}"[:-1]), pair[0])), strict=True)
-    numbers: dict[str, Told] = {
-        "query_ids": queries,
-        "shares": tuple(round(share, 2) for share in carried_by),
-        "cost": math.ceil(selection.cost),
-        "unit": design.pool.cost_unit,
-        "can_grow": int(design.scheme.can_be_topped_up),
-    }
-    return (Caution("note", "carried", numbers),)
+    total = float(of_query.sum())
+    return float(of_query.max()) / total if total > 0 else 0.0
 
 
 def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:

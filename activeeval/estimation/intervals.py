@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.checks import strict_share
 from activeeval.design import Reading
-from activeeval.ends import t_quantile
+from activeeval.ends import half_widths, inside, t_quantile
 from activeeval.errors import InputError, did_you_mean
 from activeeval.estimation.estimators import Evaluated, evaluate
 from activeeval.estimation.evidence import Evidence
@@ -74,12 +74,19 @@ class IntervalKind(Protocol):
         """Return the interval at the last of all planned looks so far."""
 
 
-def _around(evaluated: Evaluated, half: float, confidence: float) -> Interval:
-    return Interval(evaluated.value - half, evaluated.value + half, confidence)
+def _between(evaluated: Evaluated, low: float, high: float, confidence: float) -> Interval:
+    """Return an interval that lies inside what the target can be."""
+    least, most = inside(np.array([low, high]), evaluated.limits).tolist()
+    return Interval(least, most, confidence)
 
 
 def _knows(evaluated: Evaluated) -> bool:
     return math.isfinite(evaluated.variance) and evaluated.variance > 0 and evaluated.degrees_of_freedom > 0
+
+
+def _half_width(evaluated: Evaluated, confidence: float) -> float:
+    """Return the half-width of the t interval."""
+    return float(half_widths(np.array(evaluated.variance), np.array(evaluated.degrees_of_freedom), confidence))
 
 
 def _has_contributions(evaluated: Evaluated) -> bool:
@@ -88,7 +95,7 @@ def _has_contributions(evaluated: Evaluated) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """The default interval, R̂ ± t se with what `activeeval.ends` adds to it."""
+    """The default interval: R̂ ± t se for a difference; `activeeval.ends` has the rule."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"
@@ -136,7 +143,7 @@ class Skewed:
         lean = q**2 * float((keep * shares) @ u) / 2
         reach = q * math.sqrt(last.variance)
         low, high = lean - math.hypot(lean, reach), lean + math.hypot(lean, reach)
-        return Interval(last.value + min(low, -reach), last.value + max(high, reach), confidence)
+        return _between(last, last.value + min(low, -reach), last.value + max(high, reach), confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,7 @@ class Logit:
     Lowest and highest are what the pool comes to with every unknown grade the least, and the largest; on an open scale
     of grades it is ln(R − lowest). A ranking's value is skewed to the right near its lowest and its variance grows with
     it, so that the t interval misses above more often than below; here it is longer on that side. Beyond those values
-    it never reaches, and where R̂ itself does it is the t interval.
+    it never reaches, and where R̂ itself does it is the default interval.
     """
 
     name: ClassVar[str] = "logit"
@@ -170,7 +177,7 @@ class Logit:
             return plain
         above, below = last.value - lowest, highest - last.value
         slope = 1 / above + (1 / below if math.isfinite(below) else 0.0)
-        factor = math.exp(min((plain.high - last.value) * slope, _FARTHEST))
+        factor = math.exp(min(_half_width(last, confidence) * slope, _FARTHEST))
         if math.isinf(below):
             return Interval(lowest + above / factor, lowest + above * factor, confidence)
         low, high = ((highest * above * by + lowest * below) / (above * by + below) for by in (1 / factor, factor))
@@ -288,11 +295,12 @@ class GroupSequential:
             return Interval(last.value, last.value, confidence)
         known = [look for look in looks if _knows(look.evaluated)]
         if looks[-1] not in known:
-            return Interval(-math.inf, math.inf, confidence)
+            return _between(last, -math.inf, math.inf, confidence)
         bounds = spending_boundaries(*_timetable(known), 1 - confidence, self.spending)
         tail = float(ndtr(-bounds[-1]))  # as likely under t as the boundary is under the normal
         multiple = -float(stdtrit(max(last.degrees_of_freedom, 1.0), tail))
-        return _around(last, multiple * math.sqrt(last.variance), confidence)
+        half = multiple * math.sqrt(last.variance)
+        return _between(last, last.value - half, last.value + half, confidence)
 
 
 def _timetable(looks: Sequence[Look]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from activeeval.checks import strict_share
 from activeeval.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.errors import InputError
+from activeeval.results import LARGEST_SHARE
 from activeeval.types import Floats
 
 LARGEST_EXACT = 50
@@ -65,6 +66,8 @@ class PairedComparison:
         Queries on which the first run is better, equal, worse.
     n : int
         Number of queries.
+    largest_share : float or None
+        The share of the variance that one query has, where it is large.
     """
 
     difference: float
@@ -78,6 +81,7 @@ class PairedComparison:
     ties: int
     losses: int
     n: int
+    largest_share: float | None = None
 
     def p_value(self, test: str) -> float:
         """Return the p value of one of `TESTS`."""
@@ -188,6 +192,7 @@ def compare_scores(
         ties=differences.size - untied.size,
         losses=int((differences < 0).sum()),
         n=differences.size,
+        largest_share=largest if (largest := summary.basis.largest) > LARGEST_SHARE else None,
     )
 
 

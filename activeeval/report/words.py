@@ -158,13 +158,6 @@ class _Named(dict[str, str]):
         return self._written(parameter)
 
 
-def _carried(numbers: Mapping[str, Any]) -> str:
-    named = " and ".join(f"{{query_ids[{k}]!r}} {share:.0%}" for k, share in enumerate(numbers["shares"]))
-    more = f"{{cost:more {numbers['unit'][:-1]}}}, as many as so far,"
-    grow = f"{more} spread it" if numbers["can_grow"] else f"a new sample of {more} spreads it"
-    return f"single judged queries carry much of the variance ({named}): check their grades; {grow}"
-
-
 def _size(numbers: Mapping[str, Any]) -> str:
     why = {
         "chunks": "items of a pool in chunks do not tell",
@@ -321,15 +314,10 @@ _CAUTIONS: dict[str, Words] = {
     "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "
     "before anything "
     "was judged, judge more",
-    "less spread": "the sample saw less spread than expected (standard error {std_error:.3g}, planned {planned:.3g}): "
-    "rare large differences may be missing from it, for which the interval makes room; judge more",
     "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
     "{planned:.3g}): let these grades teach the model of the next sample, which costs less then",
-    "few decide": "few of the {n_open:judged query} decide the estimate ({degrees_of_freedom:.1f} effective degrees "
-    "of freedom)",
     "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
     "short",
-    "carried": _carried,
     "model turned": "people's grades fall where {model} says more (slope {slope:.2g} ± {std_error:.2g}, 1 where it "
     "means what it says): is it turned round? The estimate holds; draw the rest anew, with these in `judged`",
     "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "

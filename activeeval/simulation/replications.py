@@ -250,8 +250,8 @@ def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
 
 def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
     """Fill the ends of default intervals."""
-    half = half_widths(out[:, :, 1], out[:, :, 2], 0.95)
-    out[:, :, _ENDS] = np.stack(default_ends(out[:, :, 0], half, limits), axis=2)
+    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)
+    out[:, :, _ENDS] = np.stack(ends, axis=2)
 
 
 @_runner.register

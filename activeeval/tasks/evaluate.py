@@ -259,6 +259,7 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) 
         std_error=summary.std_error if is_known else math.inf,
         degrees_of_freedom=summary.basis.degrees_of_freedom,
         shares=summary.basis.shares,
+        largest=summary.basis.largest,
         inner=pool.basis,
     )
     queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))

@@ -213,6 +213,7 @@ class RunRow:
         difference = replace(
             self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists
         )
+        difference = replace(difference, largest_share=pair.largest_share)
         return replace(difference, value=pair.difference, low=pair.low, high=pair.high)
 
 

@@ -18,7 +18,6 @@ LEVELS = {"do not use": "Stop", "careful": "Act", "note": "Normal"}
 TO_DO = {
     "unbounded": "Judge more; until then there is no answer.",
     "no spread": "Judge more. What stands there is the plan, not the sample.",
-    "less spread": "Judge more if the decision is close. The interval makes room already.",
     "one query": "Check the grades of that query. Top up, so that others share its weight.",
     "two units": "Take a budget that pays for two.",
     "machine is truth": "Say so wherever the number goes: it tells how systems please the machine.",

@@ -13,6 +13,7 @@ from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign,
 from activeeval.campaign.sheet import sheet_of, take
 from activeeval.design import GradeProbs
 from activeeval.design.expectations import expectations_of
+from activeeval.ends import t_quantile
 from activeeval.grade_models import QueryFactor
 from activeeval.io.tables.draws import CANNOT
 from activeeval.kernels import items as item_kernel
@@ -200,7 +201,8 @@ def test_the_ends_of_a_value_are_those_of_the_scale_whatever_judges_say(method):
     lowest, highest = (target.values(np.full(ann.size, grade)).mean() for grade in (0, TOP))
     estimate, logit = campaign.estimate(), campaign.interval("logit")
     above, below = estimate.value - lowest, highest - estimate.value
-    half = np.exp((estimate.interval().high - estimate.value) * (1 / above + 1 / below))
+    t_half = estimate.std_error * t_quantile(0.95, estimate.degrees_of_freedom)
+    half = np.exp(t_half * (1 / above + 1 / below))
     odds = [(end - lowest) / (highest - end) for end in (logit.low, logit.high)]
     assert odds == pytest.approx([above / below / half, above / below * half], rel=1e-9)
 

@@ -41,17 +41,18 @@ def test_wilson_limits_solve_the_score_equation():
 
 
 def test_equations_of_the_rule_by_hand():
-    """Of ten values eight are 0, one −0.5 and one 1."""
-    values = np.array([0.0] * 8 + [-0.5, 1.0])
+    """Of ten values seven are 0, two −0.25 and −0.75, and one 1."""
+    values = np.array([0.0] * 7 + [-0.25, -0.75, 1.0])
     z = norm.ppf(0.975)
-    (low_share, high_share) = wilson_limits(0.1, 10, z)
-    far_below, far_above = (0.5 + 1) / 2, (1 + 1) / 2
-    down = math.hypot((0.1 - low_share) * 1.0, (high_share - 0.1) * far_below)
-    up = math.hypot((high_share - 0.1) * far_above, (0.1 - low_share) * 0.5)
+    (least_below, most_below), (least_above, most_above) = (wilson_limits(share, 10, z) for share in (0.2, 0.1))
+    far_below, far_above = (2 * 0.5 + 1) / 3, (1 + 1) / 2
+    of_sizes = z * 0.2 * np.std([0.25, 0.75], ddof=1) / math.sqrt(2)
+    down = math.hypot((0.1 - least_above) * 1.0, (most_below - 0.2) * far_below, of_sizes)
+    up = math.hypot((most_above - 0.1) * far_above, (0.2 - least_below) * 0.5, of_sizes)
     assert Shares.of(values).reaches(DIFFERENCE, z) == pytest.approx((down, up))
     t = mean_interval(values)
     low, high = basis(values).ends(0.95)
-    assert (low, high) == pytest.approx((min(t.low, 0.05 - down), max(t.high, 0.05 + up)))
+    assert (low, high) == pytest.approx((min(t.low, 0.0 - down), max(t.high, 0.0 + up)))
 
 
 @pytest.mark.parametrize("n", [20, 40])
@@ -135,7 +136,7 @@ def test_a_population_contains_its_pool_on_each_side_and_is_no_surer():
 
 
 def test_every_interval_lies_inside_what_the_measure_can_be():
-    assert 0.999 < Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] < 1.0
+    assert 0.999 < Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=(0.0, 1.0)).ends(0.95)[1] <= 1.0
     assert Basis(value=0.9, std_error=0.2, degrees_of_freedom=5, limits=DIFFERENCE).ends(0.95)[1] == 1.0
     assert Basis(value=0.2, std_error=math.inf, degrees_of_freedom=0, limits=DIFFERENCE).ends(0.95) == DIFFERENCE
     assert Basis(value=1.2, std_error=0.01, degrees_of_freedom=50, limits=(0.0, 1.0)).ends(0.95) == (1.0, 1.0)

@@ -585,11 +585,18 @@ def said_of(degrees_of_freedom, **fields):
     return Estimate(**(given | {"method": "m", "degrees_of_freedom": degrees_of_freedom} | fields))
 
 
-def test_an_estimate_that_few_queries_decide_says_so():
-    assert said_of(4.0).cautions == ()
-    (caution,) = said_of(3.9).cautions
-    assert caution == Caution("note", "few decide", {"n_open": 100, "degrees_of_freedom": 3.9})
-    assert said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
+def test_an_estimate_that_few_queries_decide_counts_them():
+    assert said_of(3.9).effective_queries == 4.9
+    assert said_of(8.0).effective_queries is None  # of nine judged ones
+    assert said_of(8.5, n_queries=40).effective_queries == 9.5
+    assert said_of(9.0, n_queries=40).effective_queries is None
+    assert said_of(math.inf, n_open=0, std_error=0.0).effective_queries is None
+    assert said_of(1.0, std_error=math.inf).effective_queries is None
+    assert (said_of(20.0, largest=0.41).largest_share, said_of(20.0, largest=0.4).largest_share) == (0.41, None)
+
+
+def test_cautions_of_an_estimate():
+    assert said_of(3.9).cautions == said_of(math.inf, n_open=0, std_error=0.0).cautions == ()
     (caution,) = said_of(1.0, std_error=math.inf).cautions
     assert caution == Caution("do not use", "unbounded")
     (caution,) = said_of(99.0, share=0.25).cautions
@@ -600,10 +607,10 @@ def test_a_sample_of_one_large_residual_is_decided_by_it():
     random = np.random.default_rng(0)
     n = 60
     p, values = np.full(2 * n, 0.5 / n), 0.01 * random.normal(size=2 * n)
-    for outlier, codes in ((0.0, []), (5.0, ["few decide"])):
+    for outlier, few in ((0.0, False), (5.0, True)):
         values[3] = outlier
         sample = sample_of(range(n), np.full(n, 0.5), p=p, values=values, means=np.zeros(2 * n))
-        assert [one.code for one in estimate(sample, "by hand").cautions] == codes
+        assert (estimate(sample, "by hand").effective_queries is not None) == few
 
 
 def test_the_largest_weight_counts_queries():

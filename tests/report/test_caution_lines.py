@@ -11,7 +11,7 @@ from activeeval.report.words import line_of
 from activeeval.results import LEVELS, Caution, Estimate
 
 UNBOUNDED = Caution("do not use", "unbounded")
-CAREFUL = Caution("careful", "less spread", {"std_error": 0.1, "planned": 0.4})
+CAREFUL = Caution("careful", "more spread", {"std_error": 0.1, "planned": 0.4})
 EARLY = Caution("note", "early", {"share": 0.5})
 
 
@@ -34,7 +34,7 @@ def test_what_is_true_of_all_is_said_once_without_names():
 
 
 def test_what_is_true_of_some_names_them():
-    other = Caution("careful", "less spread", {"std_error": 0.2, "planned": 0.9})
+    other = Caution("careful", "more spread", {"std_error": 0.2, "planned": 0.9})
     (line,) = caution_lines([("DCG@10", [CAREFUL]), ("P@5", [other]), ("AP", [])])
     text = line_of(CAREFUL).removeprefix("careful: ")
     assert line == f"careful: DCG@10; P@5: {text}"  # the numbers are the first one's
@@ -43,7 +43,7 @@ def test_what_is_true_of_some_names_them():
 
 
 def test_a_number_alone_makes_no_other_caution():
-    alike = [Caution("careful", "less spread", {"std_error": k / 7, "planned": k}) for k in range(1, 5)]
+    alike = [Caution("careful", "more spread", {"std_error": k / 7, "planned": k}) for k in range(1, 5)]
     assert len(caution_lines([(f"P@{k}", [caution]) for k, caution in enumerate(alike)])) == 1
 
 

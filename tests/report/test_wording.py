@@ -85,12 +85,9 @@ def test_what_a_note_names_is_shown_as_it_is():
     assert text_of(note, "<{}>".format) == f"1 of 2 queries has no text in {hostile}"
     mixed = Note("mixture", {"models": (hostile, "b"), "weights": (0.25, 0.75)})
     assert text_of(mixed).endswith(f"queries: {hostile} 0.25, b 0.75")
-    paid = {"cost": 1200, "unit": "judgments", "can_grow": 1}
-    two = Caution("note", "carried", {"query_ids": (hostile, "b"), "shares": (0.4, 0.3), **paid})
-    assert text_of(two) == (
-        f"single judged queries carry much of the variance ({hostile!r} 40% and 'b' 30%): check their grades; 1,200 "
-        "more judgments, as many as so far, spread it"
-    )
+    one = Caution("careful", "one query", {"query_id": hostile, "share": 0.4})
+    alone = f"40% of what chance leaves out is of query {hostile!r} alone"
+    assert text_of(one) == f"{alone}: the interval can be far too short"
 
 
 def test_a_code_without_words_is_shown_as_data():

@@ -496,15 +496,14 @@ def test_a_summary_is_computed_from_its_runs():
     for summary in summaries:
         k, run = budgets.index(summary.budget), runs[summary.method]
         errors, passive = run.values[:, k] - truth, runs["passive"].values[:, k] - truth
-        half = run.half_widths()
-        finite = np.isfinite(half[:, k])
-        held = np.abs(run.values - truth) <= half
+        finite = np.isfinite(run.variances[:, k])
+        held = (run.lows <= truth) & (run.highs >= truth)
         spent = run.spent[:, k] / unit
         figures = {
             "mae": abs(errors),
             "bias": errors,
             "coverage": held[:, k],
-            "width": 2 * half[finite, k],
+            "width": (run.highs - run.lows)[finite, k],
             "undetermined": np.isinf(run.observed[:, k]),
             "coverage_so_far": held[:, : k + 1].all(axis=1),
             "less_spread": run.observed[:, k] < 0.1 * run.planned[:, k],
@@ -685,7 +684,9 @@ def test_each_design_may_have_intervals_of_its_own_kind():
     plain, skewed = (simulate(designs, labels, budgets, 30, 5, interval=kind) for kind in ("t", "skewed"))
     assert [summary.interval for summary in skewed] == ["t", "skewed", "skewed"]
     assert mixed == [plain[0], skewed[1], plain[2]]
-    assert skewed[1].width.value > plain[1].width.value
+    half = replicate(designs["random"], labels, budgets, 30, 5).half_widths()
+    assert skewed[1].width.value > 1.9 * half.mean()
+    assert skewed[1].width.value != plain[1].width.value
 
 
 def test_those_who_wait_are_told_of_every_design():
@@ -760,7 +761,9 @@ def test_a_sample_without_anything_relevant_does_not_make_zero_certain(method):
         assert np.isinf(half[seen]).all()
         (summary,) = simulate({"passive": design}, grades, [10], 100, 3)
         assert summary.undetermined.value == pytest.approx(np.isinf(half).mean())
-        assert summary.width.value == pytest.approx(2 * half[np.isfinite(half)].mean())
+        width = (run.highs - run.lows)[:, 0]
+        assert summary.width.value == pytest.approx(width[np.isfinite(half)].mean())
+        assert (width[seen] == 1).all()
 
 
 @pytest.mark.parametrize("method", ["whole", "depth", "depth_plain"])

@@ -20,7 +20,7 @@ def test_every_caution_that_the_code_tells_has_a_sentence_and_what_to_do():
     assert {code for code, level in known.items() if level != "note"} == set(cautions.TO_DO)
 
 
-@pytest.mark.parametrize(("code", "level"), [("no spread", "Stop"), ("less spread", "Act"), ("early", "Normal")])
+@pytest.mark.parametrize(("code", "level"), [("no spread", "Stop"), ("one query", "Act"), ("early", "Normal")])
 def test_a_code_stands_under_its_level(code, level):
     parts = PAGE.split("\n## ")
     (part,) = [part for part in parts if f"| `{code}` |" in part]
