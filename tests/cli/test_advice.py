@@ -35,7 +35,7 @@ def test_estimate_and_compare_give_the_same_advice(call, sampled, scope):
 
 def test_the_advised_top_up_is_taken_and_is_a_look(call, sampled):
     before = call("compare", "b.run", "a.run", *sampled, "--scope", "pool")
-    assert "95 % t intervals, about" in before.out.replace("\n", " ")
+    assert "95 % intervals, about" in before.out.replace("\n", " ")
     (row,) = json_rows(call("compare", "b.run", "a.run", *sampled, "--scope", "pool", "-o", "jsonl").out)
     size = f"{row['more_budget']:g}"
     assert f"about {row['more_budget']:,.0f} more judgments" in row["sentence"]
@@ -44,7 +44,7 @@ def test_the_advised_top_up_is_taken_and_is_a_look(call, sampled):
     assert call("top-up", "s.sample", "--budget", size, "--out", "t.sample", "--sheet", "t.csv").code == 0
     judge_file("t.csv")
     after = call("estimate", "t.sample", "s.csv", "t.csv").out.replace("\n", " ")
-    assert "95 % t intervals over 2 looks, about" in after
+    assert "95 % intervals over 2 looks, about" in after
     (own,) = call("--quiet", "estimate", "t.sample", "s.csv", "t.csv", "-o", "jsonl").rows
     given = ("--sample", "t.sample", "--sheet", "s.csv", "--sheet", "t.csv", "--scope", "pool")
     (row,) = json_rows(call("compare", "b.run", "a.run", *given, "-o", "jsonl").out)
