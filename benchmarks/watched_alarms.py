@@ -39,7 +39,7 @@ from activeeval.tasks.watching.settings import Settings
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched import selections
+from benchmarks.watched import read, selections
 
 MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
 PARTS = ("bad", "quiet", "values", "taught")
@@ -280,9 +280,9 @@ def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_querie
             targets = [part.target(lists[night]), *(part.target(lists[night], lists[before]) for before in earlier)]
             design, probs = going_on(part.design(targets), hand, settings.budget)
             hand = replace(hand, probs=probs)
-            value, high = uppers(design, 0, part.grades, numbers, [PLAIN]).T
+            _, low, high = read(design, 0, part.grades, numbers, [PLAIN]).T
             truth = float(part.ranking.pool.query_probs @ targets[0].values(part.grades))
-            side[night] = (truth > high + EXACT).astype(int) - (truth < 2 * value - high - EXACT)
+            side[night] = (truth > high + EXACT).astype(int) - (truth < low - EXACT)
         sides.append(side)
     found = np.concatenate(sides, axis=1).T
     return {

@@ -130,7 +130,7 @@ def meaning(night: Said) -> str:
     together = "; of all segments they hold at once" if night.segment_findings else ""
     about = ABOUT[night.settings.scope].partition(":")[0]
     margin = f" The margin is {night.settings.margin:g}." if night.changes and night.settings.margin else ""
-    lines = [*definitions(night.definitions), f"Intervals of values are 95 % t intervals{of_changes}{together}."]
+    lines = [*definitions(night.definitions), f"Intervals of values are 95 % intervals{of_changes}{together}."]
     return f"{' '.join(lines)} They are about {about}.{margin}"
 
 
