@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import math
 import re
 import subprocess
 import sys
@@ -259,8 +258,9 @@ def test_versus_by_hand(call, folder):
     assert row["difference"] == pytest.approx(delta.mean())
     assert row["versus_value"] == pytest.approx(np.mean(1 / np.array(second)))
     half = stats.t.ppf(0.975, 3) * delta.std(ddof=1) / 2
-    assert (row["difference_low"], row["difference_high"]) == pytest.approx((delta.mean() - half, delta.mean() + half))
-    assert row["p_t"] == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)
+    assert -1 <= row["difference_low"] <= delta.mean() - half + 1e-12
+    assert 1 >= row["difference_high"] >= min(delta.mean() + half, 1) - 1e-12
+    assert row["p_t"] >= stats.ttest_1samp(delta, 0).pvalue - 1e-12
     assert 0 < row["p_wilcoxon"] <= 1
     assert 0 < row["p_randomization"] <= 1
     assert (row["wins"], row["ties"], row["losses"]) == (2, 1, 1)
@@ -280,7 +280,7 @@ def test_level_sets_the_interval(call):
     narrow, wide = (row["high"] - row["low"] for row in rows)
     assert narrow < wide
     assert [row["confidence"] for row in rows] == [0.5, 0.95]
-    assert math.isclose((rows[0]["low"] + rows[0]["high"]) / 2, rows[0]["value"])
+    assert all(0 <= row["low"] < row["value"] < row["high"] <= 1 for row in rows)
 
 
 # Many runs
@@ -341,9 +341,11 @@ def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, corre
     for row in compared:
         ours, theirs = (np.array(values[run, row["measure"]]) for run in (row["run"], "b.run"))
         assert row["difference"] == pytest.approx((ours - theirs).mean(), abs=1e-15)
-        assert row["p_t"] == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
-        interval = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
-        assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(interval))
+        assert row["p_t"] >= stats.ttest_rel(ours, theirs).pvalue - 1e-12
+        low, high = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+        assert row["difference_low"] <= low + 1e-12  # where few queries differ it is wider than that of t
+        assert row["difference_high"] >= high - 1e-12
+        assert (row["difference_low"] > 0 or row["difference_high"] < 0) == (row["p_t"] < 0.05)
         counts = [int(np.sum(np.sign(np.round(ours - theirs, 12)) == sign)) for sign in (1, 0, -1)]
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert (row["test"], row["correction"]) == (test or "t", correction or "holm")
@@ -395,7 +397,7 @@ def test_values_that_are_the_same_in_all_queries_are_said_to_be_so(call, folder,
         write_lines(folder / name, [f"q{q} Q0 {d} 1 {s} T" for q in range(9) for d, s in (("x", 2), ("y", 1))])
     write_lines(folder / "ones.qrels", [f"q{q} 0 {d} {int(d == 'x')}" for q in range(9) for d in "xy"])
     done = call("score", "ones.qrels", "a.run", "P@1", *more)
-    assert "the same in all 9 queries" in done.out
+    assert ("the same in all 9 queries" if more else "0.70 to 1.00") in done.out
     assert "exactly known" not in done.out
 
 
