@@ -255,7 +255,7 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
 
     found, losses = bad_nights(range(n_seeds), n_queries)
     figures = []
-    for which, (name, on_that, by_next) in enumerate((("without", 0.0, 90.0), ("with 200", 0.0, 97.0))):
+    for which, (name, on_that, by_next) in enumerate((("no labels", 0.0, 90.0), ("200 labels", 0.0, 97.0))):
         for night, least in ((0, on_that), (1, by_next)):
             share = 100 * float(found[:, which, night].mean())
             label = f"bad nights with an alarm {('that night', 'that night or the next')[night]}, {name} on suspicion"
