@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from activeeval.answers import OPEN, WORSE, Answer, Needed, exit_code, wanted_half_width
+from activeeval.answers import OPEN, WORSE, Answer, Needed, about, exit_code, wanted_half_width
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
 from activeeval.results import Caution, Estimate
@@ -345,5 +345,5 @@ def _needed(
     left = wanted**2 - of_choice
     if left <= 0:
         n_queries = of_pool.n_queries
-        return Needed(queries=math.ceil(n_queries * (of_choice / wanted**2 - 1)) or 1)
-    return Needed(budget=min(math.ceil(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
+        return Needed(queries=about(max(n_queries * (of_choice / wanted**2 - 1), 1.0)))
+    return Needed(budget=min(about(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
