@@ -123,7 +123,7 @@ class Decision:
         """Why nothing is named that would decide it."""
         if self.is_open_by_cannot:
             return Note("open by cannot")
-        if not math.isfinite(self.interval.high):
+        if not self.finding.is_bounded:
             return Note("nothing bounded")
         return Note("outlook unknown" if self.estimate.n_open and self.half_width_wanted else "margin needed")
 
