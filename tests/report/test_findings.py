@@ -35,7 +35,7 @@ def between(low, high, **more):
     ("finding", "text"),
     [
         (
-            between(-0.1, 0.3, needed=Needed(budget=1042, can_grow=False)),
+            between(-0.1, 0.3, needed=Needed(budget=1100, can_grow=False)),
             "new.run and old.run cannot be told apart: DCG@10 +0.10 (−0.10 to 0.30), 25 queries, 200 judgments; "
             "a new sample with about 1,100 more judgments should decide.",
         ),
