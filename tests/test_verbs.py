@@ -62,6 +62,17 @@ def qrels_frame(library="polars"):
     return made(library, dict(zip(("query_id", "doc_id", "relevance"), zip(*rows, strict=True), strict=True)))
 
 
+def told_probs():
+    """Return a table of grade probabilities: 0.7 for the grade that an item has, 0.1 for each other."""
+    return pl.DataFrame(
+        [
+            {"query_id": q, "doc_id": d, **{f"p{k}": 0.7 if k == g else 0.1 for k in range(4)}}
+            for q, docs in QRELS.items()
+            for d, g in docs.items()
+        ]
+    )
+
+
 def made(library, columns):
     return pytest.importorskip(library).DataFrame({name: list(cells) for name, cells in columns.items()})
 
@@ -216,7 +227,8 @@ def test_scores_are_those_of_the_command_line(call):
     assert low < score.difference < high
     assert scores["old.run", "RR"].difference is None
     assert score.by_query.mean() == pytest.approx(score.value)
-    assert scores.sentences[0].startswith("new.run is better than old.run: nDCG@5 +")
+    shown = f"{score.difference:.3f} ({low:.3f} to {high:.3f})"
+    assert scores.sentences[0] == f"new.run is better than old.run by {shown}: nDCG@5, 30 queries."
     alone = ae.score(QRELS, RUNS["new.run"], "P@3")
     assert alone.low < alone.value < alone.high
     assert tuple(alone.interval) == (alone.low, alone.high)
@@ -250,7 +262,10 @@ def test_a_plan_is_that_of_the_command_line(call):
     rows = call("plan", "--run", "new.run", "--run", "old.run", *asked)
     plan = ae.plan(["new.run", "old.run"], measure="DCG@5", half_width=0.5, max_grade=3)
     assert json.loads(json.dumps(plan.rows())) == rows
-    assert plan.low <= plan.half_width <= plan.high
+    assert (plan.low, plan.high) == (None, None)  # no label has been held against what it expects
+    assert (rows[0]["half_width_low"], rows[0]["half_width_high"]) == (None, None)
+    known = ae.plan(RUNS, measure="DCG@5", half_width=0.5, max_grade=3, grade_probs=told_probs())
+    assert known.low < known.half_width < known.high
     assert plan.budget in [math.ceil(row["budget"]) for row in rows]
     assert "half-width" in str(plan)
     assert ae.plan(RUNS, measure="DCG@5", budget=["20%", 100], max_grade=3).budget == 100
@@ -263,14 +278,7 @@ def test_what_is_known_and_what_a_model_says_may_be_frames():
     sample = drawn(judged=known, budget="30%")
     pairs = {*sample.sheet("polars").select("query_id", "doc_id").rows()}
     assert not pairs & {*known.select("query_id", "doc_id").rows()}
-    table = pl.DataFrame(
-        [
-            {"query_id": q, "doc_id": d, **{f"p{k}": 0.7 if k == g else 0.1 for k in range(4)}}
-            for q, docs in QRELS.items()
-            for d, g in docs.items()
-        ]
-    )
-    by_frame = drawn(grade_probs=table)
+    by_frame = drawn(grade_probs=told_probs())
 
     def of_pool(pool):
         queries, docs = pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist()

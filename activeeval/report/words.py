@@ -260,7 +260,7 @@ def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
 
 
 def _width_unknown(numbers: Mapping[str, Any]) -> str:
-    first = "instalment" if numbers["n"] is None else "block, of {n:,} {unit}"
+    first = "instalment" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
     return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
 
 

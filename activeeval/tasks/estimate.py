@@ -141,14 +141,13 @@ class Estimates:
 
     def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
         """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
-        rows = [
-            answer_row(answer, self.kind, self.progress)
-            | missing_fields(self.missing, answer.system, answer.versus)
-            | {"model": self.model}
-            | dict(beside or {})
-            for answer in self.answers
-        ]
+        rows = [self.row(answer) | dict(beside or {}) for answer in self.answers]
         return rows + [_rank_row(place, self.confidence) for place in self.places]
+
+    def row(self, answer: SampleAnswer) -> dict[str, Cell]:
+        """Return the row of one of the answers."""
+        missing = missing_fields(self.missing, answer.system, answer.versus)
+        return answer_row(answer, self.kind, self.progress) | missing | {"model": self.model}
 
 
 def estimate(
@@ -252,7 +251,8 @@ def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str,
     asked = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
     more: dict[str, Cell] = {}
     if answer.shared is not None:
-        more |= {"low_simultaneous": answer.shared.interval.low, "high_simultaneous": answer.shared.interval.high}
+        low, high = answer.estimate.bounds(answer.shared.interval)
+        more |= {"low_simultaneous": low, "high_simultaneous": high}
     more["p_value"] = answer.p_value if answer.question == "difference" else None
     more |= {} if answer.shared is None else {"p_holm": answer.shared.p_holm}
     more |= answer.finding.fields()

@@ -18,7 +18,7 @@ from activeeval.report.result_pictures import Moment, draw_findings, draw_readin
 from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
 from activeeval.results import Caution, Interval
 from activeeval.tasks.answers import SampleAnswer
-from activeeval.tasks.estimate import Estimates, answer_row
+from activeeval.tasks.estimate import Estimates
 from activeeval.tasks.evaluations import Evaluation
 
 AnyResult = TypeVar("AnyResult", bound=Shown)
@@ -105,8 +105,9 @@ class Result(WithEnds, Shown):
 
     @property
     def interval(self) -> Interval:
-        """The interval: it unpacks into its two ends."""
-        return self.answer.interval
+        """The interval, with room for items that cannot be judged: it unpacks into its two ends."""
+        interval = self.answer.interval
+        return Interval(*self.answer.estimate.bounds(interval), interval.confidence)
 
     @property
     def p_value(self) -> float | None:
@@ -145,8 +146,7 @@ class Result(WithEnds, Shown):
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return its row, as the command line has it."""
-        row = answer_row(self.answer, self.estimates.kind, self.estimates.progress)
-        return [row | {"model": self.estimates.model}]
+        return [self.estimates.row(self.answer)]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the value with its interval, at the end of each block where there are several; return the axes."""
