@@ -81,9 +81,8 @@ class Evaluation(WithEnds, Shown):
 
     @property
     def interval(self) -> Interval:
-        """The interval, with room for items that cannot be judged: it unpacks into its two ends."""
-        estimate = self.of(self.scope)
-        return Interval(*estimate.bounds(estimate.interval(self.confidence)), self.confidence)
+        """The interval: it unpacks into its two ends."""
+        return self.of(self.scope).interval(self.confidence)
 
     @property
     def p_value(self) -> float | None:
