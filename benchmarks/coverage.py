@@ -125,7 +125,6 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
     misses = above | below
     n, n_queries, n_open = errors.size, float(found.n_queries.mean()), found.n_open[:, 0]
     width, spent = highs - lows, found.spent[:, 0] / budget
-    is_known = np.isfinite(found.variances[:, 0])
     rmse = math.sqrt(np.mean(errors**2))
     freedom = _mean(degrees[np.isfinite(degrees)])
     return {
@@ -139,7 +138,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
         "rmse": rmse,
         "bias_to_rmse": float(errors.mean()) / rmse if rmse > slack else 0.0,
         "bias_to_rmse_se": float(errors.std(ddof=1)) / math.sqrt(n) / rmse if rmse > slack else 0.0,
-        "width": _mean(width[is_known]),
+        "width": _mean(width[np.isfinite(width)]),
         "width_to_rmse": float(np.median(width)) / (2 * 1.96 * rmse) if rmse > slack else None,
         "queries": n_queries,
         "items": float(found.n_items.mean()),
@@ -147,7 +146,7 @@ def figures(found: Replications, truth: float, scale: float, budget: float, *, i
         "spent_to_budget": float(spent.mean()),
         "most_spent_to_budget": float(spent.max()),
         "degrees_of_freedom": freedom,
-        "undetermined": float(1 - is_known.mean()),
+        "undetermined": float(np.isinf(width).mean()),
         "wrong_and_narrow": int(((width < 2 * NARROW * rmse) & misses).sum()) if rmse > slack else int(misses.sum()),
         **_cautions(found, errors, misses, slack),
     }

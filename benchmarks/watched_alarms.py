@@ -39,7 +39,7 @@ from activeeval.tasks.watching.settings import Settings
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load
-from benchmarks.watched import selections
+from benchmarks.watched import read, selections
 
 MODULE, OUT = "benchmarks.watched_alarms", ROOT / "benchmarks" / "results" / "watched-alarms.json"
 PARTS = ("bad", "quiet", "values", "taught")
@@ -255,7 +255,7 @@ def bad_section(n_seeds: int, n_queries: int = 300) -> Row:
 
     found, losses = bad_nights(range(n_seeds), n_queries)
     figures = []
-    for which, (name, on_that, by_next) in enumerate((("without", 0.0, 90.0), ("with 200", 0.0, 97.0))):
+    for which, (name, on_that, by_next) in enumerate((("no labels", 0.0, 90.0), ("200 labels", 0.0, 97.0))):
         for night, least in ((0, on_that), (1, by_next)):
             share = 100 * float(found[:, which, night].mean())
             label = f"bad nights with an alarm {('that night', 'that night or the next')[night]}, {name} on suspicion"
@@ -280,9 +280,9 @@ def values_section(seed: int, n_pools: int, n_keys: int, n_nights: int, n_querie
             targets = [part.target(lists[night]), *(part.target(lists[night], lists[before]) for before in earlier)]
             design, probs = going_on(part.design(targets), hand, settings.budget)
             hand = replace(hand, probs=probs)
-            value, high = uppers(design, 0, part.grades, numbers, [PLAIN]).T
+            _, low, high = read(design, 0, part.grades, numbers, [PLAIN]).T
             truth = float(part.ranking.pool.query_probs @ targets[0].values(part.grades))
-            side[night] = (truth > high + EXACT).astype(int) - (truth < 2 * value - high - EXACT)
+            side[night] = (truth > high + EXACT).astype(int) - (truth < low - EXACT)
         sides.append(side)
     found = np.concatenate(sides, axis=1).T
     return {

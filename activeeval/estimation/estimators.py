@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.design import Reading
-from activeeval.ends import UNLIMITED, Basis
+from activeeval.ends import UNLIMITED, Basis, Shares
 from activeeval.errors import InputError, StateError
 from activeeval.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.estimation.first_phase import NO_SPREAD
@@ -43,6 +43,8 @@ class Evaluated:
         Lowest and highest of what the target can be.
     inner : Basis or None
         For a population: what the interval for the pool rests on.
+    shares : Shares or None
+        For a population, of a census of queries that weigh alike: how many differ from most.
     """
 
     value: float
@@ -54,6 +56,7 @@ class Evaluated:
     plain_variance: float
     limits: tuple[float, float] = UNLIMITED
     inner: Basis | None = None
+    shares: Shares | None = None
 
     @property
     def basis(self) -> Basis:
@@ -64,6 +67,7 @@ class Evaluated:
             degrees_of_freedom=self.degrees_of_freedom,
             limits=self.limits,
             inner=self.inner,
+            shares=self.shares,
         )
 
 
@@ -123,9 +127,11 @@ def evaluate(evidence: Evidence, scope: str = "pool") -> Evaluated:
         return result
     of_pool = (result.variance, result.degrees_of_freedom)
     added, of_added = _choice(evidence, result)
+    if math.isinf(added) and evidence.shares is not None and evidence.shares.n > 1 and math.isfinite(result.limits[1]):
+        added = 0.0  # all values are the same: their shares tell how many others there may be
     freedom = joint_degrees(*of_pool, added, of_added)
     wide = replace(result, variance=result.variance + added, degrees_of_freedom=freedom)
-    return replace(wide, inner=result.basis)
+    return replace(wide, inner=result.basis, shares=evidence.shares)
 
 
 def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
@@ -241,6 +247,7 @@ def estimate(evidence: Evidence, method: str, scope: str = "pool") -> Estimate:
         log="" if evidence.drawn is None else evidence.drawn.log,
         limits=result.limits,
         inner=result.inner,
+        shares=result.shares,
     )
 
 

@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from activeeval.design import Design, Judge, Reading, Replacement, Scheme, Selection, Selections
+from activeeval.ends import ROUNDING, Shares
 from activeeval.estimation.first_phase import DrawnValues, Shown, values_of
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
@@ -56,6 +57,8 @@ class Evidence:
         1 for each open query that was judged beyond what moves a numerator, else 0; None where that does not count.
     drawn : DrawnValues or None
         What it says of the log that the pool's queries were drawn from; None where there is none.
+    shares : Shares or None
+        Of a census of queries that weigh alike: how many differ from most.
     """
 
     is_fitted: bool
@@ -78,6 +81,7 @@ class Evidence:
     level: float = math.inf
     beyond: Ints | None = None
     drawn: DrawnValues | None = None
+    shares: Shares | None = None
 
     @property
     def is_census(self) -> bool:
@@ -232,10 +236,15 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
         ``reading.judge(grades)``.
     """
     evidence = _evidence(design.scheme, design, reading, judge, selection)
-    draw = reading.target.pool.draw
-    if draw is None or reading.order.larger_pool is not None:
+    draw, p = reading.target.pool.draw, reading.query_probs
+    if reading.order.larger_pool is not None:
         return evidence
-    shown, p = _shown(design.scheme, reading, judge, selection, evidence), reading.query_probs
+    if draw is None:
+        if not evidence.is_census or np.ptp(p[p > 0]) > ROUNDING:
+            return evidence
+        shown = _shown(design.scheme, reading, judge, selection, evidence)
+        return replace(evidence, shares=Shares.of(shown.values[p[shown.queries] > 0]))
+    shown = _shown(design.scheme, reading, judge, selection, evidence)
     by_items = reading.kind == "items" and design.scheme.is_planned
     known = np.where(reading.is_open, reading.known_values, 0.0)
     return replace(evidence, drawn=values_of(draw, p, known, shown, by_items=by_items))

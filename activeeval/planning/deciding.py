@@ -28,8 +28,8 @@ from activeeval.results import Estimate, Interval
 LEAN = 1.2
 """By how many standard errors of the later estimate a difference that is all but decided is taken to lie below the true
 one; others by the square of the share of the half-width that they are: what is near 0 may well be 0. Fitted to true
-differences of a half, three quarters and one half-width of the first reading, of which .64, .77 and .85 were decided by
-one advised top-up (benchmarks.advice)."""
+differences of a half, three quarters and one half-width of the first reading, of which .65, .76 and .85 were decided by
+one advised top-up where .71, .72 and .75 were so expected (benchmarks/results/advice.json)."""
 OFF = 0.1
 """Standard deviation of the logarithm of the factor by which the variance of a top-up is off, beside what its own
 degrees of freedom make of it: .04 to .15 of the top-ups at the low ends of ranges were enough, .96 to .99 of those at

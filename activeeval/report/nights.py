@@ -130,7 +130,7 @@ def meaning(night: Said) -> str:
     together = "; of all segments they hold at once" if night.segment_findings else ""
     about = ABOUT[night.settings.scope].partition(":")[0]
     margin = f" The margin is {night.settings.margin:g}." if night.changes and night.settings.margin else ""
-    lines = [*definitions(night.definitions), f"Intervals of values are 95 % t intervals{of_changes}{together}."]
+    lines = [*definitions(night.definitions), f"Intervals of values are 95 % intervals{of_changes}{together}."]
     return f"{' '.join(lines)} They are about {about}.{margin}"
 
 
@@ -271,16 +271,17 @@ def _changes(axis: Any, measure: str, nights: Sequence[Said]) -> None:
     read = [change for drawn in since.values() for _, change in drawn]
     if margin := max((change.margin for change in read), default=0.0):
         axis.axhline(-margin, color="tab:red", linewidth=0.8, linestyle="--", label="the margin")
+    raised: list[tuple[float, float]] = []
     for (is_before, drawn), color, shift in zip(
         since.items(), ("tab:blue", "tab:green"), (-_SHIFT, _SHIFT), strict=True
     ):
         x = [k + (shift if since[False] else 0.0) for k, _ in drawn]
         for at, (_, change) in zip(x, drawn, strict=True):
             axis.plot([at, at], [change.low, change.high], color=color, alpha=0.5)
+            raised += [(at, change.value)] if change.verdict == "worse" else []
         label = "since the night before" if is_before else "since the reference"
         if drawn:
             axis.plot(x, [change.value for _, change in drawn], "o", color=color, markersize=4, label=label)
-    raised = [(k, c.value) for k, c in (pair for drawn in since.values() for pair in drawn) if c.verdict == "worse"]
     if raised:
         axis.plot(*zip(*raised, strict=True), "v", color="tab:red", label="alarm")
     axis.set_ylabel(f"change,\n{error_rate(nights[-1])}" if nights else "change", fontsize=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
@@ -123,7 +122,7 @@ class Decision:
         """Why nothing is named that would decide it."""
         if self.is_open_by_cannot:
             return Note("open by cannot")
-        if not math.isfinite(self.interval.high):
+        if not self.finding.is_bounded:
             return Note("nothing bounded")
         return Note("outlook unknown" if self.estimate.n_open and self.half_width_wanted else "margin needed")
 

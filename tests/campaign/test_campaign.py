@@ -676,7 +676,7 @@ def test_a_census_reproduces_the_score_and_its_interval(method, known):
     campaign = judge(Campaign(design, max(design.cost, 1.0), rng=0), labels)
     assert known == (not campaign.units)
     scores = design.target.values(PoolGrades(design.pool, labels).grades)
-    expected = mean_interval(scores)
+    expected = mean_interval(scores, limits=design.target.limits(design.max_grade))
     estimate, wide = campaign.estimate(), campaign.estimate(scope="population")
     assert estimate.value == pytest.approx(expected.mean, rel=1e-12)
     assert estimate.std_error == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from cli_cases import judge_file
-from cli_files import json_rows
+from cli_cases import grade_of, judge_file
+from cli_files import json_rows, write_lines
 
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, "--measure", "DCG@5")
 
@@ -35,7 +35,7 @@ def test_estimate_and_compare_give_the_same_advice(call, sampled, scope):
 
 def test_the_advised_top_up_is_taken_and_is_a_look(call, sampled):
     before = call("compare", "b.run", "a.run", *sampled, "--scope", "pool")
-    assert "95 % t intervals, about" in before.out.replace("\n", " ")
+    assert "95 % intervals, about" in before.out.replace("\n", " ")
     (row,) = json_rows(call("compare", "b.run", "a.run", *sampled, "--scope", "pool", "-o", "jsonl").out)
     size = f"{row['more_budget']:g}"
     assert f"about {row['more_budget']:,.0f} more judgments" in row["sentence"]
@@ -44,7 +44,7 @@ def test_the_advised_top_up_is_taken_and_is_a_look(call, sampled):
     assert call("top-up", "s.sample", "--budget", size, "--out", "t.sample", "--sheet", "t.csv").code == 0
     judge_file("t.csv")
     after = call("estimate", "t.sample", "s.csv", "t.csv").out.replace("\n", " ")
-    assert "95 % t intervals over 2 looks, about" in after
+    assert "95 % intervals over 2 looks, about" in after
     (own,) = call("--quiet", "estimate", "t.sample", "s.csv", "t.csv", "-o", "jsonl").rows
     given = ("--sample", "t.sample", "--sheet", "s.csv", "--sheet", "t.csv", "--scope", "pool")
     (row,) = json_rows(call("compare", "b.run", "a.run", *given, "-o", "jsonl").out)
@@ -64,3 +64,20 @@ def test_what_waits_is_named_where_it_should_decide_and_only_there(call):
     judge_file("s.csv")
     (row,) = call("--quiet", "estimate", "s.sample", "s.csv", "-o", "jsonl").rows
     assert "wait" not in row["sentence"]
+
+
+def test_a_campaign_names_a_command_that_takes_the_size(call, folder):
+    names = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
+    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in names])
+    assert call("campaign", "create", "w", *RUNS, "--budget", 60, "--seed", 3).code == 0
+    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", "all.qrels").code == 0
+    compared = call("compare", "b.run", "a.run", "--campaign", "w", "--scope", "pool")
+    assert compared.code == 11
+    size = re.search(r"`activeeval campaign top-up w --budget (\d+)` adds", compared.err).group(1)
+    assert f"about {int(size):,} more judgments" in compared.out.replace("\n", " ")
+    status = call("campaign", "status", "w")
+    assert f"campaign top-up w --budget {size}" in (status.out + status.err).replace("\n", " ")
+    assert call("campaign", "top-up", "w", "--budget", size).code == 0
+    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", "all.qrels").code == 0
+    after = call("compare", "b.run", "a.run", "--campaign", "w", "--scope", "pool")
+    assert "over 2 looks" in after.out.replace("\n", " ")

@@ -110,7 +110,10 @@ def test_an_early_reading_says_what_the_interval_should_be_at_the_end(call, fold
     assert "Next: judge what waits." in told
     judge_file("d.csv")
     last = call("estimate", *both("d.csv"), "-o", "jsonl").rows[0]
-    assert last["half_width_at_end"] == pytest.approx((last["high"] - last["low"]) / 2)
+    best = (2**3 - 1) * sum(1 / np.log2(rank + 1) for rank in range(1, 6))
+    step = np.log(last["value"] / (best - last["value"])) - np.log(last["low"] / (best - last["low"]))
+    # the t half-width, which the interval has on the logit scale
+    assert last["half_width_at_end"] == pytest.approx(step / (1 / last["value"] + 1 / (best - last["value"])))
     assert last["half_width_at_end"] == pytest.approx(early["half_width_at_end"], rel=0.5)
 
 

@@ -221,8 +221,7 @@ def test_scores_that_tell_no_order_or_the_wrong_one_are_said(call, folder, conte
         "coherence DCG RBP --qrels q.qrels --run x.run --versus-run y.run",
     ):
         answer = call(*line.split())
-        is_undecided = line.startswith("compare") and content.count("q1 ") > 1
-        assert answer.code == (11 if is_undecided else 0), answer
+        assert answer.code == (11 if line.startswith("compare") else 0), answer  # equal values of unlike lists are open
         told = [text for text in answer.err.splitlines() if "x.run: the scores" in text or "x.run: all" in text]
         level = "careful: " if "rise" in expected else "note: "
         level = level if line.startswith("compare") else ""  # said of the estimate that it gives

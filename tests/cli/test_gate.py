@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -33,9 +34,17 @@ def decision(low, high, margin=0.0):
     return Decision(**named, estimate=estimate, interval=interval, p_value=0.5, p_holm=0.5, margin=margin)
 
 
+def half_width_of(n, half, n_before):
+    """Return the t half-width of n queries that vary as those of a half-width do."""
+    quantiles = stats.t.ppf(0.975, np.array([n, n_before]) - 1)
+    return half * quantiles[0] / quantiles[1] * np.sqrt(n_before / n)
+
+
 def test_so_many_queries_make_the_interval_so_narrow():
-    """Nine queries with a half-width of 3, of which one of 1 decides: nine times as many."""
-    assert _with_queries(decision(-2.0, 4.0)).needed == Needed(queries=81)
+    """Nine queries with a half-width of 3, of which one of 1 decides: the fewest more at which t comes below it."""
+    needed = _with_queries(decision(-2.0, 4.0)).needed
+    assert needed == Needed(queries=needed.queries)
+    assert half_width_of(9 + needed.queries, 3, 9) <= 1 < half_width_of(8 + needed.queries, 3, 9)
     assert _with_queries(decision(-2.0, 4.0, margin=4.0)).needed is None
     assert _with_queries(decision(-np.inf, np.inf)).needed is None
 
@@ -65,18 +74,18 @@ def test_about_these_queries_all_judgments_leave_no_doubt(call):
         code = call("compare", *row["runs"], *JUDGED, "--scope", "pool").code
         assert code == (0 if row["verdict"] == "better" else 10)
     same = call("compare", "a.run", "a.run", *JUDGED, "-o", "jsonl")
-    assert (same.code, json_rows(same.out)[0]["verdict"]) == (0, "equivalent")
+    assert (same.code, json_rows(same.out)[0]["verdict"]) == (0, "equal")
 
 
 def test_more_queries_are_what_narrows_the_interval(call):
     done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "jsonl")
     (row,) = json_rows(done.out)
     assert (done.code, row["verdict"]) == (11, "undecided")
-    spread = row["std_error"] * np.sqrt(row["queries"])
-    n = row["more_queries"]
-    half = stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n)
-    assert 0.93 * abs(row["value"]) < half <= abs(row["value"])
-    assert row["sentence"].endswith(f"; about {about(n):,} queries like these, all judged, should decide.")
+    more, before, half = row["more_queries"], row["queries"], row["high"] - row["value"]
+    assert half == pytest.approx(stats.t.ppf(0.975, before - 1) * row["std_error"])
+    halves = [half_width_of(before + n, half, before) for n in (more - 1, more)]
+    assert halves[1] <= abs(row["value"]) < halves[0]
+    assert row["sentence"].endswith(f"; about {about(more):,} more queries like these should decide.")
     assert "a difference this near to 0" not in done.err
 
 
@@ -147,19 +156,31 @@ def test_what_is_to_be_added_comes_on_top_of_the_budget(call, sampled):
     sample = judged("s.sample", ["s.csv"])[0]
     whole = sample.campaign.outlook(sample.asked(["DCG@5"], ["difference"])[0][1]).budget_for(abs(row["value"]), 0.95)
     assert row["verdict"] == "undecided"
-    assert row["more_budget"] == pytest.approx(whole - 60)
+    assert row["more_budget"] == about(whole - 60)
+
+
+def is_advised(sentence, before, budget):
+    """Assert that a sentence advises a budget with its range and chance, and more queries for queries like these."""
+    advice = (
+        rf".*; {before}about ([\d,]+) more judgments \(([\d,]+) to ([\d,]+)\) should decide, ([1-9] times in 10|19 times in 20); "
+        r"for queries like these all judgments that are left give ± [\d.]+: these queries cannot decide it; "
+        r"about [\d,]+ more queries like these should decide\."
+    )
+    more, low, high = (int(number.replace(",", "")) for number in re.fullmatch(advice, sentence).groups()[:3])
+    assert more == budget == about(budget)
+    assert low <= more <= high
+    assert low < high
 
 
 def test_what_waits_and_what_is_to_be_added_is_told(call, sampled):
     done = call("compare", "b.run", "a.run", *sampled, "--measure", "DCG@5", "--scope", "pool", "-o", "jsonl")
     (row,) = json_rows(done.out)
-    if row["verdict"] == "undecided":
-        assert row["sentence"].endswith(f"; about {about(row['more_budget']):,} more judgments should decide.")
+    assert row["verdict"] == "undecided"
+    is_advised(row["sentence"], "", row["more_budget"])
     rows = Path("s.csv").read_text().splitlines()
     Path("s.csv").write_text("\n".join([*rows[:-1], rows[-1].rsplit(",", 2)[0] + ",,"]) + "\n")
     early = call("compare", "b.run", "a.run", *sampled, "-o", "jsonl")
-    assert "1 of" in early.err
-    assert "wait for a grade" in early.err
+    assert "1 of 60 items waits for a grade" in early.err
     assert any(
         (told["code"], told["level"]) == ("early", "note") and "an early reading" in told["text"]
         for told in json_rows(early.out)[0]["cautions"]
@@ -174,8 +195,7 @@ def test_draws_with_replacement_are_not_told_to_grow(call):
     done = call("compare", "b.run", "a.run", *given)
     (row,) = json_rows(done.out)
     assert row["verdict"] == "undecided"
-    more = f"; a new sample with about {about(row['more_budget']):,} more judgments should decide."
-    assert row["sentence"].endswith(more)
+    is_advised(row["sentence"], "a new sample with ", row["more_budget"])
 
 
 def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):
@@ -259,7 +279,7 @@ def _files_of(n_queries):
 
 @pytest.mark.parametrize("n_queries", [1, 3])
 @pytest.mark.parametrize("from_sample", [False, True])
-def test_differences_that_are_all_the_same_tell_nothing_of_other_queries(call, n_queries, from_sample):
+def test_differences_that_are_all_the_same_tell_little_of_other_queries(call, n_queries, from_sample):
     _files_of(n_queries)
     source = ("--qrels", "two.qrels")
     if from_sample:
@@ -271,10 +291,24 @@ def test_differences_that_are_all_the_same_tell_nothing_of_other_queries(call, n
         source = ("--sample", "all.sample", "--sheet", "all.csv")
     done = call("compare", "low.run", "high.run", *source, "--measure", "DCG@2", "-o", "jsonl")
     (row,) = json_rows(done.out)
-    assert row["value"] == pytest.approx(1 - 1 / np.log2(3))
-    assert (done.code, row["verdict"], row["low"], row["p_value"]) == (11, "undecided", None, 1.0)
-    assert [row["more_budget"], row["more_queries"]] == [None, None]
-    assert "these judgments bound nothing: more queries have to be judged" in done.err
+    value, ideal = 1 - 1 / np.log2(3), 1 + 1 / np.log2(3)
+    assert row["value"] == pytest.approx(value)
+    assert (done.code, row["verdict"], row["more_budget"]) == (11, "undecided", None)
+    if from_sample or n_queries == 1:
+        assert (row["low"], row["high"], row["p_value"]) == (pytest.approx(-ideal), pytest.approx(ideal), 1.0)
+        assert row["more_queries"] is None
+        assert row["sentence"].startswith("Nothing can be said yet of high.run and low.run: ")
+        assert "these judgments bound nothing: more queries have to be judged" in done.err
+    else:  # others may differ from these three, in a share that has Wilson's limit, by as much as the measure allows
+        z = stats.norm.ppf(0.975)
+        share = z**2 / (n_queries + z**2)
+        ends = value - share * (value + ideal), value + share * (ideal - value)
+        assert (row["low"], row["high"]) == pytest.approx(ends)
+        z = np.sqrt(n_queries * value / ideal)  # share (value + ideal) = value
+        assert row["p_value"] == pytest.approx(2 * stats.norm.sf(z))
+        half, more = value - ends[0], row["more_queries"]
+        halves = [half_width_of(n_queries + n, half, n_queries) for n in (more - 1, more)]
+        assert halves[1] <= value < halves[0]
     in_pool = call("compare", "low.run", "high.run", *source, "--measure", "DCG@2", "--scope", "pool")
     assert in_pool.code == 0
 
@@ -337,7 +371,7 @@ def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder
     write_lines(folder / "n.run", [f"q{q} Q0 d{(q + j + 1) % 5} 1 {9 - j} T" for q in range(1, 31) for j in range(5)])
     write_lines(folder / "x.qrels", [f"q{q} 0 d{j} {int(j == 0)}" for q in range(1, 31) for j in range(5)])
     done = call("compare", "o.run", "n.run", "--qrels", "x.qrels", "--measure", "P@3")
-    assert "P@3 0.00 (" in done.out
+    assert "cannot be told apart: P@3 0.000 (−0.082 to 0.082), 30 queries, 60 judgments." in done.out
     assert "should decide" not in done.out
 
 
@@ -348,9 +382,11 @@ def test_as_a_comment_it_is_the_same_verdict(call, runs):
     verdict = {0: "not worse", 10: "worse", 11: "undecided"}[done.code]
     lines = done.out.splitlines()
     assert lines[0] == f"### Search quality: {verdict}"
-    assert [line.rstrip() for line in lines[2:4]] == [row["sentence"] for row in rows]
-    assert lines[5].startswith("| measure | of | value | interval | p |")
-    assert [line.split(" | ")[-1].rstrip(" |") for line in lines[7:9]] == [row["verdict"] for row in rows]
+    missing = [f"1 of 30 queries has no list in {rows[0][name]}: it counts as 0." for name in ("system", "versus")]
+    assert [line.rstrip() for line in lines[2:6]] == missing + [row["sentence"] for row in rows]
+    other = "" if runs[0] == runs[1] else " queries like these |"
+    assert lines[7].startswith(f"| measure | of | value | interval |{other} p |")
+    assert [line.split(" | ")[-1].rstrip(" |") for line in lines[9:11]] == [row["verdict"] for row in rows]
     assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Together intervals")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import math
 import re
 import subprocess
 import sys
@@ -14,6 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 from cli_files import json_rows, tables, write_lines
+from scipy import stats
+
+from activeeval.ends import Basis, Shares
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
 MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
@@ -201,8 +203,8 @@ def test_two_runs_are_a_sentence_a_table_and_what_its_words_mean(call):
     assert missing.splitlines() == [f"1 of 30 queries has no list in {name}.run: it counts as 0." for name in "ab"]
     assert said.replace("\n", " ") == " ".join(row["sentence"] for row in expected)
     assert [row["sentence"].split(" (")[0] for row in expected] == [
-        "a.run and b.run cannot be told apart: P@5 −0.01",
-        "a.run and b.run cannot be told apart: DCG@3 −0.7",
+        "a.run and b.run cannot be told apart: P@5 −0.0067",
+        "a.run and b.run cannot be told apart: DCG@3 −0.65",
     ]
     rows = parsed(table, "text")
     for row, cells in zip(expected, rows, strict=True):
@@ -242,8 +244,6 @@ def test_an_id_with_a_tab_stays_in_its_cell(call):
 
 
 def test_versus_by_hand(call, folder):
-    from scipy import stats
-
     write_lines(folder / "x.qrels", [f"{q} 0 a 1" for q in range(1, 5)])
     first = [1, 1, 2, 3]
     second = [2, 4, 2, 1]
@@ -259,7 +259,9 @@ def test_versus_by_hand(call, folder):
     assert row["difference"] == pytest.approx(delta.mean())
     assert row["versus_value"] == pytest.approx(np.mean(1 / np.array(second)))
     half = stats.t.ppf(0.975, 3) * delta.std(ddof=1) / 2
-    assert (row["difference_low"], row["difference_high"]) == pytest.approx((delta.mean() - half, delta.mean() + half))
+    ends = max(delta.mean() - half, -1), min(delta.mean() + half, 1)  # what reciprocal ranks can differ by
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx(ends)
+    assert ends[1] == 1 < delta.mean() + half
     assert row["p_t"] == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)
     assert 0 < row["p_wilcoxon"] <= 1
     assert 0 < row["p_randomization"] <= 1
@@ -280,7 +282,16 @@ def test_level_sets_the_interval(call):
     narrow, wide = (row["high"] - row["low"] for row in rows)
     assert narrow < wide
     assert [row["confidence"] for row in rows] == [0.5, 0.95]
-    assert math.isclose((rows[0]["low"] + rows[0]["high"]) / 2, rows[0]["value"])
+    values = [row["value"] for row in call("score", "q.qrels", "a.run", "RR", "-q", "-n", "-o", "jsonl").rows]
+    for row in rows:
+        summary = Basis(
+            value=np.mean(values),
+            std_error=np.std(values, ddof=1) / np.sqrt(len(values)),
+            degrees_of_freedom=len(values) - 1,
+            limits=(0, 1),
+            shares=Shares.of(np.array(values)),
+        )
+        assert (row["low"], row["high"]) == pytest.approx(summary.ends(row["confidence"]))
 
 
 # Many runs
@@ -326,8 +337,6 @@ def test_a_table_holds_what_each_run_scores_alone(call, three):
 @pytest.mark.parametrize("correction", [None, "holm", "bonferroni", "none"])
 @pytest.mark.parametrize("test", [None, "t", "wilcoxon", "randomization"])
 def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, correction):
-    from scipy import stats
-
     how = (*(("--test", test) if test else ()), *(("--correction", correction) if correction else ()))
     rows = call("score", *three, "-q", *how, "--baseline", "b.run", "-o", "jsonl").rows
     assert len(rows) == 2 * 3 * 31
@@ -341,9 +350,13 @@ def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, corre
     for row in compared:
         ours, theirs = (np.array(values[run, row["measure"]]) for run in (row["run"], "b.run"))
         assert row["difference"] == pytest.approx((ours - theirs).mean(), abs=1e-15)
-        assert row["p_t"] == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
-        interval = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
-        assert (row["difference_low"], row["difference_high"]) == pytest.approx(tuple(interval))
+        tested, few = stats.ttest_rel(ours, theirs), Shares.of(ours - theirs)
+        interval = tested.confidence_interval(0.95)
+        down, up = few.reaches((-1, 1), stats.norm.ppf(0.975))
+        ends = min(interval.low, row["difference"] - down), max(interval.high, row["difference"] + up)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx(ends)
+        p_value = max(tested.pvalue, few.p_value(row["difference"], (-1, 1)))
+        assert row["p_t"] == pytest.approx(p_value)
         counts = [int(np.sum(np.sign(np.round(ours - theirs, 12)) == sign)) for sign in (1, 0, -1)]
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert (row["test"], row["correction"]) == (test or "t", correction or "holm")
@@ -390,12 +403,15 @@ def read_tables(text, form, measures):
 
 
 @pytest.mark.parametrize("more", [(), ("--run", "b.run")], ids=["one run", "two"])
-def test_values_that_are_the_same_in_all_queries_are_said_to_be_so(call, folder, more):
+def test_values_that_are_the_same_in_all_queries_may_be_others_in_more(call, folder, more):
     for name in ("a.run", "b.run"):
         write_lines(folder / name, [f"q{q} Q0 {d} 1 {s} T" for q in range(9) for d, s in (("x", 2), ("y", 1))])
     write_lines(folder / "ones.qrels", [f"q{q} 0 {d} {int(d == 'x')}" for q in range(9) for d in "xy"])
     done = call("score", "ones.qrels", "a.run", "P@1", *more)
-    assert "the same in all 9 queries" in done.out
+    z = stats.norm.ppf(0.975)
+    low = 9 / (9 + z**2)  # Wilson's limit of nine of nine
+    assert (f"P@1 1.00 ({low:.2f} to 1.00), 9 queries." if not more else f"1.0000 ({low:.4f} to 1.0000)") in done.out
+    assert done.out.count("the same in all 9 queries") == bool(more)  # the same lists differ in no query
     assert "exactly known" not in done.out
 
 
@@ -411,7 +427,7 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
         said, table = table.split("\n\n", 1)
         best = [row["sentence"] for row in rows if row["run"] == "c.run"]
         assert said.splitlines() == best
-        assert best[0].startswith("c.run is better than a.run: P@5 +0.47 (0.37 to 0.56)")
+        assert best[0].startswith("c.run is better than a.run by 0.47 (0.30 to 0.56): P@5, 30 queries.")
     measures = list(dict.fromkeys(row["measure"] for row in rows))
     read = [(run, measure, cell) for measure, lines in read_tables(table, form, measures) for run, cell in lines]
     assert [(run, measure) for run, measure, _ in read] == [(row["run"], row["measure"]) for row in rows]

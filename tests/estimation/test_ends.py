@@ -203,6 +203,19 @@ def test_compare_and_score_say_the_same_of_the_same_judgments():
     assert (answer.pool.interval().low, answer.pool.interval().high) == (-1.0, -1.0)
 
 
+@pytest.mark.parametrize("losses", [40, 3])
+def test_a_sample_of_everything_says_what_compare_says(losses):
+    """Of 40 queries of which all lose, or three: judged one by one, or looked up."""
+    qrels = {f"q{q:02}": {"a": int(q < losses), "b": 0, "c": 1} for q in range(40)}
+    old = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    new = {query: {"a": 1.0, "b": 2.0} for query in qrels}
+    scored = compare(old, new, judgments=qrels, measure="P@1")
+    judged = compare(old, new, judgments=lambda q, items: [qrels[q][i] for i in items], measure="P@1", max_grade=1)
+    assert tuple(judged.interval) == pytest.approx(tuple(scored.interval), rel=1e-9)
+    assert judged.p_value == pytest.approx(scored.p_value, rel=1e-9)
+    assert judged.cautions == scored.cautions == ()
+
+
 def test_false_alarms_where_nothing_differs_are_rare_by_enumeration():
     """Of 30 queries, 5 % change either way: worse is said in at most 2.5 %."""
     n, share = 30, 0.05

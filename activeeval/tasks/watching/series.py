@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from activeeval.answers import OPEN, WORSE, Answer, Needed, exit_code, wanted_half_width
+from activeeval.answers import OPEN, WORSE, Answer, Needed, about, exit_code, wanted_half_width
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
 from activeeval.results import Caution, Estimate
@@ -166,17 +166,7 @@ def night_says(
         return NightSays(values=values, changes=[], **shared)
     answers = reading.by_scope[settings.scope]
     names = [name for name in dict.fromkeys((last, _reference(settings, first, last))) if name and name != date]
-    compared = [(measure, name) for measure in dict.fromkeys(each.target.name for each in answers) for name in names]
-    changes, looks_bad = [], False
-    for measure, name in compared:
-        estimates = reading.of_change(measure, name)
-        if not estimates:
-            n_queries = reading.state.sample.campaign.design.pool.n_queries
-            changes.append(same_lists(date, name, measure, settings, n_queries))
-            continue
-        confidence = settings.confidence(len(compared), reading.look)
-        changes.append(change_of(date, name, measure, estimates, settings, confidence, _left(reading.state)))
-        looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
+    changes, looks_bad = _changes_of(date, names, reading, settings)
     by_segment = answers_by_segment(reading.state.read[0], segments)
     of_tonight = [answer for answer in answers if not answer.versus]
     return NightSays(
@@ -189,6 +179,23 @@ def night_says(
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in answers],
         **shared,
     )
+
+
+def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
+    """Make the changes since earlier runs by measure; and whether one looks bad and is undecided."""
+    measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
+    compared = [(measure, name) for measure in measures for name in names]
+    confidence, n_left = settings.confidence(len(compared), reading.look), _left(reading.state)
+    changes, looks_bad = [], False
+    for measure, name in compared:
+        estimates = reading.of_change(measure, name)
+        if not estimates:
+            n_queries = reading.state.sample.campaign.design.pool.n_queries
+            changes.append(same_lists(date, name, measure, settings, n_queries))
+            continue
+        changes.append(change_of(date, name, measure, estimates, settings, confidence, n_left))
+        looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
+    return changes, looks_bad
 
 
 def last_says(store: Store, name: str) -> NightSays:
@@ -345,5 +352,5 @@ def _needed(
     left = wanted**2 - of_choice
     if left <= 0:
         n_queries = of_pool.n_queries
-        return Needed(queries=math.ceil(n_queries * (of_choice / wanted**2 - 1)) or 1)
-    return Needed(budget=min(math.ceil(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
+        return Needed(queries=about(max(n_queries * (of_choice / wanted**2 - 1), 1.0)))
+    return Needed(budget=min(about(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
