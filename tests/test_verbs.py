@@ -385,3 +385,18 @@ def test_the_package_shows_its_public_names_alone():
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert {"score", "compare", "evaluate", "plan", "sample", "load_sample", "open_campaign"} <= set(dir(ae))
     assert (Path(ae.__file__).parent / "py.typed").is_file()
+
+
+def test_differences_that_hold_at_once_have_room_for_what_cannot_be_judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    third = {query: {doc: float(k) for k, doc in enumerate(DOCS)} for query in QUERIES}
+    sample = ae.sample(RUNS | {"flat.run": third}, measure="DCG@5", budget=120, max_grade=3, seed=1)
+    with sample.create_campaign("week1.activeeval", "week1") as campaign:
+        campaign.submit(campaign.claim("Ann").token, cannot="a login page")
+        while (item := campaign.claim("Ann")) is not None:
+            campaign.submit(item, QRELS[item.query_id][item.doc_id])
+        results = campaign.estimate()
+    for result in results:
+        row = result.rows()[0]
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == (result.finding.low, result.finding.high)
+    assert any(result.answer.estimate.cannot is not None for result in results)

@@ -153,6 +153,7 @@ def depth_that_pays(budget: float, rankings: Sequence[Rankings], least: int) -> 
 
     Examples
     --------
+    >>> from activeeval import QueryPool
     >>> pool = QueryPool(["q"], [0, 4], list("abcd"))
     >>> lists = [Rankings.from_ids(pool, {"q": ids}) for ids in (["a", "b", "c"], ["b", "d", "a"])]
     >>> depth_that_pays(3, lists, 1), depth_that_pays(3, lists, 3)

@@ -138,7 +138,7 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Nee
     Examples
     --------
     >>> more_queries(3.0, 1.0, 9, 0.95).queries
-    58
+    52
     """
     if not (0 < wanted < half < math.inf and 1 < n < math.inf):
         return None

@@ -64,11 +64,11 @@ class Planner:
     Examples
     --------
     >>> from activeeval import DCG, QueryPool, Rankings
-    >>> pool = QueryPool(["q1", "q2", "q3"], [0, 2, 4, 6], list("ababab"))
-    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1, 2, 1]))
-    >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((6, 2), 0.5)}, max_grade=1)
-    >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (2, 4, 6)]
-    [4.11, 1.97, 0.0]
+    >>> pool = QueryPool([f"q{q}" for q in range(20)], range(0, 42, 2), 20 * ["a", "b"])
+    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, 20 * [2, 1]))
+    >>> planner = Planner(targets=[target], believed=lambda method: {"grade_probs": np.full((40, 2), 0.5)}, max_grade=1)
+    >>> [round(planner.forecasts(METHODS["items_plain"])[0].at(budget).half_width(), 2) for budget in (10, 20, 40)]
+    [0.52, 0.27, 0.0]
     """
 
     targets: Sequence[Target]

@@ -114,7 +114,7 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
     >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
     >>> print(evaluate(run, judgments=qrels, measure="DCG").sentences[0])
-    the run: DCG 1 (−4 to 7), 2 queries, 4 judgments.
+    the run: DCG 1.4 (0.0 to 4.9), 2 queries, 4 judgments (one of them decides half of it).
     """
     return _evaluation({"the run": run}, judgments, measure, options)
 
@@ -133,7 +133,7 @@ def compare(
     >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
     >>> answer = compare(old, new, judgments=qrels, measure="DCG")
     >>> print(answer.sentences[0].partition(";")[0])
-    new and old cannot be told apart: DCG +1 (−6 to 8), 1 query, 2 judgments
+    new and old cannot be told apart: DCG +0.55 (−4.89 to 4.89), 1 query, 2 judgments
     >>> low, high = answer.interval
     """
     if names := options.get("names"):

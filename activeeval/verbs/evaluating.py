@@ -55,11 +55,11 @@ def evaluate(
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}, "q3": {"a": 1, "b": 1}}
     >>> run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     >>> print(evaluate(run, judgments=qrels, measure="DCG@2", names=["BM25"]))
-    BM25: DCG@2 1.5 (0.4 to 2.6), 3 queries, 6 judgments.
+    BM25: DCG@2 1.5 (0.6 to 3.4), 3 queries, 6 judgments (one of them decides 61% of it).
     <BLANKLINE>
-    about           value  interval
-    these queries  1.5079  exactly known
-    all queries    1.5079  0.4 to 2.6
+    about          value  interval
+    these queries  1.508  exactly known
+    all queries    1.508  0.6 to 3.4
     <BLANKLINE>
     DCG@2 is DCG(dcg='exp-log2')@2. 95 % intervals; all queries: those that these are a sample of.
     """
@@ -91,7 +91,7 @@ def compare(
     >>> new = {query: {"a": 1.0, "b": 2.0} for query in qrels if query != "q1"} | {"q1": old["q1"]}
     >>> answer = compare(old, new, judgments=qrels, measure="DCG@2")
     >>> print(answer.sentences[0].partition(";")[0])
-    new and old cannot be told apart: DCG@2 +0.8 (−0.1 to 1.7), 3 queries, 6 judgments
+    new and old cannot be told apart: DCG@2 +0.83 (−0.77 to 2.70), 3 queries, 6 judgments (one of them decides three quarters of it)
     >>> low, high = answer.interval
     """
     made, is_several = _evaluations(task.compare, (old, new), judgments, measure, scope, confidence, options)

@@ -52,7 +52,7 @@ class Result(WithEnds, Shown):
     >>> sheet["grade"] = [int(document[1:]) % 4 for document in sheet["doc_id"]]
     >>> result = drawn.estimate(sheet)
     >>> print(result.sentences[0])
-    new: DCG@5 5.6 (4.5 to 6.7), 20 queries, 60 judgments.
+    new: DCG@5 5.6 (4.6 to 6.8), 20 queries, 60 judgments.
     >>> low, high = result.interval
     >>> low < result.value < high, result.measure
     (True, 'DCG@5')
