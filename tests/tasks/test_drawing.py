@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from campaign_cases import Case
 
@@ -53,8 +55,13 @@ def test_a_request_draws_what_the_design_of_the_case_draws():
     direct = Campaign(design, rng=case.seed)
     assert units_of(drawn.sample) == [(unit.query_id, unit.item_ids, unit.block) for unit in direct.planned]
     assert drawn.budget == Budget(12)
-    assert notes[:-1] == list(case.notes)
-    assert notes[-1].code == "planned"
+    assert notes[:-2] == list(case.notes)
+    planned, unknown = notes[-2:]
+    assert (planned.code, planned.numbers["lows"], planned.numbers["highs"]) == ("planned", (None,), (None,))
+    assert (unknown.code, unknown.numbers) == (
+        "width unknown",
+        {"n": rounded_up(design.blocks[0]), "unit": "judgments"},
+    )
 
 
 def test_a_goal_comes_to_the_budget_that_is_said_and_drawn_for():
@@ -120,7 +127,17 @@ def test_what_is_said_before_a_sample_is_written_is_what_its_plan_says():
         *(said.numbers[name] for name in ("half_widths", "lows", "highs")), rows, strict=True
     ):
         assert half == pytest.approx(row.prospect.half_width(), rel=0.25)
-        assert low < half < high
+        assert (low, high) == row.prospect.known_half_widths() == (None, None)  # no label tells them
+
+
+def test_a_model_that_was_told_says_a_range_before_a_sample_is_written():
+    rows = [(*pair, *(0.7 if k == grade else 0.1 for k in range(4))) for pair, grade in GRADES.items()]
+    table = pl.DataFrame(rows, ["query_id", "doc_id", "p0", "p1", "p2", "p3"], orient="row")
+    notes = []
+    draw_for(replace(CHOICES, model="probs=told", tables={"told": table}), SMALL, say=notes.append)
+    (said,) = [note for note in notes if note.code == "planned"]
+    assert said.numbers["lows"][0] < said.numbers["half_widths"][0] < said.numbers["highs"][0]
+    assert "width unknown" not in {note.code for note in notes}
 
 
 def test_a_goal_for_several_questions_takes_what_the_hardest_needs():
