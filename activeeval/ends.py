@@ -131,6 +131,17 @@ def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
     return np.asarray(np.where(lifted > limits[1] + rounding, limits[1], lifted))
 
 
+def _central(frequent: Floats, values: Floats, digits: float) -> float:
+    """Choose the mode nearest to the median; of several the one nearest to 0, then the one on the side of the mean.
+
+    So the values with their signs turned have the mode with its sign turned.
+    """
+    off = np.abs(frequent - np.median(values))
+    nearest = frequent[off <= off.min() + digits]
+    small = nearest[np.abs(nearest) <= np.abs(nearest).min() + digits]
+    return float(small.max() if values.mean() >= 0 else small.min())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
     """How many values lie below and above the one that most have, and how far.
@@ -182,10 +193,13 @@ class Shares:
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
         _, first, counts = np.unique(whole, return_index=True, return_counts=True)
         frequent = values[first[counts == counts.max()]]
-        mode = float(frequent[np.argmin(np.abs(frequent - np.median(values)))])
+        mode = _central(frequent, values, digits)
         beyond = values - mode
         below, above = -beyond[beyond < -digits], beyond[beyond > digits]
         squares = (values - values.mean()) ** 2
+        # where most queries change by the same, what the others add to the variance decides nothing
+        n_beyond = below.size + above.size
+        has_spread = n_beyond > 0 and (abs(mode) <= digits or 2 * n_beyond >= values.size)
         return cls(
             n=values.size,
             mode=mode,
@@ -195,7 +209,7 @@ class Shares:
             size_above=float(above.mean()) if above.size else 0.0,
             error_below=_error(below),
             error_above=_error(above),
-            largest=float(squares.max() / squares.sum()) if below.size + above.size else 0.0,
+            largest=float(squares.max() / squares.sum()) if has_spread else 0.0,
         )
 
     def reaches(self, limits: tuple[float, float], z: float) -> tuple[float, float]:

@@ -132,8 +132,8 @@ def compare(
     >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
     >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
     >>> answer = compare(old, new, judgments=qrels, measure="DCG")
-    >>> print(answer.sentences[0].partition(";")[0])
-    new and old cannot be told apart: DCG +0.55 (−4.89 to 4.89), 1 query, 2 judgments
+    >>> print(answer.sentences[0].partition(" (one")[0])
+    new and old cannot be told apart: DCG +0.55 (−4.89 to 4.89), 2 queries, 2 judgments
     >>> low, high = answer.interval
     """
     if names := options.get("names"):

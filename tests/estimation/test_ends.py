@@ -231,3 +231,17 @@ def test_false_alarms_where_nothing_differs_are_rare_by_enumeration():
             if basis(counted(n, below, changed - below)).ends(0.95)[1] < 0:
                 alarms += binom.pmf(changed, n, 2 * share) * binom.pmf(below, changed, 0.5)
     assert alarms <= 0.025
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_with_their_signs_turned_have_the_interval_turned(seed):
+    """Ties of the mode included: half of the queries lose, all values differ."""
+    rng = np.random.default_rng(seed)
+    values = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], rng.integers(2, 20)) if seed % 2 else rng.uniform(-1, 1, seed + 2)
+    ends = [mean_interval(each, limits=(-1.0, 1.0)) for each in (values, -values)]
+    assert (ends[0].low, ends[0].high) == pytest.approx((-ends[1].high, -ends[1].low), abs=1e-12)
+
+
+def test_one_query_that_did_not_change_decides_nothing():
+    assert Shares.of(np.array([-1.0] * 39 + [0.0])).largest == 0
+    assert Shares.of(np.array([0.0] * 39 + [-1.0])).largest > 0.9
