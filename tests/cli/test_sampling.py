@@ -28,8 +28,10 @@ from cli_cases import (
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign, Target, parse_measure
+from activeeval.answers import verdict_of
 from activeeval.cases.budgets import whole_cost
 from activeeval.design.methods import METHODS
+from activeeval.ends import half_widths
 from activeeval.estimation import INTERVALS
 from activeeval.io.tables.draws import read_draws
 from activeeval.report.numbers import counted
@@ -109,6 +111,17 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         given.get("versus_run"),
     )
     direction = system if versus is None else f"{system} − {versus}"
+    half = float(half_widths(np.array(expected.std_error**2), np.array(expected.degrees_of_freedom), 0.95))
+    target, names = campaign.design.target, ("missing", "versus_missing")
+    lists = [ranking for ranking in (target.ranking, target.versus) if ranking is not None]
+    missing = {name: int(np.sum(np.diff(each.offsets) == 0)) for name, each in zip(names, lists, strict=False)}
+    beside = {}
+    if versus is not None:
+        wide = campaign.estimate(scope="population").interval()
+        verdicts = [verdict_of(expected.value, each.low, each.high) for each in (interval, wide)]
+        others = ("population", wide.low, wide.high, verdicts[1])
+        beside = dict(zip(("other_scope", "other_low", "other_high", "other_verdict"), others, strict=True))
+        beside["verdict"] = verdicts[0]
     assert all(name in row["sentence"] for name in (system, versus or "", campaign.design.target.name))
     assert row.pop("sentence").startswith(system) or math.isinf(interval.high)
     assert row.pop("model") in ("uniform", "forest")
@@ -127,7 +140,7 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "high": interval.high,
         "confidence": 0.95,
         "p_value": None if campaign.design.target.versus is None else expected.p_value,
-        "half_width_at_end": pytest.approx((interval.high - interval.low) / 2, rel=1e-9),
+        "half_width_at_end": pytest.approx(half, rel=1e-9),
         "interval": "t",
         "method": method,
         "judged": expected.n_items,
@@ -138,6 +151,8 @@ def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options
         "queries": expected.n_queries,
         "items": expected.n_items,
         "spent": expected.cost,
+        **missing,
+        **beside,
     }
 
 

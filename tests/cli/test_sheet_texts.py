@@ -59,7 +59,7 @@ def test_the_sheet_holds_the_texts_before_the_judge(call, folder, texts, suffix)
         assert row["query"] == {"q3": "", "qX": f"{mark}+x"}.get(query, f"what is\n{query[1:]}?")
     n_items, n_queries = sum(row["doc_id"] == "d11" for row in rows), len({row["query_id"] for row in rows})
     assert f"activeeval: {n_items} of {len(rows)} items have no text in docs.jsonl\n" in done.err
-    assert ("q3" in {row["query_id"] for row in rows}) == (f"1 of {n_queries} queries have no text" in done.err)
+    assert ("q3" in {row["query_id"] for row in rows}) == (f"1 of {n_queries} queries has no text" in done.err)
 
 
 @pytest.mark.parametrize("options", [TEXTS, TEXTS[:2], TEXTS[2:]])
