@@ -59,6 +59,8 @@ def needed_of_sample(
     outlook = campaign.outlook(target, scope=estimate.scope) if wanted > 0 else None
     if outlook is None or not math.isfinite(outlook.variance):
         return None
+    if outlook.order.cost <= campaign.reached_budget and campaign.progress.waiting == 0:
+        return needed_of_queries(estimate, interval, margin)  # by the end that decides, which need not be t's
     design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
     waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
     if waiting or campaign.goes_on:
