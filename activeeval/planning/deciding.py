@@ -149,6 +149,8 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Nee
     lowest, highest = n, n * _CLOSE
     while highest < _MOST_QUERIES and of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
         lowest, highest = highest, 2 * highest
+    if of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
+        return None
     while highest > lowest * _CLOSE:
         middle = math.sqrt(lowest * highest)
         enough = of_one * float(t_quantile(confidence, middle - 1)) / math.sqrt(middle) <= wanted

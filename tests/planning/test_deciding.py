@@ -188,6 +188,10 @@ def test_so_many_more_queries_and_no_fewer_make_the_interval_as_narrow(n, half, 
     assert half_of(n + 0.99 * more - 1) > wanted
 
 
+def test_a_number_of_queries_that_does_not_decide_is_none():
+    assert more_queries(1.0, 1e-9, 9, 0.95) is None
+
+
 def test_complete_judgments_that_decide_need_nothing():
     numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 9, "cost": 9.0, "method": "items"}
     estimate = Estimate(value=1.0, std_error=1.0, degrees_of_freedom=8.0, scope="population", **numbers)
