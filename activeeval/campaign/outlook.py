@@ -163,7 +163,7 @@ class Outlook:
         return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
     def _at(self, budget: float) -> tuple[float, float]:
-        """Return the variance and the degrees of freedom to expect at a budget in mean items; of all at an infinite one."""
+        """Return the variance and the degrees of freedom to expect at a budget in mean items; infinite: of all."""
         if math.isinf(budget) or (self.can_grow and budget >= self.order.cost):
             return self.of_scope, self.of_census
         return self._at_level(self.order.level_for(budget)) if self.can_grow else self._at_draws(budget)

@@ -59,6 +59,8 @@ def needed_of_sample(
     outlook = campaign.outlook(target, scope=estimate.scope) if wanted > 0 else None
     if outlook is None or not math.isfinite(outlook.variance):
         return None
+    if outlook.order.cost <= campaign.reached_budget and campaign.progress.waiting == 0:
+        return needed_of_queries(estimate, interval, margin)  # by the end that decides, which need not be t's
     design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
     waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
     if waiting or campaign.goes_on:
@@ -147,6 +149,8 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Nee
     lowest, highest = n, n * _CLOSE
     while highest < _MOST_QUERIES and of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
         lowest, highest = highest, 2 * highest
+    if of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
+        return None
     while highest > lowest * _CLOSE:
         middle = math.sqrt(lowest * highest)
         enough = of_one * float(t_quantile(confidence, middle - 1)) / math.sqrt(middle) <= wanted

@@ -107,11 +107,6 @@ class Decision:
         return self.finding.verdict
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """The interval, with room for what the items that could not be judged may be worth."""
-        return self.estimate.bounds(self.interval)
-
-    @property
     def is_open_by_cannot(self) -> bool:
         """Whether it is the items that could not be judged that leave it undecided."""
         alone = verdict_of(self.estimate.value, self.interval.low, self.interval.high, self.margin)

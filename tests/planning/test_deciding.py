@@ -112,6 +112,17 @@ def test_a_new_sample_of_draws_moves_by_all_of_its_variance(made):
     assert needed.chance == pytest.approx(expected)
 
 
+def test_a_census_advises_by_the_end_that_decides(made):
+    """Where few queries differ an end is farther than t's, by which one more query was to decide."""
+    campaign = campaign_of(made, "items", budget=10**6)
+    estimate = campaign.estimate(scope="population")
+    value = 1.1 * estimate.interval().high - 1.1 * estimate.value
+    shifted, interval = replace(estimate, value=value), Interval(-0.5 * value, 3 * value, 0.95)
+    needed = needed_of_sample(campaign, campaign.design.target, shifted, interval)
+    assert needed == needed_of_queries(shifted, interval)
+    assert needed.queries > 60
+
+
 def test_all_that_is_left_may_not_decide_for_queries_like_these(made):
     campaign = campaign_of(made, "items")
     outlook = campaign.outlook(scope="population")
@@ -175,6 +186,10 @@ def test_so_many_more_queries_and_no_fewer_make_the_interval_as_narrow(n, half, 
 
     assert half_of(n + more) <= wanted * 1.0001
     assert half_of(n + 0.99 * more - 1) > wanted
+
+
+def test_a_number_of_queries_that_does_not_decide_is_none():
+    assert more_queries(1.0, 1e-9, 9, 0.95) is None
 
 
 def test_complete_judgments_that_decide_need_nothing():

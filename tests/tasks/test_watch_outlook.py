@@ -11,6 +11,7 @@ from watch_cases import NAME, Watch, settings
 
 from activeeval.errors import StateError
 from activeeval.report.nights import odds, outlook_sentence
+from activeeval.tasks.watching import outlook
 from activeeval.tasks.watching.outlook import PATHS, chances, expected_alarms
 
 SPREAD = 4 * math.sqrt(0.25 / PATHS)
@@ -76,3 +77,11 @@ def test_more_labels_see_more():
 )  # fmt: skip
 def test_odds_are_words(chance, words):
     assert odds(chance) == words
+
+
+def test_no_loss_of_0_is_looked_for(monkeypatch):
+    """Where all is exactly known, and no margin is given, it was to raise the alarm less than 1 time in 20."""
+    watch = Watch(margin=0.0)
+    watch.night(1)
+    monkeypatch.setattr(outlook, "_planned_errors", lambda case, settings, targets, hand: np.zeros((6, len(targets))))
+    assert expected_alarms(watch.store, NAME) == []

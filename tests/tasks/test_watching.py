@@ -298,6 +298,7 @@ def test_the_labels_that_decide_bring_the_interval_to_the_nearest_end(value, mar
         half = z * math.sqrt(sigma**2 * n / (n + labels) + tau**2)
         assert (half <= gap * (1 + 1e-12)) == decides
     assert _needed(estimates, scope, margin, confidence, more - 1).budget == more - 1  # no more than is left
+    assert _needed(estimates, scope, margin, confidence, 0) is None  # no items are left, so none is to be judged
     wide = {"pool": estimate_of(value, sigma), "population": estimate_of(value, 0.9)}
     needed = _needed(wide, "population", margin, confidence)  # the choice of the queries alone leaves more open
     assert needed.budget is None

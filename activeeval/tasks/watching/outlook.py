@@ -61,6 +61,8 @@ class Expected:
 def expected_alarms(store: Store, name: str) -> list[Expected]:
     """Compute by measure how likely a loss raises the alarm, with the labels of the watch so far.
 
+    Of nothing that is exactly known and has no margin: any loss raises it.
+
     Raises
     ------
     StateError
@@ -84,6 +86,8 @@ def expected_alarms(store: Store, name: str) -> list[Expected]:
     out = []
     for k in changes:
         loss = MARGINS * settings.margin or STANDARD_ERRORS * float(errors[0, k])
+        if loss == 0:
+            continue
         same, second = chances(errors[:, k], loss, settings, n_compared, degrees)
         by_second = None if settings.reference == "previous" else second
         out.append(Expected(measure=asked[k].target.name, loss=loss, same_night=same, second_night=by_second))

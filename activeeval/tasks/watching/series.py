@@ -353,4 +353,6 @@ def _needed(
     if left <= 0:
         n_queries = of_pool.n_queries
         return Needed(queries=about(max(n_queries * (of_choice / wanted**2 - 1), 1.0)))
+    if n_left <= 0:
+        return None
     return Needed(budget=min(about(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))
