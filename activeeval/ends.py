@@ -119,9 +119,14 @@ def default_ends(
     return inside(lows, limits), inside(highs, limits)
 
 
-def _error(sizes: Floats) -> float:
-    """Compute the standard error of a mean; 0 where one value does not tell it."""
-    return float(sizes.std(ddof=1)) / math.sqrt(sizes.size) if sizes.size > 1 else 0.0
+def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
+    """Compute a weighted mean and its standard error; of nothing 0, and an error of 0 where one value does not tell."""
+    if not sizes.size:
+        return 0.0, 0.0
+    mean, n = float(np.average(sizes, weights=weights)), float(weights.sum() ** 2 / (weights**2).sum())
+    if n <= 1 + ROUNDING:
+        return mean, 0.0
+    return mean, math.sqrt(float(np.average((sizes - mean) ** 2, weights=weights)) / (n - 1))
 
 
 def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
@@ -138,9 +143,9 @@ class Shares:
     Attributes
     ----------
     n : float
-        Number of values.
+        Number of values; where they do not weigh alike how many that do are as good, (Σ w)² / Σ w².
     mode : float
-        The most frequent value; of several the one nearest to the median.
+        The most frequent value, by weight; of several the one nearest to the median.
     below, above : float
         Shares of the values that lie on either side.
     size_below, size_above : float
@@ -168,8 +173,13 @@ class Shares:
     largest: float = 0.0
 
     @classmethod
-    def of(cls, values: Floats) -> Self:
+    def of(cls, values: Floats, weights: Floats | None = None) -> Self:
         """Count the values on either side of their mode; those that differ by rounding alone are the same.
+
+        Parameters
+        ----------
+        weights : ndarray, optional
+            Positive, in any unit; alike by default.
 
         Raises
         ------
@@ -178,24 +188,29 @@ class Shares:
         """
         if not values.size:
             raise InputError("shares are of values that were judged, got none: judge a query first")
+        if weights is None or np.ptp(weights) <= ROUNDING * weights.max():
+            weights = np.ones(values.size)  # counts, to the last bit
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
-        _, first, counts = np.unique(whole, return_index=True, return_counts=True)
-        frequent = values[first[counts == counts.max()]]
+        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+        totals, total = np.bincount(which, weights), float(weights.sum())
+        frequent = values[first[totals >= totals.max() * (1 - ROUNDING)]]
         mode = float(frequent[np.argmin(np.abs(frequent - np.median(values)))])
         beyond = values - mode
-        below, above = -beyond[beyond < -digits], beyond[beyond > digits]
-        squares = (values - values.mean()) ** 2
+        is_below, is_above = beyond < -digits, beyond > digits
+        squares = weights**2 * (values - np.average(values, weights=weights)) ** 2
+        size_below, error_below = _mean(-beyond[is_below], weights[is_below])
+        size_above, error_above = _mean(beyond[is_above], weights[is_above])
         return cls(
-            n=values.size,
+            n=total**2 / float(weights @ weights),
             mode=mode,
-            below=below.size / values.size,
-            above=above.size / values.size,
-            size_below=float(below.mean()) if below.size else 0.0,
-            size_above=float(above.mean()) if above.size else 0.0,
-            error_below=_error(below),
-            error_above=_error(above),
-            largest=float(squares.max() / squares.sum()) if below.size + above.size else 0.0,
+            below=float(weights[is_below].sum()) / total,
+            above=float(weights[is_above].sum()) / total,
+            size_below=size_below,
+            size_above=size_above,
+            error_below=error_below,
+            error_above=error_above,
+            largest=float(squares.max() / squares.sum()) if (is_below | is_above).any() else 0.0,
         )
 
     def reaches(self, limits: tuple[float, float], z: float) -> tuple[float, float]:
@@ -235,7 +250,7 @@ class Basis:
     limits : tuple of float
         Lowest and highest of what the value can be.
     shares : Shares or None
-        Of values that weigh alike, where they are known.
+        Of the values, where they are known.
     inner : Basis or None
         Of what is part of the question, as the pool is of the population that it comes from: its interval lies within
         this one on each side.
