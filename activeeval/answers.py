@@ -126,7 +126,10 @@ class Answer:
 
     @classmethod
     def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
-        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes."""
+        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes.
+
+        A value that lies beyond what the measure can be, as by chance an estimate may, is moved to the nearest end.
+        """
         low, high = estimate.bounds(interval)
         attributes: dict[str, Any] = {
             "value": estimate.value,
@@ -139,7 +142,8 @@ class Answer:
             "effective_queries": estimate.effective_queries,
             "largest_share": estimate.largest_share,
         }
-        return cls(**(attributes | names))
+        made = cls(**(attributes | names))
+        return replace(made, value=min(max(made.value, made.low), made.high))
 
     @property
     def is_bounded(self) -> bool:

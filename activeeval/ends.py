@@ -96,7 +96,7 @@ def default_ends(
     values, variances, degrees : ndarray
         Of one shape; the variances as in `half_widths`.
     limits : (float, float)
-        Lowest and highest of what a value can be.
+        Lowest and highest of what a value can be; an estimate beyond has the interval of the nearest of these.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def default_ends(
     >>> low.round(3), high.round(3)
     (array([0.044, 0.42 ]), array([0.216, 0.581]))
     """
-    half = half_widths(variances, degrees, confidence)
+    half, values = half_widths(variances, degrees, confidence), inside(values, limits)
     lows, highs = values - half, values + half
     least, most = limits
     if math.isfinite(most - least) and least != -most:  # of a difference both signs are alike
@@ -277,6 +277,11 @@ class Basis:
         return 0.0 if self.shares is None else self.shares.largest
 
     @property
+    def _nearest(self) -> float:
+        """The value, or the limit that it lies beyond."""
+        return float(inside(np.array(self.value), self.limits))
+
+    @property
     def _few(self) -> Shares | None:
         """The shares, where the measure is bounded."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
@@ -290,7 +295,7 @@ class Basis:
             from scipy.special import ndtri
 
             down, up = self._few.reaches(self.limits, float(ndtri(0.5 + confidence / 2)))
-            low, high = min(low, self.value - down), max(high, self.value + up)
+            low, high = min(low, self._nearest - down), max(high, self._nearest + up)
         if self.inner is not None:
             inner = self.inner.ends(confidence)
             low, high = min(low, inner[0]), max(high, inner[1])
@@ -302,7 +307,7 @@ class Basis:
         """The smallest α whose interval leaves 0 out."""
         p = self._t_value
         if self._few is not None:
-            p = max(p, self._few.p_value(self.value, self.limits))
+            p = max(p, self._few.p_value(self._nearest, self.limits))
         return p if self.inner is None else max(p, self.inner.p_value)
 
     @property
@@ -313,4 +318,4 @@ class Basis:
             return 1.0
         from scipy.special import stdtr
 
-        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
+        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self._nearest) / self.std_error))

@@ -181,3 +181,13 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     assert (
         Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
     )
+
+
+def test_a_value_beyond_what_the_measure_can_be_is_shown_inside_its_interval():
+    estimate = Estimate(
+        value=-1.2, std_error=0.15, degrees_of_freedom=30.0, n_open=31, n_draws=31, n_queries=31, n_items=60, cost=60.0,
+        method="items", limits=(-1.0, 1.0),
+    )  # fmt: skip
+    made = Answer.of(estimate, estimate.interval(), system="new", versus="old", measure="P@1")
+    assert (made.value, made.low, made.verdict) == (-1.0, -1.0, "worse")
+    assert -1.0 < made.high < 0

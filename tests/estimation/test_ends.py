@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial, norm
+from scipy.stats import binom, multinomial, norm, t
 
 from activeeval import (
     DCG,
@@ -274,3 +274,15 @@ def test_false_alarms_where_nothing_differs_are_rare_by_enumeration():
             if basis(counted(n, below, changed - below)).ends(0.95)[1] < 0:
                 alarms += binom.pmf(changed, n, 2 * share) * binom.pmf(below, changed, 0.5)
     assert alarms <= 0.025
+
+
+@pytest.mark.parametrize(("value", "limits"), [(1.2, (0.0, 1.0)), (-0.3, (0.0, 1.0)), (-1.2, DIFFERENCE)])
+def test_an_estimate_beyond_a_limit_has_the_interval_of_the_limit(value, limits):
+    """It holds the part of the plain interval that is possible, and is never of no width."""
+    beyond = Basis(value=value, std_error=0.05, degrees_of_freedom=30.0, limits=limits)
+    at_limit = replace(beyond, value=float(np.clip(value, *limits)))
+    low, high = beyond.ends(0.95)
+    assert (low, high) == at_limit.ends(0.95)
+    assert limits[0] <= low < high <= limits[1]
+    assert high - low == pytest.approx(t.isf(0.025, 30) * 0.05)
+    assert beyond.p_value == at_limit.p_value
