@@ -126,7 +126,10 @@ class Answer:
 
     @classmethod
     def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
-        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes."""
+        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes.
+
+        A value that lies beyond what the measure can be, as by chance an estimate may, is moved to the nearest end.
+        """
         low, high = estimate.bounds(interval)
         attributes: dict[str, Any] = {
             "value": estimate.value,
@@ -139,7 +142,8 @@ class Answer:
             "effective_queries": estimate.effective_queries,
             "largest_share": estimate.largest_share,
         }
-        return cls(**(attributes | names))
+        made = cls(**(attributes | names))
+        return replace(made, value=min(max(made.value, made.low), made.high))
 
     @property
     def is_bounded(self) -> bool:
@@ -153,7 +157,7 @@ class Answer:
             return ""
         if not self.is_supported:
             return "undecided"
-        return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists)
+        return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists, scope=self.scope)
 
     def fields(self) -> dict[str, float | str | None]:
         """Tabulate the verdict on a difference, and what the other scope says of it; nothing of one system's value."""
@@ -174,17 +178,21 @@ class Answer:
         return replace(self, other=other if differs else None)
 
 
-def verdict_of(value: float, low: float, high: float, margin: float = 0.0, *, same_lists: bool = False) -> str:
+def verdict_of(
+    value: float, low: float, high: float, margin: float = 0.0, *, same_lists: bool = False, scope: str = "pool"
+) -> str:
     """Return the verdict on a difference with its interval: the first whose condition holds.
 
     | condition | verdict |
     |---|---|
-    | same lists, or an interval that is 0 alone | equal |
+    | same lists, or of the pool an interval that is 0 alone | equal |
     | high < 0 and value ≤ −margin | worse |
     | margin > 0, −margin ≤ low and high ≤ margin | equivalent |
     | low > 0 | better |
     | margin > 0 and −margin ≤ low | not worse |
     | else | undecided |
+
+    Where all queries of a pool tie with different lists, other queries of the population may still differ.
 
     An alarm is certain (high < 0) and as large as matters (value ≤ −margin); where no value differs from 0 it is given
     as often as the interval misses 0 from below.
@@ -194,7 +202,7 @@ def verdict_of(value: float, low: float, high: float, margin: float = 0.0, *, sa
     >>> verdict_of(-0.58, -0.77, -0.38, 0.02), verdict_of(-0.008, -0.012, -0.004, 0.02), verdict_of(0.0, -0.03, 0.03)
     ('worse', 'equivalent', 'undecided')
     """
-    if same_lists or low == high == 0:
+    if same_lists or (scope == "pool" and low == high == 0):
         return "equal"
     if high < 0 and value <= -margin:
         return "worse"

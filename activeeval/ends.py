@@ -96,7 +96,7 @@ def default_ends(
     values, variances, degrees : ndarray
         Of one shape; the variances as in `half_widths`.
     limits : (float, float)
-        Lowest and highest of what a value can be.
+        Lowest and highest of what a value can be; an estimate beyond has the interval of the nearest of these.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def default_ends(
     >>> low.round(3), high.round(3)
     (array([0.044, 0.42 ]), array([0.216, 0.581]))
     """
-    half = half_widths(variances, degrees, confidence)
+    half, values = half_widths(variances, degrees, confidence), inside(values, limits)
     lows, highs = values - half, values + half
     least, most = limits
     if math.isfinite(most - least) and least != -most:  # of a difference both signs are alike
@@ -119,9 +119,14 @@ def default_ends(
     return inside(lows, limits), inside(highs, limits)
 
 
-def _error(sizes: Floats) -> float:
-    """Compute the standard error of a mean; 0 where one value does not tell it."""
-    return float(sizes.std(ddof=1)) / math.sqrt(sizes.size) if sizes.size > 1 else 0.0
+def _mean(sizes: Floats, weights: Floats) -> tuple[float, float]:
+    """Compute a weighted mean and its standard error; of nothing 0, and an error of 0 where one value does not tell."""
+    if not sizes.size:
+        return 0.0, 0.0
+    mean, n = float(np.average(sizes, weights=weights)), float(weights.sum() ** 2 / (weights**2).sum())
+    if n <= 1 + ROUNDING:
+        return mean, 0.0
+    return mean, math.sqrt(float(np.average((sizes - mean) ** 2, weights=weights)) / (n - 1))
 
 
 def inside(ends: Floats, limits: tuple[float, float]) -> Floats:
@@ -149,9 +154,9 @@ class Shares:
     Attributes
     ----------
     n : float
-        Number of values.
+        Number of values; where they do not weigh alike how many that do are as good, (Σ w)² / Σ w².
     mode : float
-        The most frequent value; of several the one nearest to the median.
+        The most frequent value, by weight; of several the one nearest to the median.
     below, above : float
         Shares of the values that lie on either side.
     size_below, size_above : float
@@ -179,8 +184,13 @@ class Shares:
     largest: float = 0.0
 
     @classmethod
-    def of(cls, values: Floats) -> Self:
+    def of(cls, values: Floats, weights: Floats | None = None) -> Self:
         """Count the values on either side of their mode; those that differ by rounding alone are the same.
+
+        Parameters
+        ----------
+        weights : ndarray, optional
+            Positive, in any unit; alike by default.
 
         Raises
         ------
@@ -189,26 +199,31 @@ class Shares:
         """
         if not values.size:
             raise InputError("shares are of values that were judged, got none: judge a query first")
+        if weights is None or np.ptp(weights) <= ROUNDING * weights.max():
+            weights = np.ones(values.size)  # counts, to the last bit
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
-        _, first, counts = np.unique(whole, return_index=True, return_counts=True)
-        frequent = values[first[counts == counts.max()]]
+        _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+        totals, total = np.bincount(which, weights), float(weights.sum())
+        frequent = values[first[totals >= totals.max() * (1 - ROUNDING)]]
         mode = _central(frequent, values, digits)
         beyond = values - mode
-        below, above = -beyond[beyond < -digits], beyond[beyond > digits]
-        squares = (values - values.mean()) ** 2
+        is_below, is_above = beyond < -digits, beyond > digits
+        squares = weights**2 * (values - np.average(values, weights=weights)) ** 2
         # where most queries change by the same, what the others add to the variance decides nothing
-        n_beyond = below.size + above.size
+        n_beyond = np.count_nonzero(is_below | is_above)
         has_spread = n_beyond > 0 and (abs(mode) <= digits or 2 * n_beyond >= values.size)
+        size_below, error_below = _mean(-beyond[is_below], weights[is_below])
+        size_above, error_above = _mean(beyond[is_above], weights[is_above])
         return cls(
-            n=values.size,
+            n=total**2 / float(weights @ weights),
             mode=mode,
-            below=below.size / values.size,
-            above=above.size / values.size,
-            size_below=float(below.mean()) if below.size else 0.0,
-            size_above=float(above.mean()) if above.size else 0.0,
-            error_below=_error(below),
-            error_above=_error(above),
+            below=float(weights[is_below].sum()) / total,
+            above=float(weights[is_above].sum()) / total,
+            size_below=size_below,
+            size_above=size_above,
+            error_below=error_below,
+            error_above=error_above,
             largest=float(squares.max() / squares.sum()) if has_spread else 0.0,
         )
 
@@ -249,7 +264,7 @@ class Basis:
     limits : tuple of float
         Lowest and highest of what the value can be.
     shares : Shares or None
-        Of values that weigh alike, where they are known.
+        Of the values, where they are known.
     inner : Basis or None
         Of what is part of the question, as the pool is of the population that it comes from: its interval lies within
         this one on each side.
@@ -276,6 +291,11 @@ class Basis:
         return 0.0 if self.shares is None else self.shares.largest
 
     @property
+    def _nearest(self) -> float:
+        """The value, or the limit that it lies beyond."""
+        return float(inside(np.array(self.value), self.limits))
+
+    @property
     def _few(self) -> Shares | None:
         """The shares, where the measure is bounded."""
         return self.shares if all(map(math.isfinite, self.limits)) else None
@@ -289,7 +309,7 @@ class Basis:
             from scipy.special import ndtri
 
             down, up = self._few.reaches(self.limits, float(ndtri(0.5 + confidence / 2)))
-            low, high = min(low, self.value - down), max(high, self.value + up)
+            low, high = min(low, self._nearest - down), max(high, self._nearest + up)
         if self.inner is not None:
             inner = self.inner.ends(confidence)
             low, high = min(low, inner[0]), max(high, inner[1])
@@ -301,7 +321,7 @@ class Basis:
         """The smallest α whose interval leaves 0 out."""
         p = self._t_value
         if self._few is not None:
-            p = max(p, self._few.p_value(self.value, self.limits))
+            p = max(p, self._few.p_value(self._nearest, self.limits))
         return p if self.inner is None else max(p, self.inner.p_value)
 
     @property
@@ -312,4 +332,4 @@ class Basis:
             return 1.0
         from scipy.special import stdtr
 
-        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self.value) / self.std_error))
+        return float(2 * stdtr(max(self.degrees_of_freedom, 1.0), -abs(self._nearest) / self.std_error))

@@ -229,7 +229,7 @@ class Estimate:
     limits : tuple of float
         Lowest and highest of what the measure can be; by chance the value alone may lie beyond.
     shares : Shares or None
-        How many queries differ from most, where all weigh alike.
+        How many queries differ from most, where all are judged.
     inner : Basis or None
         Of the scope ``population``: what the interval for the pool rests on, which lies within this one on each side.
     largest : float

@@ -44,6 +44,22 @@ def test_verdict_and_exit_code_are_those_of_the_table(value, low, high, margin, 
     assert exit_code([given_answer]) == code
 
 
+@pytest.mark.parametrize(
+    ("scope", "same_lists", "margin", "verdict"),
+    [
+        ("pool", False, 0.0, "equal"),
+        ("population", True, 0.0, "equal"),
+        ("population", False, 0.0, "undecided"),  # all that were seen tie, others may not
+        ("population", False, 0.1, "equivalent"),
+    ],
+)
+def test_an_interval_that_is_0_alone_is_equal_only_for_the_pool_or_of_the_same_lists(
+    scope, same_lists, margin, verdict
+):
+    assert answer(0.0, 0.0, 0.0, margin, scope=scope, same_lists=same_lists).verdict == verdict
+    assert verdict_of(0.0, 0.0, 0.0, margin, same_lists=same_lists, scope=scope) == verdict
+
+
 def test_an_answer_that_its_judgments_do_not_support_is_undecided():
     assert answer(-0.5, -0.7, -0.3, is_supported=False).verdict == "undecided"
 
@@ -165,3 +181,13 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     assert (
         Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
     )
+
+
+def test_a_value_beyond_what_the_measure_can_be_is_shown_inside_its_interval():
+    estimate = Estimate(
+        value=-1.2, std_error=0.15, degrees_of_freedom=30.0, n_open=31, n_draws=31, n_queries=31, n_items=60, cost=60.0,
+        method="items", limits=(-1.0, 1.0),
+    )  # fmt: skip
+    made = Answer.of(estimate, estimate.interval(), system="new", versus="old", measure="P@1")
+    assert (made.value, made.low, made.verdict) == (-1.0, -1.0, "worse")
+    assert -1.0 < made.high < 0

@@ -103,6 +103,11 @@ class Design:
         """The questions that it was made for."""
         return tuple(reading.target for reading in self.readings)
 
+    def __post_init__(self) -> None:
+        """Tell the readings the largest grade."""
+        told = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
+        object.__setattr__(self, "readings", tuple(told))
+
     @property
     def target(self) -> Target:
         """The first question that it was made for."""
@@ -305,7 +310,7 @@ class Design:
                 f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
             )
         check_pool(self.pool, target.ranking)
-        return self.stage.reading(target, self.order, self.beliefs, self.known)
+        return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
 
     def _of_segment(self, target: Target, unseen: Design) -> Reading:
         """Return the reading of a target that asks of some queries what one of the design's asks of all.

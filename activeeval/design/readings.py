@@ -62,6 +62,8 @@ class Reading:
         What the design planned for this target, where that is at hand.
     larger_pool_sums : PoolSums or None
         Of the larger pool, where the order was gathered of one.
+    scale : int or None
+        The largest grade of the design, which is what there is where neither measure nor grade model knows one.
     """
 
     target: Target
@@ -73,6 +75,7 @@ class Reading:
     drawn_with: GradeProbs | None = None
     plan: Planned | None = None
     larger_pool_sums: PoolSums | None = None
+    scale: int | None = None
     kind: ClassVar[str] = "whole"
 
     @property
@@ -85,7 +88,12 @@ class Reading:
         """Lowest and highest of what the target can be; infinite where a part of the pool does not tell."""
         if self.order.larger_pool is not None and self.target.measure.cutoff is None:
             return UNLIMITED
-        return self.target.limits(self.max_grade)
+        return self.target.limits(self.largest_grade)
+
+    @property
+    def largest_grade(self) -> int | None:
+        """The largest grade that an item can have, by what knows one first: measure or grade model, design."""
+        return self.scale if self.max_grade is None else self.max_grade
 
     @cached_property
     def query_probs(self) -> Floats:

@@ -9,7 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from activeeval.design import Design, Judge, Reading, Replacement, Scheme, Selection, Selections
-from activeeval.ends import ROUNDING, Shares
+from activeeval.ends import Shares
 from activeeval.estimation.first_phase import DrawnValues, Shown, values_of
 from activeeval.kernels import estimates
 from activeeval.kernels import evidence as kernel
@@ -58,7 +58,7 @@ class Evidence:
     drawn : DrawnValues or None
         What it says of the log that the pool's queries were drawn from; None where there is none.
     shares : Shares or None
-        Of a census of queries that weigh alike: how many differ from most.
+        Of a census: how many queries differ from most.
     """
 
     is_fitted: bool
@@ -240,14 +240,16 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
     if reading.order.larger_pool is not None:
         return evidence
     if draw is None:
-        if not evidence.is_census or np.ptp(p[p > 0]) > ROUNDING:
+        if not evidence.is_census:
             return evidence
         shown = _shown(design.scheme, reading, judge, selection, evidence)
-        return replace(evidence, shares=Shares.of(shown.values[p[shown.queries] > 0]))
+        weights = p[shown.queries]
+        return replace(evidence, shares=Shares.of(shown.values[weights > 0], weights[weights > 0]))
     shown = _shown(design.scheme, reading, judge, selection, evidence)
     by_items = reading.kind == "items" and not isinstance(design.scheme, Replacement)
     known = np.where(reading.is_open, reading.known_values, 0.0)
-    return replace(evidence, drawn=values_of(draw, p, known, shown, by_items=by_items))
+    drawn = values_of(draw, p, known, shown, by_items=by_items)
+    return replace(evidence, drawn=drawn, shares=drawn.shares if evidence.is_census else None)
 
 
 def _shown(scheme: Scheme, reading: Reading, judge: Judge, selection: Selection, evidence: Evidence) -> Shown:

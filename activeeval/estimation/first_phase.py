@@ -26,7 +26,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from activeeval.ends import ROUNDING, UNLIMITED, Basis
+from activeeval.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.estimation.significance import MeanSummary, PairedComparison
 from activeeval.kernels import estimates
 from activeeval.pool import QueryDraw, QueryPool
@@ -156,13 +156,24 @@ class DrawnValues:
             return math.inf, freedom  # values that are all the same do not tell how others spread
         return max(total, 0.0), freedom
 
+    @property
+    def shares(self) -> Shares | None:
+        """How many values differ from most, all being judged; None where all queries were certain to be drawn."""
+        if not self.queries.size or not self.costs_of_choice.any():
+            return None
+        return Shares.of(self.values, self.query_probs[self.queries])
+
     def interval(self, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
         """Compute the mean for the log of a pool all of whose queries are judged, with its interval."""
         mean = float(self.query_probs[self.queries] @ self.values)
         if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
             mean = 0.0  # what adds up to 0 but for rounding is no difference
-        variance, freedom = self.choice(mean)
-        basis = Basis(value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits)
+        (variance, freedom), shares = self.choice(mean), self.shares
+        if math.isinf(variance) and shares is not None and shares.n > 1 and math.isfinite(limits[1]):
+            variance = 0.0  # all values are the same: their shares tell how many others there may be
+        basis = Basis(
+            value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits, shares=shares
+        )
         return MeanSummary.of(basis, self.queries.size, confidence)
 
 

@@ -41,6 +41,7 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
     ----------
     variances : sequence of float
         Of the estimate at each reading, the last that of now; increments are independent: Cov(R̂_j, R̂_k) = Var R̂_k.
+        An earlier one that seems no larger than that of now was a look all the same: just before that of now.
     confidence : float
         What all readings together are to hold.
 
@@ -50,7 +51,7 @@ def confidence_after(variances: Sequence[float], confidence: float) -> float:
     (0.95, 0.998)
     """
     final = variances[-1]
-    known = [variance for variance in variances[:-1] if final < variance < float("inf")]
+    known = [variance for variance in variances[:-1] if 0 < variance < float("inf")]
     if not known or final <= 0:
         return confidence
     shares, before = [], 0.0

@@ -186,7 +186,7 @@ class Logit:
 
 def _ends_of(reading: Reading) -> tuple[float, float]:
     """Return what a ranking's value can be at least, and at most, by what is known of the pool's grades."""
-    p, n, top = reading.query_probs, reading.target.pool.n_items, reading.max_grade
+    p, n, top = reading.query_probs, reading.target.pool.n_items, reading.largest_grade
     lowest = float(p @ reading.values(np.zeros(n, dtype=np.int64)))
     return lowest, math.inf if top is None else float(p @ reading.values(np.full(n, top)))
 

@@ -185,7 +185,8 @@ def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -
 def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
     """Return the half-width that decides, whatever items are worth that cannot be judged; 0 where none would."""
     is_finite = math.isfinite(interval.high - interval.low) and estimate.is_supported
-    if not is_finite or verdict_of(estimate.value, interval.low, interval.high, margin) != "undecided":
+    ends = (interval.low, interval.high)
+    if not is_finite or verdict_of(estimate.value, *ends, margin, scope=estimate.scope) != "undecided":
         return 0.0
     wanted = wanted_half_width(estimate.value, margin)
     if estimate.cannot is None:

@@ -109,7 +109,8 @@ class Decision:
     @property
     def is_open_by_cannot(self) -> bool:
         """Whether it is the items that could not be judged that leave it undecided."""
-        alone = verdict_of(self.estimate.value, self.interval.low, self.interval.high, self.margin)
+        estimate, ends = self.estimate, self.interval
+        alone = verdict_of(estimate.value, ends.low, ends.high, self.margin, scope=estimate.scope)
         return self.verdict == "undecided" and alone != "undecided"
 
     @property

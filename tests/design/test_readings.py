@@ -21,6 +21,7 @@ from activeeval import (
     Campaign,
     InputError,
     Precision,
+    QueryPool,
     Rankings,
     Target,
     replicate,
@@ -259,3 +260,16 @@ def test_known_items_need_not_be_reached_but_stand_on_a_prefix():
         assert census.estimate(reading.target).value == pytest.approx(deeper.values(labels).mean())
     with pytest.raises(InputError, match="could not be drawn"):
         METHODS["depth"].design(Target(DCG(cutoff=2), ranking), probs, judged=known).reading(deeper)
+
+
+@pytest.mark.parametrize("method", ["random", "whole", "passive", "active"])
+def test_limits_of_a_measure_without_a_largest_grade_are_those_of_the_design(method):
+    pool = QueryPool([f"q{k}" for k in range(20)], np.arange(0, 41, 2), ["a", "b"] * 20)
+    new, old = (Rankings.from_ids(pool, {f"q{k}": ids for k in range(20)}) for ids in (["b", "a"], ["a", "b"]))
+    target = Target(DCG("linear", cutoff=1), new, versus=old)
+    beliefs = {"grade_probs": np.full((40, 2), 0.5)} if method in ("active", "whole") else {}
+    design = METHODS[method].design(target, **beliefs, budget=20.0, max_grade=1)
+    alone = Target(DCG("linear", cutoff=1), new)
+    assert design.reading().limits == (-1.0, 1.0)
+    assert design.reading(alone).limits == (0.0, 1.0)
+    assert design.with_budget(30.0).reading().limits == (-1.0, 1.0)

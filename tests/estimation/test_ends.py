@@ -7,9 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial, norm
+from scipy.stats import binom, multinomial, norm, t
 
-from activeeval import DCG, ERR, RR, Precision, QueryPool, Rankings, Success, compare, compare_scores, mean_interval
+from activeeval import (
+    DCG,
+    ERR,
+    METHODS,
+    RR,
+    Campaign,
+    Precision,
+    QueryPool,
+    Rankings,
+    Success,
+    compare,
+    compare_scores,
+    mean_interval,
+)
 from activeeval.ends import Basis, Shares, wilson_limits
 from activeeval.errors import InputError
 from activeeval.estimation.significance import holm, holm_confidences
@@ -38,6 +51,36 @@ def test_the_interval_where_all_queries_lose_is_that_of_the_share_that_might_not
 def test_shares_of_no_value_are_refused_in_one_line():
     with pytest.raises(InputError, match="got none: judge a query first"):
         Shares.of(np.empty(0))
+
+
+def test_shares_of_weights_that_are_alike_are_counts_and_others_are_of_an_effective_number():
+    values = np.array([0.0, 0.0, 0.0, -1.0, -0.5, 1.0])
+    assert Shares.of(values, np.full(6, 0.17)) == Shares.of(values)
+    weights = np.array([3.0, 1.0, 1.0, 2.0, 1.0, 2.0])
+    shares = Shares.of(values, weights)
+    assert (shares.n, shares.mode, shares.below, shares.above) == pytest.approx((100 / 20, 0.0, 0.3, 0.2))
+    assert (shares.size_below, shares.size_above) == pytest.approx((2.5 / 3, 1.0))
+    assert shares.above * shares.size_above - shares.below * shares.size_below == pytest.approx(
+        np.average(values, weights=weights)
+    )
+    assert Shares.of(np.array([0.0, 1.0, 1.0]), np.array([5.0, 1.0, 1.0])).mode == 0.0
+
+
+@pytest.mark.parametrize("same", [0.0, -1.0])
+def test_of_unequal_traffic_that_all_ties_the_population_may_still_differ(same):
+    """All judged, P@1 of every query changes alike: the reach is that of (Σ p)² / Σ p² queries, by Wilson's limit."""
+    p = np.array([4.0, 2.0, 1.0, 1.0] * 5)
+    pool = QueryPool([f"q{k}" for k in range(20)], np.arange(0, 41, 2), ["a", "b"] * 20, query_probs=p / p.sum())
+    new, old = (Rankings.from_ids(pool, {f"q{k}": ids for k in range(20)}) for ids in (["b", "a"], ["a", "b"]))
+    campaign = Campaign(METHODS["random"].design(Target(Precision(1), new, versus=old), budget=1000.0), rng=1)
+    campaign.run(lambda _, items: [int(same != 0 and item == "a") for item in items])
+    low, high, *_ = campaign.estimate(scope="population").interval()
+    share = wilson_limits(0.0, p.sum() ** 2 / (p @ p), norm.ppf(0.975))[1]
+    assert low == pytest.approx(-share if same == 0 else -1.0)
+    assert high == pytest.approx(share if same == 0 else 2 * share - 1)
+    pool_low, pool_high, *_ = campaign.estimate().interval()
+    assert pool_low == pytest.approx(same)
+    assert pool_high == pytest.approx(same)
 
 
 def test_wilson_limits_solve_the_score_equation():
@@ -245,3 +288,15 @@ def test_values_with_their_signs_turned_have_the_interval_turned(seed):
 def test_one_query_that_did_not_change_decides_nothing():
     assert Shares.of(np.array([-1.0] * 39 + [0.0])).largest == 0
     assert Shares.of(np.array([0.0] * 39 + [-1.0])).largest > 0.9
+
+
+@pytest.mark.parametrize(("value", "limits"), [(1.2, (0.0, 1.0)), (-0.3, (0.0, 1.0)), (-1.2, DIFFERENCE)])
+def test_an_estimate_beyond_a_limit_has_the_interval_of_the_limit(value, limits):
+    """It holds the part of the plain interval that is possible, and is never of no width."""
+    beyond = Basis(value=value, std_error=0.05, degrees_of_freedom=30.0, limits=limits)
+    at_limit = replace(beyond, value=float(np.clip(value, *limits)))
+    low, high = beyond.ends(0.95)
+    assert (low, high) == at_limit.ends(0.95)
+    assert limits[0] <= low < high <= limits[1]
+    assert high - low == pytest.approx(t.isf(0.025, 30) * 0.05)
+    assert beyond.p_value == at_limit.p_value

@@ -248,6 +248,18 @@ def test_a_stratum_of_which_nothing_is_judged_goes_by_the_others():
     assert part.choice(0.5)[0] == pytest.approx(4 * 0.5 / 16 * 0.4**2 / 0.5)
 
 
+@pytest.mark.parametrize("same", [0.0, -1.0])
+def test_drawn_queries_that_all_change_alike_leave_room_for_others(same):
+    """40 ties are no proof that no query of the log differs, and 40 losses are worse: Wilson's limit of 40."""
+    values = drawn(np.full(40, same), np.full(40, 0.01), np.zeros(40, int))
+    summary, share = values.interval(0.95, (-1.0, 1.0)), 1.96**2 / (40 + 1.96**2)
+    low, high = (-share, share) if same == 0 else (-1.0, 2 * share - 1)
+    assert (summary.low, summary.high) == pytest.approx((low, high), abs=1e-4)
+    certain = drawn(np.full(40, same), np.ones(40), np.zeros(40, int)).interval(0.95, (-1.0, 1.0))
+    assert certain.low == pytest.approx(same)
+    assert certain.high == pytest.approx(same)
+
+
 def test_a_comparison_on_drawn_queries_is_about_the_log():
     draw = QueryDraw(inclusion_probs=np.full(3, 0.5), strata=np.zeros(3, int), sizes=[3], log=LOG)
     pool = QueryPool(["a", "b", "c"], np.arange(4), query_probs=[0.5, 0.25, 0.25], draw=draw)

@@ -18,6 +18,15 @@ def test_the_first_reading_keeps_its_plain_interval():
     assert confidence_after([math.inf, 0.3], 0.9) == 0.9  # an earlier reading that told nothing was no look
 
 
+@pytest.mark.parametrize("earlier", [0.0401, 0.04, 0.0399, 0.02])
+def test_an_earlier_reading_of_a_variance_that_seems_smaller_was_a_look(earlier):
+    """What it spent stays spent: the level does not fall to the plain one where two variances change places."""
+    level = confidence_after([earlier, 0.04], 0.95)
+    assert level == pytest.approx(confidence_after([0.0401, 0.04], 0.95))
+    assert level > 0.955
+    assert p_value_after([earlier, 0.04], 0.04) > 0.04
+
+
 @pytest.mark.parametrize("variances", [(1.0, 0.5), (1.0, 0.8, 0.3), (1.0, 0.6, 0.4, 0.2)])
 def test_all_readings_together_miss_as_often_as_is_spent(variances):
     """Normal estimates with independent increments of information; false alarm of this test: 1 in 1,000 each."""
