@@ -29,6 +29,7 @@ from typing import Self
 import numpy as np
 
 from activeeval.checks import strict_share
+from activeeval.errors import InputError
 from activeeval.types import Floats
 
 UNLIMITED = (-math.inf, math.inf)
@@ -168,7 +169,15 @@ class Shares:
 
     @classmethod
     def of(cls, values: Floats) -> Self:
-        """Count the values on either side of their mode; those that differ by rounding alone are the same."""
+        """Count the values on either side of their mode; those that differ by rounding alone are the same.
+
+        Raises
+        ------
+        InputError
+            Where there is no value.
+        """
+        if not values.size:
+            raise InputError("shares are of values that were judged, got none: judge a query first")
         digits = ROUNDING * max(float(np.abs(values).max()), np.finfo(float).tiny)
         whole = np.round(values / digits) if np.ptp(values) > digits else np.zeros(values.size)
         _, first, counts = np.unique(whole, return_index=True, return_counts=True)

@@ -28,7 +28,7 @@ ALLOWED = {
     "types": set(),
     "checks": {"errors", "types"},
     "pool": {"errors", "checks", "types", "kernels"},
-    "ends": {"checks", "types"},
+    "ends": {"checks", "errors", "types"},
     "results": {"ends", "types"},
     "answers": {"results"},
     "generated": {"errors", "checks", "types", "pool", "measures"},

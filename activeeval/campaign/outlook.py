@@ -137,19 +137,20 @@ class Outlook:
     def budget_for(self, half_width: float, confidence: float, factor: float = 1.0) -> float:
         """Return the budget in mean items at which a top-up should bring the t interval to a half-width.
 
-        Infinite where judging all of the pool would not.
+        Infinite where judging all of the pool would not, or as many draws with replacement as judging all of it costs.
 
         Parameters
         ----------
         factor : float
             How many times what the sample leads to expect the pool's part of the variance is.
         """
-        if self.topped_up(math.inf, confidence)[1] > half_width:
-            return math.inf
         at = self._at_level if self.can_grow else self._at_draws
         lowest, highest = self.now.level, self._highest
         if not self.can_grow:
             lowest, highest = self.spent, max(self.order.cost, self.spent)
+        most = self._at(math.inf) if self.can_grow else at(highest, factor)
+        if self._looked(most, confidence)[1] > half_width:
+            return math.inf
         lowest = min(max(lowest, highest * _LEAST), highest)
         while highest > lowest * _CLOSE:
             middle = math.sqrt(lowest * highest)
@@ -162,8 +163,8 @@ class Outlook:
         return self.pool_size * (self.topped_up(math.inf, confidence)[1] / half_width) ** 2
 
     def _at(self, budget: float) -> tuple[float, float]:
-        """Return the variance and the degrees of freedom to expect at a budget in mean items."""
-        if budget >= self.order.cost:
+        """Return the variance and the degrees of freedom to expect at a budget in mean items; of all at an infinite one."""
+        if math.isinf(budget) or (self.can_grow and budget >= self.order.cost):
             return self.of_scope, self.of_census
         return self._at_level(self.order.level_for(budget)) if self.can_grow else self._at_draws(budget)
 

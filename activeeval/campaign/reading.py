@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from activeeval.design import Design, Reading, Selection
+from activeeval.design import Design, Reading, Replacement, Selection
 from activeeval.estimation import (
     Evidence,
     Look,
@@ -136,7 +136,7 @@ def judged_queries(
     selection, order = of_target(reading, selection), reading.order
     sample = evidence_of(design, reading, reading.judge(labels), selection)
     weights = _by_query(design, reading, selection, sample.importance_weights)
-    if design.scheme.is_planned:
+    if not isinstance(design.scheme, Replacement):
         is_certain = ~reading.is_open & (reading.settled_values != 0)
         is_certain[selection.queries[reading.settled_by(selection)]] = True
         weights = np.where(is_certain, reading.query_probs, weights)

@@ -292,7 +292,8 @@ def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> 
     from activeeval.cli.campaign.options import place_of
 
     needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
-    more = [each.budget for each in needed if each.budget is not None]
+    # of draws with replacement it is a new sample that decides, which no command adds to this one
+    more = [each.budget for each in needed if each.budget is not None and (each.can_grow or each.budget == 0)]
     where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
     if more and max(more) > 0:
         grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", f"{max(more):g}"])

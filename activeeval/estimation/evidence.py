@@ -245,7 +245,7 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
         shown = _shown(design.scheme, reading, judge, selection, evidence)
         return replace(evidence, shares=Shares.of(shown.values[p[shown.queries] > 0]))
     shown = _shown(design.scheme, reading, judge, selection, evidence)
-    by_items = reading.kind == "items" and design.scheme.is_planned
+    by_items = reading.kind == "items" and not isinstance(design.scheme, Replacement)
     known = np.where(reading.is_open, reading.known_values, 0.0)
     return replace(evidence, drawn=values_of(draw, p, known, shown, by_items=by_items))
 
@@ -253,13 +253,14 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
 def _shown(scheme: Scheme, reading: Reading, judge: Judge, selection: Selection, evidence: Evidence) -> Shown:
     """Return what each judged query showed: the rows of the estimator, and those that were certain to be judged."""
     queries, values = scheme.rows(reading, selection), evidence.values
-    if evidence.is_census and not scheme.is_planned:
+    by_draws = isinstance(scheme, Replacement)
+    if evidence.is_census and by_draws:
         return Shown.certain(*_each_once(queries, values))
     chances, within = evidence.inclusion_probs, evidence.within[:, 0]
     by_chance = Shown(
         queries=queries, values=values, within=within, chances=chances, are_certain=np.zeros(queries.size, np.bool_)
     )
-    if not scheme.is_planned:
+    if by_draws:
         return by_chance
     settled = reading.settled_by(selection)
     sure, totals = selection.queries[settled], judge.totals(selection).totals[settled, 0]

@@ -253,4 +253,5 @@ def compare_drawn(
         ties=differences.size - wins - losses,
         losses=losses,
         n=differences.size,
+        basis=summary.basis,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,6 +66,8 @@ class PairedComparison:
         Queries on which the first run is better, equal, worse.
     n : int
         Number of queries.
+    basis : Basis
+        What the interval rests on.
     largest_share : float or None
         The share of the variance that one query has, where it is large.
     """
@@ -81,7 +83,13 @@ class PairedComparison:
     ties: int
     losses: int
     n: int
+    basis: Basis
     largest_share: float | None = None
+
+    def at(self, confidence: float) -> PairedComparison:
+        """Give the comparison with its interval at another confidence."""
+        low, high = self.basis.ends(confidence)
+        return replace(self, low=low, high=high)
 
     def p_value(self, test: str) -> float:
         """Return the p value of one of `TESTS`."""
@@ -192,6 +200,7 @@ def compare_scores(
         ties=differences.size - untied.size,
         losses=int((differences < 0).sum()),
         n=differences.size,
+        basis=summary.basis,
         largest_share=largest if (largest := summary.basis.largest) > LARGEST_SHARE else None,
     )
 
@@ -274,6 +283,20 @@ def holm_confidences(p_values: ArrayLike, confidence: float = 0.95) -> Floats:
     n_left = n - np.searchsorted(np.sort(values), values)  # equal p values share the wider interval
     n_left[~is_rejected] = np.count_nonzero(~is_rejected)
     return np.asarray(1 - (1 - confidence) / n_left)
+
+
+def corrected_confidences(p_values: ArrayLike, correction: str = "holm", confidence: float = 0.95) -> Floats:
+    """Compute the confidences of intervals that say what `corrected` p values say, shape (n,).
+
+    Examples
+    --------
+    >>> corrected_confidences([0.25, 0.01], "bonferroni")
+    array([0.975, 0.975])
+    """
+    if correction == "holm":
+        return holm_confidences(p_values, confidence)
+    n = corrected(p_values, correction).size
+    return np.full(n, 1 - (1 - confidence) / (n if correction == "bonferroni" else 1))
 
 
 def _p_values(p_values: ArrayLike) -> Floats:

@@ -9,7 +9,8 @@ The top-up is the smallest whose expected half-width does, by the sample's own v
 leads to expect of the variance is off by a factor; its range is that of the top-ups that bring the half-width there
 where that factor is as low, or as high, as it is in one of ten samples.
 
-The later estimate is about N(d, V₂ (1 − V₂/V₁)) where the earlier one is d, of variance V₁, and so is the true value.
+The later estimate is about N(d, V₂ (1 − V₂/V₁)) where the earlier one is d, of variance V₁, and so is the true value;
+that of a new sample, which draws with replacement need, is N(d, V₂).
 An estimate that is open is more often below the true value than above it: that is what `LEAN` stands for.
 """
 
@@ -52,6 +53,8 @@ def needed_of_sample(
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     """
+    if estimate.shares is not None:  # a sample of everything
+        return needed_of_queries(estimate, interval, margin)
     wanted, confidence = _wanted(estimate, interval, margin), interval.confidence
     outlook = campaign.outlook(target, scope=estimate.scope) if wanted > 0 else None
     if outlook is None or not math.isfinite(outlook.variance):
@@ -126,7 +129,8 @@ def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.
     """
     is_below = _is_below(estimate.value, margin)
     half = estimate.value - interval.low if is_below else interval.high - estimate.value
-    return more_queries(half, _wanted(estimate, interval, margin), estimate.degrees_of_freedom + 1, interval.confidence)
+    n = estimate.degrees_of_freedom + 1 if estimate.shares is None else estimate.shares.n
+    return more_queries(half, _wanted(estimate, interval, margin), n, interval.confidence)
 
 
 def more_queries(half: float, wanted: float, n: float, confidence: float) -> Needed | None:
@@ -154,7 +158,7 @@ def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: f
     """Return how many more queries should decide it, and what all that is left of these leaves open."""
     half = outlook.topped_up(math.inf, confidence)[1]
     queries = outlook.queries_for(wanted, confidence)
-    if not math.isfinite(queries) or half == 0:
+    if not math.isfinite(queries) or half <= wanted:
         return None
     return Needed(
         queries=max(math.ceil(queries - outlook.pool_size), 1),
@@ -167,7 +171,7 @@ def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: f
 def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -> float:
     """Return the chance that a top-up to a budget decides."""
     later, half = outlook.topped_up(budget, confidence)
-    moves = later * max(1 - later / outlook.variance, 0.0)
+    moves = later * max(1 - later / outlook.variance, 0.0) if outlook.can_grow else later
     if moves <= 0:
         return float(half <= wanted)
     lean = LEAN * min(wanted / outlook.at_budget(outlook.spent, confidence), 1.0) ** 2

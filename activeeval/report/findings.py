@@ -171,14 +171,17 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
 
 
 def headline(findings: Sequence[Answer]) -> list[str]:
-    """Return the sentences that an output begins with: of the differences, else of the values; at most three.
+    """Return the sentences that an output begins with: of the differences, worse ones first, else of the values.
+
+    They are three at most.
 
     Of segments one that counts them, for each measure.
     """
     whole = [finding for finding in findings if finding.segment is None]
     differences = [finding for finding in whole if finding.versus]
     if whole:
-        return [sentence(finding) for finding in (differences or whole)[:_MOST_SENTENCES]]
+        worst_first = sorted(differences, key=lambda finding: finding.verdict != "worse")
+        return [sentence(finding) for finding in (worst_first or whole)[:_MOST_SENTENCES]]
     families: dict[tuple[str, str], list[Answer]] = {}
     for finding in findings:
         families.setdefault((finding.measure, _systems(finding)), []).append(finding)

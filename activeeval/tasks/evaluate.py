@@ -234,7 +234,7 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) 
     drawn = all_values(inputs.pool, values)
     limits = target.limits(max_grade)
     summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
-    n_judged = np.unique(inputs.pool.item_queries[matters]).size if matters.any() else inputs.pool.n_queries
+    n_judged = inputs.pool.n_queries
     pool = Estimate(
         value=summary.mean,
         std_error=0.0,
@@ -249,8 +249,9 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) 
         limits=limits,
         notes=inputs.notes,
     )
+    queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
     if not matters.any():
-        return _both(target, inputs.names, pool, replace(pool, scope="population"))
+        return replace(_both(target, inputs.names, pool, replace(pool, scope="population")), queries=queries)
     # values that are all the same, but not 0, tell of no spread where the measure has no limits
     is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
     wide = replace(
@@ -262,7 +263,6 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) 
         largest=summary.basis.largest,
         inner=pool.basis,
     )
-    queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
     return replace(_both(target, inputs.names, pool, wide), queries=queries)
 
 

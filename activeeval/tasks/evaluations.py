@@ -39,6 +39,8 @@ class Evaluation(WithEnds, Shown):
         What `std_error`, `low`, `high` and the sentence are about.
     confidence : float
         Of the intervals.
+    p_holm : float or None
+        Of several measures: the p value by Holm's method, which belongs to the interval.
     frame_kind : str
         The library whose frames came in, "" where none did.
     queries : QueryValues or None
@@ -66,6 +68,7 @@ class Evaluation(WithEnds, Shown):
     same_lists: bool = False
     scope: str = "population"
     confidence: float = 0.95
+    p_holm: float | None = None
     frame_kind: str = ""
     queries: QueryValues | None = None
 
@@ -105,6 +108,10 @@ class Evaluation(WithEnds, Shown):
         (other,) = {"pool", "population"} - {about}
         return self._answer(about).with_other(self._answer(other))
 
+    def _p_of(self, scope: str) -> float:
+        """Return the p value that belongs to the interval of a scope."""
+        return self.of(scope).p_value if self.p_holm is None or scope != self.scope else self.p_holm
+
     def _answer(self, scope: str) -> Answer:
         estimate = self.of(scope)
         interval = estimate.interval(self.confidence)
@@ -114,7 +121,7 @@ class Evaluation(WithEnds, Shown):
             system=self.system,
             versus=self.versus,
             measure=self.measure,
-            p_value=estimate.p_value if self.versus else None,
+            p_value=self._p_of(scope) if self.versus else None,
             needed=self._needed(estimate),
             same_lists=self.same_lists,
         )

@@ -299,7 +299,11 @@ def _decided(estimates: Sequence[_Read], margin: float, confidence: float) -> li
 
 def _with_queries(decision: Decision) -> Decision:
     """Return a decision by all judgments with what would decide it: more queries alone."""
-    return replace(decision, needed=needed_of_queries(decision.estimate, decision.interval, decision.margin))
+    parts: dict[str, Any] = {"needed": needed_of_queries(decision.estimate, decision.interval, decision.margin)}
+    if decision.other is not None:
+        beside = decision.other.interval(decision.interval.confidence)
+        parts["other_needed"] = needed_of_queries(decision.other, beside, decision.margin)
+    return replace(decision, **parts)
 
 
 def _after_looks(decision: Decision, sample: Sample, target: Target) -> Decision:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,11 +14,18 @@ from activeeval.answers import Answer
 from activeeval.cases.traffic import drawn_queries_of, left_out
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
-from activeeval.estimation.significance import MeanSummary, PairedComparison, compare_scores, corrected, mean_interval
+from activeeval.estimation.significance import (
+    MeanSummary,
+    PairedComparison,
+    compare_scores,
+    corrected,
+    corrected_confidences,
+    mean_interval,
+)
 from activeeval.io.loading import TablePool, load_tables, pool_from_tables
 from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
-from activeeval.measures import Judged, Measure, shown_name
+from activeeval.measures import Judged, Measure, SampledMeasure, Target, shown_name
 from activeeval.planning.deciding import more_queries
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.cautions import no_relevant_fields
@@ -26,6 +34,8 @@ from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Note
 from activeeval.types import Floats
 
+_NO_DIFFERENCE = (0.0, 0.0)
+"""Limits of a difference between runs where no label makes one."""
 _OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
 
 
@@ -42,6 +52,7 @@ class RunScores:
         Lowest and highest of what a value can be.
     ranking : Rankings
         The lists as deep as the measure counts.
+    by : Measure
     summary : MeanSummary
     judged : float
         Mean share of judged items among those that count.
@@ -57,6 +68,7 @@ class RunScores:
     values: Floats
     limits: tuple[float, float]
     ranking: Rankings
+    by: Measure
     summary: MeanSummary
     judged: float
     n_unjudged: int
@@ -123,6 +135,7 @@ def score_run(tables: TablePool, run: int, measure: Measure, confidence: float =
         values=values,
         limits=limits,
         ranking=lists,
+        by=measure,
         summary=mean_interval(values, confidence, limits) if drawn is None else drawn.interval(confidence, limits),
         judged=float(judged[held].mean()) if held.any() else 0.0,
         n_unjudged=int(np.count_nonzero(tables.grades[lists.items] < 0)),
@@ -145,15 +158,19 @@ def compare_runs(
     Of the same lists no label makes a difference, here or in other queries.
     """
     low, high = first.limits
-    limits = (0.0, 0.0) if _are_same(first.ranking, second.ranking) else (low - high, high - low)
+    limits = (low - high, high - low) if _can_differ(first, second) else _NO_DIFFERENCE
     drawn = compare_drawn(first.values, second.values, pool, confidence, limits)
     if drawn is not None:
         return drawn
     return compare_scores(first.values, second.values, confidence, rng=rng, limits=limits)
 
 
-def _are_same(first: Rankings, second: Rankings) -> bool:
-    return np.array_equal(first.offsets, second.offsets) and np.array_equal(first.items, second.items)
+def _can_differ(first: RunScores, second: RunScores) -> bool:
+    """Whether a label can make a difference between two runs, by a measure that tells it; else whether lists differ."""
+    if isinstance(first.by, SampledMeasure):
+        return bool(Target(first.by, first.ranking, second.ranking).matters.any())
+    one, other = first.ranking, second.ranking
+    return not (np.array_equal(one.offsets, other.offsets) and np.array_equal(one.items, other.items))
 
 
 def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:
@@ -201,6 +218,7 @@ class RunRow:
         summary = self.scores.summary
         names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
         names["is_constant"] = True  # an interval without a width is one of values that are all the same
+        names |= {"scope": "population", "is_supported": math.isfinite(summary.std_error)}
         return Answer(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
 
     def finding(self, baseline: str) -> Answer:
@@ -361,17 +379,18 @@ def run_table(
         ]
         for runs in scored
     ]
-    made = [pair.p_value(test) for row in pairs for pair in row if pair is not None]
-    adjusted = iter(corrected(made, correction).tolist() if made else [])
+    made = [pair for row in pairs for pair in row if pair is not None]
+    adjusted = iter(corrected([pair.p_value(test) for pair in made], correction).tolist() if made else [])
+    shared = iter(corrected_confidences([pair.p_t for pair in made], correction, confidence).tolist() if made else [])
     by_measure = tuple(
         tuple(
             RunRow(
                 run=name,
                 scores=scores,
-                comparison=pair,
-                same_lists=_are_same(scores.ranking, runs[baseline].ranking),
+                comparison=None if pair is None else pair.at(each := next(shared)),
+                same_lists=pair is not None and pair.basis.limits == _NO_DIFFERENCE,
                 p_value=None if pair is None else next(adjusted),
-                confidence=confidence,
+                confidence=confidence if pair is None else each,
             )
             for name, scores, pair in zip(names, runs, row, strict=True)
         )

@@ -74,15 +74,18 @@ def test_laws_of_the_outlook(made, name):
     if pool.can_grow:
         by_factor = [pool.budget_for(0.9 * now, 0.95, factor) for factor in (0.5, 1.0, 2.0)]
         assert by_factor == sorted(by_factor)
-    budgets = [pool.budget_for(share * now, 0.95) for share in (0.9, 0.6, 0.3)]
+    shares = (0.9, 0.6, 0.3) if pool.can_grow else (0.99, 0.95, 0.9)
+    budgets = [pool.budget_for(share * now, 0.95) for share in shares]
     assert budgets == sorted(budgets)
     assert pool.budget_for(0.8 * now, 0.9) < pool.budget_for(0.8 * now, 0.99)
     # what the choice of the pool adds is there when everything is judged
     assert population.budget_for(0.5 * now, 0.95) >= pool.budget_for(0.5 * now, 0.95)
     assert population.budget_for(1e-6, 0.95) == math.inf
     assert population.queries_for(1e-3, 0.95) == pytest.approx(4 * population.queries_for(2e-3, 0.95))
-    # a census costs what all of the pool does, however it is come by
-    assert pool.budget_for(1e-9, 0.95) <= campaign.design.cost * (1 + 1e-12)
+    if pool.can_grow:  # a census costs what all of the pool does
+        assert pool.budget_for(1e-9, 0.95) <= campaign.design.cost * (1 + 1e-12)
+    else:  # no draws with replacement are one
+        assert pool.budget_for(1e-9, 0.95) == math.inf
 
 
 @pytest.mark.parametrize("name", ["items", "passive"])
@@ -97,7 +100,7 @@ def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, nam
     assert (outlook.budget_for(0.1, 0.95), outlook.queries_for(0.1, 0.95)) == (math.inf, math.inf)
     of_pool = campaign.outlook()
     if name == "passive":
-        assert of_pool.budget_for(0.1, 0.95) == pytest.approx(campaign.design.cost)
+        assert of_pool.budget_for(0.1, 0.95) == math.inf
     else:  # what was planned tells
         now = half_of(campaign.estimate().interval())
         assert campaign.spent < of_pool.budget_for(0.9 * now, 0.95) < of_pool.budget_for(0.1, 0.95)
@@ -123,3 +126,14 @@ def test_more_draws_with_replacement_narrow_as_means_do(made, share):
     assert stats.t.ppf(0.975, now.degrees_of_freedom * more) * now.std_error / math.sqrt(more) == pytest.approx(
         wanted, rel=1e-3
     )
+
+
+def test_as_many_draws_as_all_there_is_are_no_census(made):
+    """They leave 1/f of the variance where they are f times as many; what takes more of them is never reached."""
+    campaign = campaign_of(made, "passive", 400, 1)
+    now, outlook, cost = campaign.estimate(), campaign.outlook(), campaign.design.cost
+    more = cost / campaign.spent
+    half = stats.t.ppf(0.975, now.degrees_of_freedom * more) * now.std_error / math.sqrt(more)
+    assert outlook.topped_up(cost, 0.95)[1] == pytest.approx(half, rel=1e-6)
+    assert outlook.budget_for(1.01 * half, 0.95) < cost
+    assert outlook.budget_for(0.99 * half, 0.95) == math.inf

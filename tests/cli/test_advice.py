@@ -81,3 +81,16 @@ def test_a_campaign_names_a_command_that_takes_the_size(call, folder):
     assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", "all.qrels").code == 0
     after = call("compare", "b.run", "a.run", "--campaign", "w", "--scope", "pool")
     assert "over 2 looks" in after.out.replace("\n", " ")
+
+
+def test_a_campaign_that_cannot_grow_names_no_command_that_refuses(call, folder):
+    """`compare` named a top-up that is refused, and a next batch where nothing waits."""
+    names = [(f"q{q}", f"d{j}") for q in [*range(1, 41), "X"] for j in range(30)]
+    write_lines(folder / "all.qrels", [f"{q} 0 {d} {grade_of(q, d)}" for q, d in names])
+    assert call("campaign", "create", "w", *RUNS, "--budget", 60, "--seed", 3, "--method", "active").code == 0
+    assert call("campaign", "judge", "w", "--judge", "ann", "--oracle", "all.qrels").code == 0
+    compared = call("compare", "b.run", "a.run", "--campaign", "w", "--scope", "pool")
+    assert compared.code == 11
+    assert "a new sample" in compared.out.replace("\n", " ")
+    assert "top-up" not in compared.err
+    assert "next batch" not in compared.err

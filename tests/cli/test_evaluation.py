@@ -174,7 +174,7 @@ def test_it_is_the_campaign(folder):
     qrels, first, second = dicts(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
     inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
-    target = Target(DCG(cutoff=5), inputs.ranking, inputs.versus)
+    target = Target(DCG(cutoff=5).bound_to(inputs.max_grade), inputs.ranking, inputs.versus)
     design = find_method("passive").design(target)
     campaign = Campaign(design, 80.0, rng=6)
     places, index = inputs.pool.item_positions(), {q: i for i, q in enumerate(inputs.pool.query_ids.tolist())}

@@ -16,6 +16,7 @@ from scipy import stats
 from activeeval.answers import Needed, about, exit_code
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import DCG
+from activeeval.report.findings import sentence
 from activeeval.report.words import text_of
 from activeeval.results import Cannot, Estimate, Interval
 from activeeval.tasks.gate import Decision, _with_queries
@@ -47,6 +48,18 @@ def test_so_many_queries_make_the_interval_so_narrow():
     assert half_width_of(9 + needed.queries, 3, 9) <= 1 < half_width_of(8 + needed.queries, 3, 9)
     assert _with_queries(decision(-2.0, 4.0, margin=4.0)).needed is None
     assert _with_queries(decision(-np.inf, np.inf)).needed is None
+
+
+def test_the_scope_beside_has_its_own_advice():
+    """All judgments decide about these queries; queries like these stay open, and more of them decide that."""
+    sure = decision(-1.0, -1.0)
+    beside = replace(sure.estimate, scope="population")
+    needed = _with_queries(replace(sure, other=beside))
+    low, high = beside.interval(0.95).low, beside.interval(0.95).high
+    assert (needed.needed, low < 0 < high) == (None, True)
+    n = 9 + needed.other_needed.queries
+    assert half_width_of(n, high + 1, 9) <= 1 < half_width_of(n - 1, high + 1, 9)
+    assert f"about {needed.other_needed.queries} more queries" in sentence(needed.finding)
 
 
 def test_by_judgments_it_is_what_score_says(call):
@@ -162,7 +175,8 @@ def test_what_is_to_be_added_comes_on_top_of_the_budget(call, sampled):
 def is_advised(sentence, before, budget):
     """Assert that a sentence advises a budget with its range and chance, and more queries for queries like these."""
     advice = (
-        rf".*; {before}about ([\d,]+) more judgments \(([\d,]+) to ([\d,]+)\) should decide, ([1-9] times in 10|19 times in 20); "
+        rf".*; {before}about ([\d,]+) more judgments \(([\d,]+) to ([\d,]+)\) should decide, "
+        r"([1-9] times in 10|19 times in 20); "
         r"for queries like these all judgments that are left give ± [\d.]+: these queries cannot decide it; "
         r"about [\d,]+ more queries like these should decide\."
     )
@@ -294,7 +308,7 @@ def test_differences_that_are_all_the_same_tell_little_of_other_queries(call, n_
     value, ideal = 1 - 1 / np.log2(3), 1 + 1 / np.log2(3)
     assert row["value"] == pytest.approx(value)
     assert (done.code, row["verdict"], row["more_budget"]) == (11, "undecided", None)
-    if from_sample or n_queries == 1:
+    if n_queries == 1:
         assert (row["low"], row["high"], row["p_value"]) == (pytest.approx(-ideal), pytest.approx(ideal), 1.0)
         assert row["more_queries"] is None
         assert row["sentence"].startswith("Nothing can be said yet of high.run and low.run: ")

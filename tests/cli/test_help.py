@@ -31,7 +31,9 @@ every_command = pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".j
 
 
 def options_of(path):
-    return [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
+    """Return the options of a command but for those that are gone, which are refused with what there is instead."""
+    options = [parameter for parameter in COMMANDS[path].params if isinstance(parameter, click.Option)]
+    return [option for option in options if not option.hidden]
 
 
 def names_in(text):

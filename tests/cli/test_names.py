@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
@@ -27,6 +28,14 @@ def is_named(row, names, measure):
     assert measure in row["sentence"]
 
 
+def names_lines(out, names):
+    """Assert that the first lines name both systems: of the lists that are missing, then what was found."""
+    first, second, third = out.splitlines()[:3]
+    assert first == f"1 of 31 queries has no list in {names[0]}: it counts as 0."
+    assert second == f"2 of 31 queries have no list in {names[1]}: they count as 0."
+    assert third.startswith(f"{names[0]} ")
+
+
 @pytest.fixture(params=NAMES.values(), ids=NAMES)
 def named(request):
     return request.param
@@ -49,7 +58,7 @@ def test_names_go_from_the_sample_to_its_answers(call, named):
     for row, measure in zip(done.rows, ("DCG@5", "ndcg_cut_5"), strict=True):
         is_named(row, names, measure)
         assert row["definition"] == {"DCG@5": "DCG(dcg='exp-log2')@5"}.get(measure, "nDCG(dcg='log2')@5")
-    assert call("estimate", *both("d.csv")).out.startswith(f"{names[0]} ")
+    names_lines(call("estimate", *both("d.csv")).out, names)
     assert call("top-up", "d.csv.sample.npz", "--budget", "10%", *files("e.csv")).code == 0
     assert read_sample("e.csv.sample.npz")[0].systems == names
 
@@ -75,7 +84,7 @@ def test_names_go_into_a_campaign(call, oracle, named):
         call("campaign", "estimate", "w", "-o", "jsonl").rows, ("DCG@5", "ndcg_cut_5"), strict=True
     ):
         is_named(row, names, measure)
-    assert call("campaign", "estimate", "w").out.startswith(f"{names[0]} ")
+    names_lines(call("campaign", "estimate", "w").out, names)
 
 
 def test_names_may_be_told_to_what_has_no_sample(call, named):
@@ -182,7 +191,11 @@ def test_no_line_is_wider_than_a_hundred_columns(show, line):
 def test_the_first_lines_name_both_runs_and_the_measure(show, name):
     code, out, err = show(USUAL[name])
     assert (code, err if code == 1 else "") == (11 if USUAL[name].startswith("compare") else 0, "")
-    first = out.splitlines()[0]
+    *missing, first = list(filter(None, out.splitlines()))[:3]
+    assert [re.search(r"no list in (\S+): (it counts|they count) as 0\.$", line)[1] for line in missing] == [
+        "a.run",
+        "b.run",
+    ]
     assert first.startswith("a.run ")
     assert "b.run" in first
     assert "DCG@5 " in first

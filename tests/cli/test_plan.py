@@ -45,9 +45,13 @@ def test_a_row_for_passive_and_the_default_at_each_budget(plan, pool, measure, d
                 assert row[f"{name}_low"] is row[f"{name}_high"] is None
             else:
                 assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
-        assert 0 < row["limit"] <= row["half_width"] < row["half_width_population"]
+        # few queries have few degrees of freedom: that about these queries is then as wide as that about more
+        is_wider = row["half_width"] < row["half_width_population"]
+        assert 0 < row["limit"] <= row["half_width"] <= row["half_width_population"]
+        assert is_wider or row["queries"] < 10
         assert 0 < row["queries"] <= row["items"] <= row["budget"] * (1 + 1e-9)
     assert [row["budget"] for row in rows[:2]] == sorted(row["budget"] for row in rows[:2])
+    assert all(row["half_width"] < row["half_width_population"] for row in rows[1::2])
     if default == "items":
         assert rows[3]["half_width"] < rows[2]["half_width"]
 

@@ -186,7 +186,7 @@ def test_queries_that_the_runs_lack_are_said(call, month, folder):
         "sample", *RUNS, *MEASURE, "--budget", "50", "--queries", "q.csv", "--out", "s.sample", "--sheet", "s.csv"
     )
     assert done.code == 0
-    assert "1 of 40 queries drawn from may.csv are not in the pool, with " in done.err
+    assert "1 of 40 queries drawn from may.csv is not in the pool, with " in done.err
 
 
 @pytest.mark.parametrize(

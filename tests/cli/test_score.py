@@ -357,6 +357,7 @@ def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, corre
         assert (row["difference_low"], row["difference_high"]) == pytest.approx(ends)
         p_value = max(tested.pvalue, few.p_value(row["difference"], (-1, 1)))
         assert row["p_t"] == pytest.approx(p_value)
+        assert (row["difference_low"] > 0 or row["difference_high"] < 0) == (row["p_t"] < 0.05)
         counts = [int(np.sum(np.sign(np.round(ours - theirs, 12)) == sign)) for sign in (1, 0, -1)]
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert (row["test"], row["correction"]) == (test or "t", correction or "holm")

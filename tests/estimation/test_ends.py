@@ -11,6 +11,7 @@ from scipy.stats import binom, multinomial, norm
 
 from activeeval import DCG, ERR, RR, Precision, QueryPool, Rankings, Success, compare, compare_scores, mean_interval
 from activeeval.ends import Basis, Shares, wilson_limits
+from activeeval.errors import InputError
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.measures import AP, NDCG, Additive, Recall, Target
 
@@ -32,6 +33,11 @@ def test_the_interval_where_all_queries_lose_is_that_of_the_share_that_might_not
     assert low == -1.0
     assert high == pytest.approx(-1 + 2 * z**2 / (40 + z**2))
     assert round(high, 3) == -0.825
+
+
+def test_shares_of_no_value_are_refused_in_one_line():
+    with pytest.raises(InputError, match="got none: judge a query first"):
+        Shares.of(np.empty(0))
 
 
 def test_wilson_limits_solve_the_score_equation():

@@ -14,7 +14,7 @@ from activeeval.answers import Needed
 from activeeval.estimation import confidence_after, crossing_probs
 from activeeval.estimation.further_looks import LATER
 from activeeval.generated import WEIGHTS, generate_pool
-from activeeval.planning.deciding import more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
+from activeeval.planning.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
 from activeeval.results import Cannot, Estimate, Interval
 
 MEASURES = {"items": DCG(cutoff=5), "depth": ERR(4, cutoff=5), "random": DCG(cutoff=5), "passive": DCG(cutoff=5)}
@@ -94,8 +94,22 @@ def test_a_new_sample_of_draws_is_no_larger_than_all_there_is(made, name):
     for scope in ("pool", "population"):
         for wanted in WANTED:
             needed = needed_of_sample(campaign, campaign.design.target, *open_at(campaign, wanted, scope))
+            if needed is None:  # as many draws with replacement as all judgments cost do not decide
+                assert name == "passive"
+                continue
             assert needed.can_grow == (name == "items")
             assert (needed.budget or 0) <= math.ceil(campaign.design.cost)
+
+
+def test_a_new_sample_of_draws_moves_by_all_of_its_variance(made):
+    """It has nothing of the earlier one: the chance is that of N(d, V₂), not of N(d, V₂ (1 − V₂/V₁))."""
+    campaign = campaign_of(made, "passive")
+    outlook = campaign.outlook()
+    now = outlook.at_budget(outlook.spent, 0.95)
+    needed = needed_of_outlook(outlook, 0.95 * now, 0.95, budget=outlook.spent)
+    variance, half = outlook.topped_up(outlook.spent + needed.budget, 0.95)
+    expected = stats.norm.cdf((0.95 * now - half) / math.sqrt(variance) + LEAN * 0.95**2)
+    assert needed.chance == pytest.approx(expected)
 
 
 def test_all_that_is_left_may_not_decide_for_queries_like_these(made):

@@ -23,6 +23,7 @@ from watch_cases import (
 )
 
 from activeeval.answers import FINE, OPEN, WORSE, verdict_of
+from activeeval.campaign.reading import judged_queries
 from activeeval.errors import InputError, StateError
 from activeeval.results import Estimate
 from activeeval.store import open_store
@@ -90,6 +91,24 @@ def test_what_everybody_knows_is_exact():
     assert says.changes[0].value == pytest.approx(true_value(run_of(2)) - true_value(run_of(1)), abs=1e-6)
     assert says.changes[0].low == pytest.approx(says.changes[0].high)
     assert says.values[0].known > 0
+
+
+@pytest.mark.parametrize("measure", ["P@5", "DCG@5"])
+def test_a_budget_for_everything_reads_every_night_of_two_grades(measure, monkeypatch):
+    """A measure with limits reads all judged queries for the shares that differ: every one of them counts."""
+    for pair, grade in GRADES.items():
+        monkeypatch.setitem(GRADES, pair, int(grade > 1))
+    watch = Watch(budget=1000.0, max_grade=1, measures=(measure,))
+    (value,) = watch.night(1).values
+    assert value.low == value.high == value.value
+    (change,) = watch.night(2).changes
+    assert change.low == change.high == change.value
+    assert change.other.low < change.value < change.other.high
+    campaign = state_of(watch.store, watch.campaign(1)).sample.campaign
+    pool, target = campaign.design.pool, campaign.design.targets[0]
+    grades = np.array([GRADES[pair] for pair in pool.pairs_of(np.arange(pool.n_items))])
+    queries, weights, _ = judged_queries(campaign.design, campaign.selection, campaign.labels)
+    assert weights @ target.values(grades)[queries] == pytest.approx(campaign.estimate().value)
 
 
 def test_all_grades_given_are_exactly_known(tmp_path):
