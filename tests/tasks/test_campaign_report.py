@@ -13,12 +13,14 @@ import naive_agreement
 import numpy as np
 import pytest
 from campaign_cases import Case, Clock
+from scipy import stats
 
 from activeeval.campaign.together import planned_weights
 from activeeval.cases.budgets import Budget
 from activeeval.errors import InputError
 from activeeval.judgments.skipping import skipping_of
 from activeeval.report.campaign_page import campaign_text
+from activeeval.results import Interval
 from activeeval.store import Said, open_store
 from activeeval.tasks.campaigns.making import redraw, top_up
 from activeeval.tasks.campaigns.state import labels_of, state_of
@@ -143,10 +145,14 @@ def test_values_over_time_are_those_of_the_library_called_directly():
             read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).answers[0]
             ends_now = estimate.bounds(estimate.interval(0.95))
             assert (one.value, one.low, one.high) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
+            half = stats.t.ppf(0.975, estimate.degrees_of_freedom) * estimate.std_error
+            low, high = estimate.bounds(Interval(estimate.value - half, estimate.value + half, 0.95))
+            assert (
+                one.low_every_look <= max(low, estimate.limits[0]) + 1e-12
+            )  # as those of looks are on both sides of the value
+            assert one.high_every_look >= min(high, estimate.limits[1]) - 1e-12
     assert next(ends, None) is None
     assert found.estimates[0].value == found.readings[-1].answers[0].value
-    wide = [one.answers[0] for one in found.readings]
-    assert all(one.low_every_look <= one.low and one.high <= one.high_every_look for one in wide)
 
 
 def test_the_head_counts_what_plain_loops_count():
