@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial, norm
-from scipy.stats import t as student, t
+from scipy.stats import binom, multinomial, norm, t
+from scipy.stats import t as student
 
 from activeeval import (
     DCG,
