@@ -211,6 +211,7 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
 _MEANT = {
     "budget": "* should reach the goal.",
     "four in five": FOUR_IN_FIVE,
+    "half-width": "None: so few judgments give no interval.",
     "limit": "Limit: the smallest half-width that any choice of items reaches by this grade model.",
 }
 
@@ -219,9 +220,16 @@ def plan_footnote(rows: Sequence[Mapping[str, str]]) -> str:
     """Return what the mark and the columns of `plain_plan_rows` mean, of those that are there."""
     marked = any("*" in row["budget"] for row in rows)
     has_range = any(row["four in five"] != "unknown" for row in rows)
+    is_known = all(row["half-width"] != "none" and row["all queries"] != "none" for row in rows if "all queries" in row)
     left_out = {*([] if marked else ["budget"]), *([] if has_range else ["four in five"])}
+    left_out |= {"half-width"} if is_known else set()
     shown = [name for name in rows[0] if name not in left_out]
     return " ".join(_MEANT[name] for name in shown if name in _MEANT)
+
+
+def _half_width(half: float) -> str:
+    """Write a half-width, or that so few judgments bound nothing."""
+    return f"{half:.3g}" if math.isfinite(half) else "none"
 
 
 def _plain_row(
@@ -235,10 +243,10 @@ def _plain_row(
     shown |= {"hours": f"{costs['hours']:.1f}"} if "hours" in costs else {}
     shown |= {str(costs["currency"]): f"{costs['money']:,.0f}"} if "money" in costs else {}
     shown |= {
-        "half-width": f"{prospect.half_width('pool', confidence):.3g}",
+        "half-width": _half_width(prospect.half_width("pool", confidence)),
         "four in five": spanned(*prospect.known_half_widths("pool", confidence)),
-        "all queries": f"{prospect.half_width('population', confidence):.3g}",
-        "random queries": f"{passive.half_width('pool', confidence):.3g}",
+        "all queries": _half_width(prospect.half_width("population", confidence)),
+        "random queries": _half_width(passive.half_width("pool", confidence)),
     }
     if power is not None:
         likely, low, high = power
