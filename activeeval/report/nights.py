@@ -80,6 +80,8 @@ class Said(Protocol):
     @property
     def date(self) -> str: ...
     @property
+    def before(self) -> str: ...
+    @property
     def values(self) -> Sequence[SaidValue]: ...
     @property
     def changes(self) -> Sequence[Answer]: ...
@@ -181,7 +183,7 @@ def night_table(night: Said, places: int | None = None, width: int = WIDTH) -> l
 def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
     """Make a row for each measure of each night, with its changes and the intervals that decide."""
     rows = []
-    for night, before in _in_pairs(nights):
+    for night in nights:
         for value in night.values:
             mine = [change for change in night.changes if change.measure == value.measure]
             rows.append(
@@ -190,8 +192,8 @@ def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
                     "measure": value.measure,
                     "value": _number(value),
                     "interval": _interval(value),
-                    "since the night before": "".join(map(figures, _since(mine, before, is_before=True))),
-                    "since the reference": "".join(map(figures, _since(mine, before, is_before=False))),
+                    "since the night before": "".join(map(figures, _since(mine, night.before, is_before=True))),
+                    "since the reference": "".join(map(figures, _since(mine, night.before, is_before=False))),
                     "alarm": "ALARM" if any(change.verdict == "worse" for change in mine) else "",
                     "labels": value.judged,
                     "in hand": value.known,
@@ -264,10 +266,10 @@ def _changes(axis: Any, measure: str, nights: Sequence[Said]) -> None:
     """Draw what each night is more than the one before and than the reference, with the intervals that decide."""
     axis.axhline(0, color="0.7", linewidth=0.8)
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
-    for k, (night, before) in enumerate(_in_pairs(nights)):
+    for k, night in enumerate(nights):
         mine = [change for change in night.changes if change.measure == measure and change.is_bounded]
         for is_before, drawn in since.items():
-            drawn += [(k, change) for change in _since(mine, before, is_before=is_before)]
+            drawn += [(k, change) for change in _since(mine, night.before, is_before=is_before)]
     read = [change for drawn in since.values() for _, change in drawn]
     if margin := max((change.margin for change in read), default=0.0):
         axis.axhline(-margin, color="tab:red", linewidth=0.8, linestyle="--", label="the margin")
@@ -289,14 +291,9 @@ def _changes(axis: Any, measure: str, nights: Sequence[Said]) -> None:
         axis.legend(fontsize=8, loc="best")
 
 
-def _in_pairs(nights: Sequence[Said]) -> list[tuple[Said, Said | None]]:
-    """Return each night with the one before it."""
-    return list(zip(nights, (None, *nights), strict=False))
-
-
-def _since(mine: Sequence[Answer], before: Said | None, *, is_before: bool) -> list[Answer]:
+def _since(mine: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
     """Choose the change since the night before, or the one since another reference."""
-    return [change for change in mine if (before is not None and change.versus == before.date) == is_before][:1]
+    return [change for change in mine if (change.versus == before) == is_before][:1]
 
 
 def _or(value: float | None, other: float | None) -> float | None:

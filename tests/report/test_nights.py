@@ -33,7 +33,8 @@ SETTINGS = Settings(measures=("P@5",), budget=7.0, max_grade=1, seed=1, margin=0
 def night(date, *changes, value=0.5, waiting=0, n_missing=0):
     read = {} if value is None else {"value": value, "low": value - 0.1, "high": value + 0.1}
     values = [Value(date=date, measure="P@5", judged=7, waiting=waiting, known=3, **read)]
-    shared = {"date": date, "campaign": f"w.{date}", "waiting": waiting, "settings": SETTINGS}
+    before = FIRST if date > FIRST else ""
+    shared = {"date": date, "before": before, "campaign": f"w.{date}", "waiting": waiting, "settings": SETTINGS}
     return NightSays(values=values, changes=changes, n_missing=n_missing, n_queries=20, run="half.run", **shared)
 
 
@@ -53,6 +54,7 @@ def test_the_interval_that_decides_is_the_one_of_sentence_and_table():
     assert row["interval"] == "−0.25 to −0.03"
     assert "worse than 2026-11-02 by 0.14 (0.03 to 0.25)" in night_sentences(says)[0]
     assert series_table([night(FIRST), says])[1]["since the night before"] == "−0.14 (−0.25 to −0.03)"
+    assert series_table([says])[0]["since the night before"] == "−0.14 (−0.25 to −0.03)"  # the nights that are shown
     assert "1 false alarm in 100 nights" in meaning(says)
 
 

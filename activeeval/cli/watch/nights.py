@@ -258,14 +258,15 @@ def _say_outlook(store: Store, name: str) -> None:
 
 def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
     """Draw the labels on suspicion where the last night looks bad; write them beside its first sheet."""
+    from itertools import count
     from pathlib import Path
 
-    if sheets:
-        first = Path(sheets[0])
-        sheet = str(first.with_name(f"{first.stem}-more{first.suffix}"))
     more = _draw_more(store, name, None)
-    if more and sheets and more.n_new:
-        _write(store, more.campaign, people.planned(sheet, force=True))
+    if more and sheets and more.n_new + more.n_pending:
+        first = Path(sheets[0])
+        names = (f"{first.stem}-more{'' if k == 1 else f'-{k}'}{first.suffix}" for k in count(1))
+        free = next(path for path in map(first.with_name, names) if not path.exists())  # a judged sheet stays
+        _write(store, more.campaign, people.planned(str(free), force=False))
 
 
 def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> Drawn | None:

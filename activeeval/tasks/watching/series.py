@@ -56,7 +56,8 @@ class NightSays:
 
     Attributes
     ----------
-    date : str
+    date, before : str
+        Of the night, and of the one before it; empty for the first.
     campaign : str
         The one that is judged: of the night, or of its labels on suspicion.
     values : sequence of Value
@@ -87,6 +88,7 @@ class NightSays:
     changes: Sequence[Answer]
     waiting: int
     settings: Settings
+    before: str = ""
     n_missing: int = 0
     n_queries: int = 0
     run: str = ""
@@ -154,6 +156,7 @@ def night_says(
     waiting, missing = sum(state.progress.waiting for state in states), states[0].campaign.config.get(MISSING, {})
     shared = {
         "date": date,
+        "before": last,
         "campaign": steps[-1].campaign,
         "waiting": waiting,
         "settings": settings,
