@@ -220,14 +220,23 @@ class Campaign(Record):
         return [*(whole for whole in map(self.block_selection, ends) if whole.level < now.level), now]
 
     def confidence_now(self, confidence: float, target: Target | None = None, *, scope: str = "pool") -> float:
-        """Return at which confidence an interval is made now such that those of all `readings` hold with another."""
-        readings = self.readings
-        return confidence_after(self._variances(readings, target, scope), confidence) if readings[1:] else confidence
+        """Return at which confidence an interval is made now such that those of all `readings` hold with another.
+
+        Of the population it is no less than of the pool, whose interval lies within.
+        """
+        each = [confidence_after(variances, confidence) for variances in self._looks(target, scope)]
+        return max(each, default=confidence)
 
     def p_value_now(self, p_value: float, target: Target | None = None, *, scope: str = "pool") -> float:
         """Compute the p value that belongs to the interval of `confidence_now`, from that of a plain one."""
+        each = [p_value_after(variances, p_value) for variances in self._looks(target, scope)]
+        return max(each, default=p_value)
+
+    def _looks(self, target: Target | None, scope: str) -> list[list[float]]:
+        """Return the variances at all readings, where there are several, for a scope and the one within it."""
         readings = self.readings
-        return p_value_after(self._variances(readings, target, scope), p_value) if readings[1:] else p_value
+        scopes = [scope] if scope == "pool" else ["pool", scope]
+        return [self._variances(readings, target, each) for each in scopes] if readings[1:] else []
 
     def _variances(self, selections: Sequence[Selection], target: Target | None, scope: str) -> list[float]:
         """Return the variance of the estimate of a target at each of some selections."""

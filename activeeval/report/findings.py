@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from activeeval.answers import Answer, Needed, about
@@ -27,7 +27,8 @@ _FINE = 1000
 _VERDICTS = ("better", "worse", "equal", "equivalent", "not worse", "undecided")
 _LONGEST_NAME = 28
 _ALWAYS = ("measure", "of", "value", "interval")
-_NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8, 6)
+_SPARED = ("queries", "judgments")
+_NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
 """Names are cut to the first of these at which a table is no wider than it may be."""
 WIDTH = 100
 """Columns of a table for reading."""
@@ -150,7 +151,21 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
         kept = [name for name in names if name in _ALWAYS or _tells(name, [row.get(name, "") for row in rows])]
         return [{name: row.get(name, "") for name in kept} for row in rows]
 
-    return fitting(rows_of, width)
+    rows = fitting(rows_of, width)
+    if _width(rows) <= width:
+        return rows
+    # the sentences above the table have these counts
+    return fitting(lambda longest: [_without(row, _SPARED) for row in rows_of(longest)], width)
+
+
+def _without(row: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: cell for name, cell in row.items() if name not in names}
+
+
+def _width(rows: Sequence[Mapping[str, str]]) -> int:
+    """Count the columns of text that rows take as a table."""
+    columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
+    return sum(columns) + 2 * (len(columns) - 1)
 
 
 def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) -> list[dict[str, str]]:
@@ -164,8 +179,7 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
     rows: list[dict[str, str]] = []
     for longest in _NAME_LENGTHS:
         rows = rows_of(longest)
-        columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
-        if sum(columns) + 2 * (len(columns) - 1) <= width:
+        if _width(rows) <= width:
             break
     return rows
 

@@ -157,7 +157,7 @@ def test_names_are_cut_no_more_than_it_takes():
 
     assert len(fitting(rows_of, 25)[0]["name"]) == 21
     assert asked == [28, 21]
-    assert len(fitting(rows_of, 3)[0]["name"]) == 6  # and no further
+    assert len(fitting(rows_of, 3)[0]["name"]) == 8  # and no further
 
 
 def test_three_sentences_at_most_begin_an_output():
@@ -187,3 +187,12 @@ def test_of_several_systems_the_best_is_named():
 def test_about_is_never_less():
     for amount in (0.1, 1, 9.5, 10, 99, 100.5, 1042, 123456):
         assert amount <= about(amount) <= max(1.1 * amount + 1, 2)
+
+
+def test_counts_leave_the_table_before_names_become_unreadable():
+    beside = replace(PAIR, low=0.01, high=0.29, scope="population")
+    finding = replace(PAIR, p_value=0.91, half_width_at_end=1.3, other=beside)
+    (row,) = table_of([finding], width=90)
+    assert row["of"] == "new.run − old.run"
+    assert "judgments" not in row
+    assert row["queries like these"] == "0.010 to 0.290"
