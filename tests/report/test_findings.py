@@ -195,4 +195,4 @@ def test_counts_leave_the_table_before_names_become_unreadable():
     (row,) = table_of([finding], width=90)
     assert row["of"] == "new.run − old.run"
     assert "judgments" not in row
-    assert row["queries like these"] == "0.010 to 0.290"
+    assert row["queries like these"] == "0.01 to 0.29"
