@@ -1,7 +1,7 @@
 """From a number to a verdict: the one place where an estimate with its interval becomes better, worse or undecided.
 
 `compare`, `estimate`, `score`, campaigns, the judging page, reports and watches make an `Answer` here, and print it.
-What should decide an answer that is open is found by `activeeval.planning.deciding`.
+What should decide an answer that is open is found by `activeeval.campaign.deciding`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A sample of MQ2008 (items, a forest that was trained on other queries, a tenth of the budget of judging everything) is
 read for the difference of two rankers, and where it is open the top-up that is advised is drawn and read
-(`activeeval.planning.deciding`). Estimates are shifted so that the true difference is a half, three quarters or the
+(`activeeval.campaign.deciding`). Estimates are shifted so that the true difference is a half, three quarters or the
 whole of the mean half-width of the first reading, or 0:
 
 * of true differences: how many that were open are decided by one advised top-up, beside the mean chance that the advice
@@ -28,7 +28,7 @@ from activeeval.answers import Needed
 from activeeval.campaign.outlook import Outlook
 from activeeval.design import Design
 from activeeval.estimation import confidence_after, evaluate, evidence_of, half_widths
-from activeeval.planning.deciding import needed_of_outlook
+from activeeval.campaign.deciding import needed_of_outlook
 from activeeval.pool import key_of, known_digest, pool_hashes
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store

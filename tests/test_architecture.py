@@ -51,7 +51,7 @@ ALLOWED = {
     "estimation": GROUND | {"design"},
     # foresight
     "simulation": DECISIONS,
-    "planning": DECISIONS | {"simulation", "campaign"},
+    "planning": DECISIONS | {"simulation"},
     "scale": GROUND | {"measures", "design", "campaign", "lazily"},
     # conductor
     "campaign": DECISIONS | {"grade_models", "io", "judgments"},

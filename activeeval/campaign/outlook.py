@@ -186,7 +186,8 @@ class Outlook:
 
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
         """Return variance and half-width of a further look."""
-        looks = (*self.before, self.variance) if self.can_grow else ()
+        now = (self.variance,) if self.of_pool > 0 else ()  # where nothing is left to judge no look follows
+        looks = (*self.before, *now) if self.can_grow else ()
         return at[0], self._half_width(*at, confidence, looks)
 
     def _falls_to(self, at: float) -> float:

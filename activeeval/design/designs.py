@@ -105,8 +105,8 @@ class Design:
 
     def __post_init__(self) -> None:
         """Tell the readings the largest grade."""
-        told = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
-        object.__setattr__(self, "readings", tuple(told))
+        scaled = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
+        object.__setattr__(self, "readings", tuple(scaled))
 
     @property
     def target(self) -> Target:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from activeeval.answers import Answer, Needed
 from activeeval.campaign import Campaign
+from activeeval.campaign.deciding import needed_of_sample
 from activeeval.campaign.sample import lists_of
 from activeeval.cases.choices import GRADER
 from activeeval.cases.systems import Asked, contrasts_of, direction
@@ -21,7 +22,6 @@ from activeeval.estimation import pair_roots, simultaneous_confidence
 from activeeval.estimation.significance import holm
 from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.measures import Target
-from activeeval.planning.deciding import needed_of_sample
 from activeeval.pool import Rankings
 from activeeval.report.cautions import MISSING_LISTS
 from activeeval.results import Caution, Estimate, Interval, Note, Told

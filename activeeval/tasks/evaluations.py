@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.answers import Answer, Needed
+from activeeval.campaign.deciding import needed_of_queries
 from activeeval.cases.systems import direction
-from activeeval.planning.deciding import needed_of_queries
 from activeeval.report.cautions import missing_fields, missing_lists, no_relevant_fields, no_relevant_line
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell

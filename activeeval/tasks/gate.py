@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 from activeeval.answers import Answer, Needed, verdict_of, wanted_half_width
+from activeeval.campaign.deciding import needed_of_queries, needed_of_sample
 from activeeval.cases.inputs import sampled_measure
 from activeeval.cases.systems import Asked, system_names
 from activeeval.errors import BudgetError, InputError
@@ -14,7 +15,6 @@ from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.loading import load_run, pool_from_tables
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, Target, shown_name
-from activeeval.planning.deciding import needed_of_queries, needed_of_sample
 from activeeval.pool import Rankings
 from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.findings import sentence

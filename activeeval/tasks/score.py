@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.answers import Answer
+from activeeval.campaign.deciding import more_queries
 from activeeval.cases.traffic import drawn_queries_of, left_out
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
@@ -26,7 +27,6 @@ from activeeval.io.loading import TablePool, load_tables, pool_from_tables
 from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, SampledMeasure, Target, shown_name
-from activeeval.planning.deciding import more_queries
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.cautions import no_relevant_fields
 from activeeval.report.findings import missing_lists_sentence, sentence
@@ -169,8 +169,8 @@ def _can_differ(first: RunScores, second: RunScores) -> bool:
     """Whether a label can make a difference between two runs, by a measure that tells it; else whether lists differ."""
     if isinstance(first.by, SampledMeasure):
         return bool(Target(first.by, first.ranking, second.ranking).matters.any())
-    one, other = first.ranking, second.ranking
-    return not (np.array_equal(one.offsets, other.offsets) and np.array_equal(one.items, other.items))
+    mine, other = first.ranking, second.ranking
+    return not (np.array_equal(mine.offsets, other.offsets) and np.array_equal(mine.items, other.items))
 
 
 def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:

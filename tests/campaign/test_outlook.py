@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
+from activeeval.ends import t_quantile
 from activeeval.estimation import confidence_after
 from activeeval.generated import WEIGHTS, generate_pool
 
@@ -109,7 +110,8 @@ def test_a_sample_without_spread_does_not_tell_what_a_population_needs(made, nam
 
 def test_once_all_is_judged_the_queries_at_hand_give_their_own_interval(made):
     campaign = campaign_of(made, "items", 10**6, 0)
-    half = half_of(campaign.estimate(scope="population").interval())
+    found = campaign.estimate(scope="population")
+    half = float(t_quantile(0.95, found.degrees_of_freedom)) * found.std_error
     outlook = campaign.outlook(scope="population")
     assert outlook.queries_for(half, 0.95) == pytest.approx(200)
     assert outlook.budget_for(1.001 * half, 0.95) == pytest.approx(campaign.spent)

@@ -209,7 +209,12 @@ def test_draws_with_replacement_are_not_told_to_grow(call):
     done = call("compare", "b.run", "a.run", *given)
     (row,) = json_rows(done.out)
     assert row["verdict"] == "undecided"
-    is_advised(row["sentence"], "a new sample with ", row["more_budget"])
+    for budget, name in (("100%", "all"), (60 + row["more_budget"], "advised")):
+        assert call("sample", *runs, "--budget", budget, "--out", f"{name}.sample", "--sheet", f"{name}.csv").code == 0
+    texts = [Path(f"{name}.csv").read_text().splitlines() for name in ("all", "advised")]
+    needed, drawn = ({tuple(line.split(",")[2:4]) for line in text} for text in texts)
+    assert needed <= drawn
+    assert f"a new sample with about {about(row['more_budget']):,} more judgments should decide" in row["sentence"]
 
 
 def test_what_a_budget_looked_up_does_not_tell_how_much_more(call):

@@ -16,6 +16,7 @@ from cli_files import json_rows, tables, write_lines
 from scipy import stats
 
 from activeeval.ends import Basis, Shares
+from activeeval.estimation.significance import holm_confidences
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
 MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]
@@ -347,17 +348,19 @@ def test_differences_to_the_baseline_are_those_of_pairs(call, three, test, corre
             values.setdefault((row["run"], row["measure"]), []).append(row["value"])
     compared = [row for row in found if row["run"] != "b.run"]
     assert {row["baseline"] for row in compared} == {"b.run"}
-    for row in compared:
+    p_t = [row["p_t"] for row in compared]
+    shared = {"none": [0.95] * 4, "bonferroni": [1 - 0.05 / 4] * 4}.get(correction, holm_confidences(p_t))
+    for row, confidence in zip(compared, shared, strict=True):
         ours, theirs = (np.array(values[run, row["measure"]]) for run in (row["run"], "b.run"))
         assert row["difference"] == pytest.approx((ours - theirs).mean(), abs=1e-15)
         tested, few = stats.ttest_rel(ours, theirs), Shares.of(ours - theirs)
-        interval = tested.confidence_interval(0.95)
-        down, up = few.reaches((-1, 1), stats.norm.ppf(0.975))
+        interval = tested.confidence_interval(confidence)
+        down, up = few.reaches((-1, 1), stats.norm.ppf(0.5 + confidence / 2))
         ends = min(interval.low, row["difference"] - down), max(interval.high, row["difference"] + up)
         assert (row["difference_low"], row["difference_high"]) == pytest.approx(ends)
         p_value = max(tested.pvalue, few.p_value(row["difference"], (-1, 1)))
         assert row["p_t"] == pytest.approx(p_value)
-        assert (row["difference_low"] > 0 or row["difference_high"] < 0) == (row["p_t"] < 0.05)
+        assert (row["difference_low"] > 0 or row["difference_high"] < 0) == (row["p_t"] < 1 - confidence)
         counts = [int(np.sum(np.sign(np.round(ours - theirs, 12)) == sign)) for sign in (1, 0, -1)]
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert (row["test"], row["correction"]) == (test or "t", correction or "holm")
@@ -428,7 +431,7 @@ def test_a_table_for_reading_marks_what_is_significant_and_says_so(call, three, 
         said, table = table.split("\n\n", 1)
         best = [row["sentence"] for row in rows if row["run"] == "c.run"]
         assert said.splitlines() == best
-        assert best[0].startswith("c.run is better than a.run by 0.47 (0.30 to 0.56): P@5, 30 queries.")
+        assert best[0].startswith("c.run is better than a.run by 0.47 (0.24 to 0.58): P@5, 30 queries.")
     measures = list(dict.fromkeys(row["measure"] for row in rows))
     read = [(run, measure, cell) for measure, lines in read_tables(table, form, measures) for run, cell in lines]
     assert [(run, measure) for run, measure, _ in read] == [(row["run"], row["measure"]) for row in rows]

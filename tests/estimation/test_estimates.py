@@ -634,11 +634,11 @@ def test_the_largest_weight_counts_queries():
 
 @pytest.mark.kernel
 def test_everything_known_gives_the_interval_of_score():
-    """As judged in a campaign, and as known beforehand: the t interval of all queries' values."""
+    """As judged in a campaign, and as known beforehand: the interval of all queries' values."""
     pool = pool_of([2] * 20)
     target = Target(DCG([0, 1, 3]), rankings_of(pool, [[0, 1]] * 20))
     labels = np.random.default_rng(1).integers(0, 3, 40)
-    summary = mean_interval(target.values(labels))
+    summary = mean_interval(target.values(labels), limits=target.limits(2))
     probs = np.full((40, 3), 1 / 3)
     for method in ("random", "whole", "depth", "items", "passive"):
         campaign = Campaign(METHODS[method].design(target, probs), 41)

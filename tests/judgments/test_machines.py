@@ -357,7 +357,7 @@ def test_a_further_round_and_a_sample_that_knows_another_keep_it(call, folder):
     out = ["v.sample" if word == "s.sample" else word for word in OUT]
     code, _, err = call("sample", "--run", "a.run", "--judged", "s.sample", *out, "--force")
     assert code == 0, err
-    assert "some.csv: 11 grade of a machine is taken for people's" in err
+    assert "some.csv: 11 grades of a machine are taken for people's" in err
     assert call("campaign", "import", "w", "kinds.csv", "--judge", "ann", "--machine-is-truth")[0] == 0
     code, _, err = call(
         "campaign", "redraw", "w", "--run", "a.run", "--budget", "5", "--max-grade", "3", "--measure", "DCG@5"

@@ -11,10 +11,10 @@ from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
 from activeeval.answers import Needed
+from activeeval.campaign.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
 from activeeval.estimation import confidence_after, crossing_probs
 from activeeval.estimation.further_looks import LATER
 from activeeval.generated import WEIGHTS, generate_pool
-from activeeval.planning.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
 from activeeval.results import Cannot, Estimate, Interval
 
 MEASURES = {"items": DCG(cutoff=5), "depth": ERR(4, cutoff=5), "random": DCG(cutoff=5), "passive": DCG(cutoff=5)}

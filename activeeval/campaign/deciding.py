@@ -159,8 +159,14 @@ def more_queries(half: float, wanted: float, n: float, confidence: float) -> Nee
 
 
 def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int) -> Needed | None:
-    """Return how many more queries should decide it, and what all that is left of these leaves open."""
+    """Return how many more queries should decide it, and what all that is left of these leaves open.
+
+    Draws with replacement that do not decide it: a new sample that pays for everything draws nothing twice, and does.
+    """
     half = outlook.topped_up(math.inf, confidence)[1]
+    if half <= wanted and left > 0 and not outlook.can_grow:
+        unit = outlook.reading.order.pool.cost_unit
+        return Needed(budget=float(math.ceil(left)), unit=unit, waiting=waiting, can_grow=False)
     queries = outlook.queries_for(wanted, confidence)
     if not math.isfinite(queries) or half <= wanted:
         return None
