@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from activeeval.answers import Needed
+from activeeval.campaign.deciding import needed_of_outlook
 from activeeval.campaign.outlook import Outlook
 from activeeval.design import Design
 from activeeval.estimation import confidence_after, evaluate, evidence_of, half_widths
-from activeeval.campaign.deciding import needed_of_outlook
 from activeeval.pool import key_of, known_digest, pool_hashes
 from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store

@@ -54,4 +54,5 @@ def test_a_worse_ranking_loses_as_much_as_is_asked_and_both_ways_find_a_large_lo
     assert 1 - part.value(bad) / part.value(part.ranking) == pytest.approx(0.3, abs=0.02)
     assert gate_alarms(part, bad, part.ranking, 200.0, 20, 1, 0.95).mean() > 0.5
     assert not gate_alarms(part, part.ranking, part.ranking, 30.0, 20, 1, 0.999).all()
-    assert quiet_series(part, 1, 5, 3, 10.0).shape == (3, 5)
+    by_rule = quiet_series(part, 1, 5, 3, 10.0, 0.1)
+    assert {each.shape for both in by_rule.values() for each in both} == {(3, 5)}
