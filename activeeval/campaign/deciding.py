@@ -203,4 +203,4 @@ def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
 
 def _is_below(value: float, margin: float) -> bool:
     """Return whether it is the lower end of the interval that decides."""
-    return value > -margin if margin else value > 0
+    return value > -margin

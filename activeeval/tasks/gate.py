@@ -120,12 +120,8 @@ class Decision:
             return Note("open by cannot")
         if not self.finding.is_bounded:
             return Note("nothing bounded")
-        return Note("outlook unknown" if self.estimate.n_open and self.half_width_wanted else "margin needed")
-
-    @property
-    def half_width_wanted(self) -> float:
-        """The half-width at which this estimate is decided, one way or the other; 0 where no width would do."""
-        return wanted_half_width(self.estimate.value, self.margin)
+        wanted = wanted_half_width(self.estimate.value, self.margin)
+        return Note("outlook unknown" if self.estimate.n_open and wanted else "margin needed")
 
 
 def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
