@@ -56,7 +56,7 @@ def _asked() -> Start:
     start = Start(runs=runs, judged=judged, judges=judges, measure="", max_grade=None)
     standard = "DCG@10" if judged else f"DCG@10 {USUAL_GRADE}"
     start, case = _ask(4, "The measure, and the largest grade there can be", standard, partial(_measure, start))
-    if judges != (NOBODY,):
+    if start.judges != (NOBODY,):
         question = "How many judgments (200), which share (10%), or how precise (±0.05)"
         start = replace(start, goal=_ask(5, question, "200", partial(_goal, case, start.measure)))
     if len(runs) == 2:
@@ -153,11 +153,15 @@ def _measure(start: Start, text: str) -> tuple[Start, Case]:
     chosen_judging("grades", [measure])
     asking = replace(start, measure=measure, max_grade=grade)
     try:
-        return asking, asking.case()
+        case = asking.case()
     except ActiveEvalError as problem:
         if grade is None and problem.field == "max_grade":
             problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")
         raise problem from None
+    if asking.judges != (NOBODY,) and asking.judged and case.known is None:
+        click.echo(f"{asking.judged} has every grade that {measure} needs: nobody has to judge", err=True)
+        asking = replace(asking, judges=(NOBODY,))
+    return asking, case
 
 
 def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:

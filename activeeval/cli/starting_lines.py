@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,12 +34,14 @@ class Start:
     def case(self) -> Case:
         """Prepare what the commands will read, without a model to train; raise where they would fail.
 
+        Where the judgments hold every item that is needed, this is the case of `NOBODY`.
+
         Raises
         ------
         InputError
             Where files do not go together, nobody tells the largest grade, or no label can change the measure.
         """
-        from activeeval.cases.budgets import whole_cost
+        from activeeval.cases.budgets import is_all_known, whole_cost
         from activeeval.cases.case import prepare
         from activeeval.cases.choices import Choices
         from activeeval.cases.systems import check_differ
@@ -55,7 +57,10 @@ class Start:
         asked = case.asked([self.measure])
         if not by_all:
             check_differ(asked)
-            whole_cost(*(each.target for each in asked), known=case.known)
+            targets = [each.target for each in asked]
+            if is_all_known(*targets, known=case.known):
+                return replace(self, judges=(NOBODY,)).case()
+            whole_cost(*targets, known=case.known)
         return case
 
     @property

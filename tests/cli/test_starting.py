@@ -94,6 +94,15 @@ ANSWERS = {
 }
 
 
+def test_where_all_is_judged_nobody_is_asked_to_judge(answered, folder):
+    runs = [(folder / name).read_text() for name in ("a.run", "b.run")]
+    listed = {tuple(line.split()[:3:2]) for run in runs for line in run.splitlines()}
+    (folder / "all.qrels").write_text("".join(f"{query} 0 {document} 1\n" for query, document in listed))
+    by_hand, asked = (answered("a.run b.run", "all.qrels", who, "DCG@5", "0.5") for who in ("nobody", "ann"))
+    assert (asked.code, asked.out) == (0, by_hand.out)
+    assert asked.err == "all.qrels has every grade that DCG@5 needs: nobody has to judge\n"
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_commands_work_as_they_are_printed(answered, call, folder, name):
     lines, names = ANSWERS[name]
