@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, did_you_mean
 from activeeval.types import Floats
 
 LARGEST_GRADE = 1000
@@ -23,6 +24,30 @@ def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int
     if float(value) > most:
         raise InputError(f"{what} must be at most {most}, got {value!r:.60}")
     return int(float(value))
+
+
+def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputError] = InputError) -> str:
+    """Return a word that must be one of some, or name the one that is closest.
+
+    Parameters
+    ----------
+    what : str
+        How messages name it; in backticks an option, `field` of the error.
+
+    Examples
+    --------
+    >>> try:
+    ...     one_of("diff", ("difference", "run"), "questions")
+    ... except InputError as error:
+    ...     print(error)
+    questions must be one of difference, run, got 'diff'; did you mean difference?
+    """
+    known = tuple(words)
+    if isinstance(value, str) and value in known:
+        return value
+    near = did_you_mean(value, known, likeness=0.5).strip() if isinstance(value, str) else ""
+    problem = f"{what} must be one of {', '.join(known)}, got {value!r:.60}" + (f"; {near}" if near else "")
+    raise error(problem, field=what.strip("`"))
 
 
 def positive(value: Any, what: str) -> float:

@@ -24,8 +24,7 @@ from activeeval.adaptation.weights import (
     check_ridge,
     seed_of,
 )
-from activeeval.checks import positive, whole_number
-from activeeval.errors import InputError
+from activeeval.checks import one_of, positive, whole_number
 from activeeval.grade_models.probabilities import as_features
 from activeeval.pool import Seed
 from activeeval.rankers.losses import PairHinge, PairSquared, Term
@@ -270,9 +269,7 @@ def problem_size(ranker: HyperLinearRanker, X: ArrayLike, pairs: ArrayLike) -> t
 def _checked(method: Any, scaling: Any, n_epochs: Any, tol: Any) -> int | None:
     """Return the number of epochs, None for as many as it takes, or say which option is wrong."""
     for value, kind, what in ((method, Method, "method"), (scaling, Scaling, "scaling")):
-        if value not in get_args(kind):
-            known = ", ".join(map(repr, get_args(kind)))
-            raise InputError(f"{what} must be one of {known}, got {value!r}")
+        one_of(value, get_args(kind), what)
     positive(tol, "tol")
     return None if n_epochs is None else whole_number(n_epochs, "n_epochs", 1)
 

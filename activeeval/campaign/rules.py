@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from activeeval.checks import whole_number
+from activeeval.checks import one_of, whole_number
 from activeeval.errors import InputError
 from activeeval.judgments.policies import POLICIES
 
@@ -35,8 +35,7 @@ class Rules:
     adjudicate: bool = False
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise InputError(f"the policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
+        one_of(self.policy, POLICIES, "policy")
         for name in ("judges_per_item", "lease_s"):
             whole_number(getattr(self, name), name, 1)
         if self.adjudicate and self.judges_per_item != 2:

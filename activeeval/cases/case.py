@@ -34,6 +34,7 @@ from activeeval.cases.known import known_grades_of
 from activeeval.cases.modelling import GradeBeliefs, believe
 from activeeval.cases.systems import Asked, asked_among, asked_of
 from activeeval.cases.traffic import of_log
+from activeeval.checks import one_of
 from activeeval.design import Design
 from activeeval.design.methods import find_method
 from activeeval.errors import BudgetError, ChoiceError, InputError
@@ -310,7 +311,7 @@ def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[f
         return weights
     words: dict[str, Sequence[float] | Literal["minimax"] | None]
     words = {"equal": None, "sum": [1.0] * n_targets, "minimax": "minimax"}
-    return words[weights]
+    return words[one_of(weights, words, "`weights`")]
 
 
 def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:

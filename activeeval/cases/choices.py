@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from activeeval.cases.systems import CONTRASTS
+from activeeval.checks import one_of, whole_number
 from activeeval.errors import ChoiceError
 from activeeval.judgments.judging import GRADES, Judging
 
@@ -177,6 +178,9 @@ class Choices:
         if self.tune and not can_tune:
             problem = "`tune` needs labels to tune on: `train`, `train_qrels`, `train_fraction` or `judged`"
             raise ChoiceError(problem, field="tune")
+        whole_number(self.seed, "seed", 0)
+        if self.pool_depth is not None:
+            whole_number(self.pool_depth, "`pool_depth`", 1)
         if self.pool_depth is not None and self.index_update is not None:
             problem = "`pool_depth` would cut the lists that `index_update` fills up again: give one of them"
             raise ChoiceError(problem, field="pool_depth")
@@ -186,9 +190,7 @@ class Choices:
                 raise ChoiceError("`model` probs=FILE needs the name of a file", field="model")
             if kind == "grades":
                 raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
-        if self.grader_trust not in TRUSTS:
-            problem = f"`grader_trust` must be one of {', '.join(TRUSTS)}, got {self.grader_trust!r}"
-            raise ChoiceError(problem, field="grader_trust")
+        one_of(self.grader_trust, TRUSTS, "`grader_trust`", error=ChoiceError)
         if self.graders and self.train:
             problem = "the graders say nothing of the files of `train`: learn with `train_fraction` or `train_qrels`"
             raise ChoiceError(problem, field="graders")
@@ -238,9 +240,8 @@ class Choices:
                 which = system[0] if isinstance(system[0], str) else f"run {number}"
                 raise ChoiceError(f"{which} is given twice, expected each system once", field=name)
             seen.add(place)
-        if self.contrasts is not None and self.contrasts not in CONTRASTS:
-            problem = f"`contrasts` must be one of {', '.join(CONTRASTS)}, got {self.contrasts!r}"
-            raise ChoiceError(problem, field="contrasts")
+        if self.contrasts is not None:
+            one_of(self.contrasts, CONTRASTS, "`contrasts`", error=ChoiceError)
         if self.contrasts is not None and n < 2:
             problem = f"`contrasts` is of several systems, got one: give `{name}` again"
             raise ChoiceError(problem, field="contrasts")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.cases.arguments import asked_measure
 from activeeval.cases.systems import system_names
+from activeeval.checks import one_of
 from activeeval.errors import InputError
 from activeeval.grade_models import run_features
 from activeeval.io.loading import Costs, pool_from_tables
@@ -302,8 +303,7 @@ def from_tables(
     no_relevant : {"zero", "skip"}, optional
         What a query without any relevant document is, where all that is relevant is known; see `TablePool.with_rule`.
     """
-    if unjudged not in UNJUDGED:
-        raise InputError(f"unjudged must be one of {', '.join(UNJUDGED)}, got {unjudged!r}")
+    one_of(unjudged, UNJUDGED, "unjudged")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     tables = tables if no_relevant is None else tables.with_rule(no_relevant)
     is_irrelevant = unjudged == "irrelevant" and qrels is not None

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from activeeval.checks import one_of
 from activeeval.errors import InputError
 from activeeval.io.loading import load_run
 from activeeval.io.text.trec import Run
@@ -82,7 +83,7 @@ def asked_of(question: str, n_systems: int, contrasts: str | None = None) -> lis
     InputError
         Where there are too few systems, or too many.
     """
-    if question == "run":
+    if one_of(question, QUESTIONS, "questions") == "run":
         return [(k, None) for k in range(n_systems if n_systems > 2 else 1)]
     if n_systems == 1:
         raise InputError(f"there is one ranking: no second one, and no question {question!r}")

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import one_of
 from activeeval.design.beliefs import GradeProbs
 from activeeval.design.left_open import LabelsSoFar, left_of, made_of, planned_of, wanted_of
 from activeeval.design.orders import Order, rounded
 from activeeval.design.planned import Planned
-from activeeval.errors import InputError
 from activeeval.kernels import rates
 from activeeval.measures import Target
 from activeeval.measures.checks import mean_over_nodes
@@ -38,9 +38,7 @@ _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 def check_looks(looks: str) -> str:
     """Return when labels are looked at, once it is known to be one of `LOOKS`."""
-    if looks not in LOOKS:
-        raise InputError(f"looks must be one of {', '.join(LOOKS)}, got {looks!r}")
-    return looks
+    return one_of(looks, LOOKS, "looks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import one_of
 from activeeval.design import Reading
 from activeeval.ends import UNLIMITED, Basis, Shares
-from activeeval.errors import InputError, StateError
+from activeeval.errors import StateError
 from activeeval.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.estimation.first_phase import NO_SPREAD
 from activeeval.kernels import estimates
@@ -143,8 +144,7 @@ def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
 
 def check_scope(scope: str) -> None:
     """Raise InputError where an interval is to be about neither the pool nor the population."""
-    if scope not in SCOPES:
-        raise InputError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
+    one_of(scope, SCOPES, "scope")
 
 
 def _evaluate(evidence: Evidence) -> Evaluated:

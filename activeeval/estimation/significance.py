@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from activeeval.checks import strict_share
+from activeeval.checks import one_of, strict_share
 from activeeval.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.errors import InputError
 from activeeval.results import LARGEST_SHARE
@@ -244,9 +244,7 @@ def corrected(p_values: ArrayLike, correction: str = "holm") -> Floats:
     >>> corrected([0.25, 0.0625, 0.5], "bonferroni")
     array([0.75  , 0.1875, 1.    ])
     """
-    if correction not in CORRECTIONS:
-        raise InputError(f"unknown correction {correction!r}; known: {', '.join(CORRECTIONS)}")
-    if correction == "holm":
+    if one_of(correction, CORRECTIONS, "correction") == "holm":
         return holm(p_values)
     values = _p_values(p_values)
     return np.minimum(values * values.size, 1.0) if correction == "bonferroni" else values

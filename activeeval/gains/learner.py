@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.checks import whole_number
+from activeeval.checks import one_of, whole_number
 from activeeval.errors import InputError
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.gains.choosing import Split, TunedC, folds, held_out_losses
@@ -270,8 +270,7 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             ("margin", self.margin, MARGINS),
             ("conflicts", self.conflicts, ("error", "keep")),
         ):
-            if not isinstance(value, str) or value not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+            one_of(value, known, name)
         if isinstance(self.tie_margin, bool) or not (
             isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf
         ):

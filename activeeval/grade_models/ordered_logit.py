@@ -13,6 +13,7 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
+from activeeval.checks import one_of
 from activeeval.errors import InputError
 from activeeval.grade_models.base import ThresholdModel
 from activeeval.types import Floats, Ints
@@ -85,8 +86,7 @@ class OrderedLogitModel(ThresholdModel):
         self.max_iter = max_iter
 
     def _fit_thresholds(self, features: NDArray[Any], codes: Ints) -> None:
-        if self.loss not in LOSSES:
-            raise InputError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
+        one_of(self.loss, LOSSES, "loss")
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise InputError(f"alpha must not be negative, got {self.alpha!r}")
         self._learn_scaling(np.asarray(features, dtype=np.float64))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import one_of
 from activeeval.errors import InputError, shown, unseen_difference
 from activeeval.io.keys import distinct_runs, first_places, first_repeated, places_within_segments, segments_of_runs
 from activeeval.io.text.trec import Qrels, Run
@@ -80,9 +81,7 @@ class TablePool:
         InputError
             Where the rule is not known, or leaves no query.
         """
-        if no_relevant not in NO_RELEVANT:
-            problem = f"`no_relevant` must be one of {', '.join(NO_RELEVANT)}, got {no_relevant!r}"
-            raise InputError(problem, field="no_relevant")
+        one_of(no_relevant, NO_RELEVANT, "`no_relevant`")
         kept, of = np.flatnonzero(self.has_relevant), self.pool.n_queries
         if kept.size == of:
             return self
@@ -176,8 +175,7 @@ def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int
 
 
 def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str) -> None:
-    if ties not in TIES:
-        raise InputError(f"ties must be one of {', '.join(TIES)}, got {ties!r}")
+    one_of(ties, TIES, "ties")
     least = 0 if qrels is not None else 1
     if not least <= evaluated <= n_runs:
         raise InputError(f"evaluated must lie from {least} to the number of runs, {n_runs}, got {evaluated}")

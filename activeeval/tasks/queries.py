@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.checks import whole_number
+from activeeval.checks import one_of, whole_number
 from activeeval.design.priority import allocated, priority_sample
 from activeeval.errors import ChoiceError, FormatError, InputError
 from activeeval.io.suffixes import PathLike
@@ -184,8 +184,7 @@ def _id(unit: str) -> str:
 def _strata_of(logged: LoggedQueries, strata: str | None) -> tuple[list[str], Ints]:
     """Return the names of strata, none of which is empty, and the stratum of each query of the log."""
     chosen = strata or ("thirds" if logged.segments is None else "segments")
-    if chosen not in STRATA:
-        raise ChoiceError(f"`strata` must be one of {', '.join(STRATA)}, got {chosen!r}", field="strata")
+    one_of(chosen, STRATA, "`strata`", error=ChoiceError)
     if chosen == "none":
         return ["all"], np.zeros(logged.counts.size, dtype=np.int64)
     if chosen == "segments":

@@ -13,9 +13,12 @@ import numpy as np
 from activeeval.answers import Answer
 from activeeval.campaign.deciding import more_queries
 from activeeval.cases.traffic import drawn_queries_of, left_out
+from activeeval.checks import one_of
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
 from activeeval.estimation.significance import (
+    CORRECTIONS,
+    TESTS,
     MeanSummary,
     PairedComparison,
     compare_scores,
@@ -369,7 +372,8 @@ def run_table(
     seed : int
         Of every randomization test.
     """
-    if tables.pool.draw is not None and test != "t":
+    one_of(correction, CORRECTIONS, "`correction`")
+    if one_of(test, TESTS, "`test`") != "t" and tables.pool.draw is not None:
         raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
     pairs = [

@@ -10,6 +10,7 @@ from typing import Any
 from activeeval.cases.budgets import Budget
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
+from activeeval.checks import one_of
 from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
 from activeeval.io.tables.sheets import frame_sheet
@@ -79,9 +80,7 @@ def budget_of(budget: Any, share: float | None = None) -> Budget | None:
 
 def check_scope(scope: str) -> str:
     """Return a scope once it is seen to be one."""
-    if scope not in SCOPES:
-        raise InputError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}", field="scope")
-    return scope
+    return one_of(scope, SCOPES, "scope")
 
 
 def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:

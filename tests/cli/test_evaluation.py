@@ -386,8 +386,8 @@ def test_what_is_not_asked_for_need_not_be_judged(folder):
 
 
 def test_what_an_unjudged_item_is_must_be_known():
-    with pytest.raises(InputError, match=r"^unjudged must be one of error, irrelevant, got 'zero'$"):
-        evaluate(PARTIAL, BOTH, unjudged="zero")
+    with pytest.raises(InputError, match=r"^unjudged must be one of error, irrelevant, got '0'$"):
+        evaluate(PARTIAL, BOTH, unjudged="0")
 
 
 def test_a_labelled_subset_says_nothing_of_the_rest():

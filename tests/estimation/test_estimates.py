@@ -690,7 +690,7 @@ def test_what_is_not_known_of_the_pool_is_not_known_of_the_population():
     assert evaluate(flat, "population").variance == math.inf  # values that are all the same tell of no spread
     nothing = sample_of([], [], certain=range(4), values=np.zeros(4), certain_squares=0.0)
     assert evaluate(nothing, "population").variance == 0
-    with pytest.raises(InputError, match="unknown scope 'world'; known: pool, population"):
+    with pytest.raises(InputError, match="scope must be one of pool, population, got 'world'"):
         evaluate(census, "world")
 
 

@@ -242,7 +242,7 @@ def test_a_goal_that_the_queries_themselves_do_not_allow(made):
         ({"half_width": 0.0}, "positive number, got 0.0"),
         ({"difference": math.inf}, "positive number, got inf"),
         ({"difference": 1.0, "power": 1.0}, "power must lie strictly between 0 and 1, got 1.0"),
-        ({"half_width": 1.0, "scope": "world"}, "unknown scope 'world'"),
+        ({"half_width": 1.0, "scope": "world"}, "scope must be one of pool, population, got 'world'"),
         ({"difference": 1.0, "power": 0.05}, "power 0.05 takes no judgment: expected one above 1 - confidence, 0.05"),
     ],
 )

@@ -731,7 +731,7 @@ def test_wrong_runs_are_refused():
         replicate(levels, labels, [60], 10, expected=True)
     with pytest.raises(BudgetError, match="is below what may have to be judged at once"):
         replicate(levels, labels, [1, 60], 10)
-    with pytest.raises(InputError, match="unknown scope 'world'"):
+    with pytest.raises(InputError, match="scope must be one of pool, population, got 'world'"):
         replicate(levels, labels, [60], 10, scope="world")
     with pytest.raises(InputError, match="unknown interval 'betting'"):
         replicate(levels, labels, [60], 10, interval="betting")

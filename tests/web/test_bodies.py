@@ -17,7 +17,7 @@ from web.test_serving import ask, folder, serving  # noqa: F401
 from activeeval.web.shield import HEADERS
 
 MEGABYTE = 1 << 20
-PATIENCE_S, MOST_BYTES = 30.0, 50 * MEGABYTE  # far above what a busy machine needs; a body that is never refused ends here
+PATIENCE_S, MOST_BYTES = 30.0, 50 * MEGABYTE  # seconds: far more than a busy machine needs
 FORM, JSON = b"application/x-www-form-urlencoded", b"application/json"
 
 
