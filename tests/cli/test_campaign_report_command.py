@@ -6,6 +6,7 @@ import html
 import json
 
 import pytest
+from cli_files import json_rows
 
 CREATE = (
     *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
@@ -39,6 +40,20 @@ def test_the_json_says_what_estimate_says(judged, folder):
     (one,) = found["estimates"]
     assert [one[name] for name in ("value", "low", "high")] == [row[name] for name in ("value", "low", "high")]
     assert (found["scope"], found["confidence"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
+
+
+def test_the_queries_that_lose_most_are_those_of_compare(judged, folder):
+    assert judged("campaign", "report", "week", "--out", "week.json").code == 0
+    (losses,) = json.loads((folder / "week.json").read_text(encoding="utf-8"))["losses"]
+    done = judged("compare", "b.run", "a.run", "--campaign", "week", "--scope", "pool", "--per-query", "each.jsonl")
+    assert losses["title"] in " ".join(done.out.split())
+    rows = {row["query_id"]: row for row in json_rows((folder / "each.jsonl").read_text(encoding="utf-8"))}
+    assert losses["queries"]
+    for query in losses["queries"]:
+        names = {"value": "value", "versus_value": "versus_value", "weight": "weight", "share": "share_of_loss"}
+        assert {name: query[name] for name in names} == {name: rows[query["query_id"]][of] for name, of in names.items()}
+    shown = [line.split()[0] for line in done.out.rpartition("share of the loss")[2].splitlines()[1:]]
+    assert shown == [query["query_id"] for query in losses["queries"]]
 
 
 def test_what_is_there_stays_unless_forced(judged, folder):
