@@ -170,9 +170,8 @@ def test_the_other_scope_is_said_where_its_verdict_differs():
 
 @pytest.mark.parametrize(
     ("value", "says"),
-    [(-0.02, "this is exactly known: lower by 0.020"), (0.02, "this is exactly known: higher by 0.020"),
-     (0.0, "they are exactly equal")],
-)  # fmt: skip
+    [(-0.02, "it is exactly −0.020"), (0.02, "it is exactly +0.020"), (0.0, "it is exactly 0")],
+)
 def test_these_queries_are_said_where_they_are_exactly_known(value, says):
     population = answer(value, value - 0.03, value + 0.03, scope="population")
     both = population.with_other(answer(value, value, value))

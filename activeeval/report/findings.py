@@ -117,16 +117,10 @@ def _other(finding: Answer) -> str:
         advice = _next(other)
         return f"; {about} {advice.removeprefix('; ')}" if advice != _next(finding) else ""
     if other.low == other.high:
-        return f"; {about} {_known(other.value, _places(finding))}"
+        exact = number(other.value, _places(finding), signed=True) if other.value else "0"
+        return f"; {about} it is exactly {exact}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
     return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"
-
-
-def _known(value: float, places: int) -> str:
-    """Write a difference that is exactly known."""
-    if value == 0:
-        return "they are exactly equal"
-    return f"this is exactly known: {'higher' if value > 0 else 'lower'} by {number(abs(value), places)}"
 
 
 def figures(finding: Answer, places: int | None = None) -> str:

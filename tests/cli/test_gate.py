@@ -98,7 +98,7 @@ def test_more_queries_are_what_narrows_the_interval(call):
     assert half == pytest.approx(stats.t.ppf(0.975, before - 1) * row["std_error"])
     halves = [half_width_of(before + n, half, before) for n in (more - 1, more)]
     assert halves[1] <= abs(row["value"]) < halves[0]
-    known = "for these queries this is exactly known: lower by 0.77."
+    known = "for these queries it is exactly −0.77."
     assert row["sentence"].endswith(f"; about {about(more):,} more queries like these should decide; {known}")
     assert "a difference this near to 0" not in done.err
 
@@ -392,7 +392,7 @@ def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder
     write_lines(folder / "x.qrels", [f"q{q} 0 d{j} {int(j == 0)}" for q in range(1, 31) for j in range(5)])
     done = call("compare", "o.run", "n.run", "--qrels", "x.qrels", "--measure", "P@3")
     assert "cannot be told apart: P@3 0.000 (−0.082 to 0.082), 30 queries, 60 judgments; for" in done.out
-    assert "these queries they are exactly equal.\n" in done.out
+    assert "these queries it is exactly 0.\n" in done.out
     assert "should decide" not in done.out
 
 
@@ -414,6 +414,6 @@ def test_as_a_comment_it_is_the_same_verdict(call, runs):
 def test_a_comment_says_what_would_decide(call):
     done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "markdown")
     assert done.code == 11
-    assert "more queries like these should decide; for these queries this is exactly known: lower by 0.77." in done.out
+    assert "more queries like these should decide; for these queries it is exactly −0.77." in done.out
     refused = call("score", "q.qrels", "a.run", "P@3", "-o", "markdown")
     assert (refused.code, "markdown" in refused.err) == (2, True)
