@@ -77,6 +77,8 @@ class Answer:
         The half-width to expect once all of the sample is judged, where something waits.
     needed : Needed or None
         What should decide a difference that is open.
+    n_cannot : int
+        Items that cannot be judged.
     margin : float
         The largest difference that does not matter, in the unit of the measure.
     is_supported : bool
@@ -115,6 +117,7 @@ class Answer:
     segment: str | None = None
     half_width_at_end: float | None = None
     needed: Needed | None = None
+    n_cannot: int = 0
     margin: float = 0.0
     is_supported: bool = True
     is_constant: bool = False
@@ -137,6 +140,7 @@ class Answer:
             "high": high,
             "n_queries": estimate.n_queries,
             "n_items": estimate.n_items,
+            "n_cannot": 0 if estimate.cannot is None else estimate.cannot.n_items,
             "is_supported": estimate.is_supported,
             "scope": estimate.scope,
             "effective_queries": estimate.effective_queries,
@@ -173,9 +177,10 @@ class Answer:
         }
 
     def with_other(self, other: Answer) -> Self:
-        """Add the answer for the other scope, where it has an interval of its own."""
-        differs = (other.low, other.high) != (self.low, self.high) and other.low < other.high
-        return replace(self, other=other if differs else None)
+        """Add the answer for the other scope, where it has another interval; that of these queries may be one point."""
+        differs = (other.low, other.high) != (self.low, self.high)
+        is_known = other.low < other.high or other.scope == "pool"  # other queries are never exactly known
+        return replace(self, other=other if differs and is_known else None)
 
 
 def verdict_of(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from activeeval.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
-from activeeval.report.findings import sentence
+from activeeval.report.findings import headline, sentence, table_of
 from activeeval.results import Estimate
 
 RANK = {"worse": 0, "undecided": 1, "not worse": 2, "equivalent": 2, "equal": 2, "better": 3}
@@ -167,6 +168,24 @@ def test_the_other_scope_is_said_where_its_verdict_differs():
     assert pool.with_other(pool).other is None
 
 
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [(-0.02, "it is exactly −0.020"), (0.02, "it is exactly +0.020"), (0.0, "it is exactly 0")],
+)
+def test_these_queries_are_said_where_they_are_exactly_known(value, says):
+    population = answer(value, value - 0.03, value + 0.03, scope="population")
+    both = population.with_other(answer(value, value, value))
+    assert sentence(both).endswith(f"40 queries, 80 judgments; for these queries {says}.")
+    (row,) = table_of([both])
+    assert row["these queries"] == "exactly known"
+    assert both.fields()["other_low"] == both.fields()["other_high"] == value
+
+
+def test_other_queries_are_never_exactly_known():
+    """Where all queries of a pool have one difference others may still have another."""
+    assert answer(0.2, 0.1, 0.3).with_other(answer(0.2, 0.2, 0.2, scope="population")).other is None
+
+
 def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     from activeeval.results import Cannot
 
@@ -178,6 +197,16 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     made = Answer.of(estimate, interval, system="new", versus="old", measure="P@1")
     assert (made.low, made.high) == pytest.approx((interval.low - 0.15, interval.high + 0.05))
     assert made.verdict == "undecided"
+    room = "2 items cannot be judged: the interval has room for every grade that they could have."
+    assert sentence(made).endswith(f"31 queries, 60 judgments; {room}")
+    alone = replace(estimate, cannot=Cannot(n_items=1, low=0.1, high=0.2, treated="as no gain"))
+    said = sentence(Answer.of(alone, interval, system="new", measure="P@1"))
+    assert said.endswith("; 1 item cannot be judged: the interval has room for every grade that it could have.")
+    halves = [replace(made, segment=name) for name in ("head", "tail")]
+    assert headline(halves)[0].endswith(
+        "; some items cannot be judged: the intervals have room for every grade of theirs."
+    )
+    assert "cannot be judged" not in headline([replace(half, n_cannot=0) for half in halves])[0]
     assert (
         Answer.of(estimate, interval, system="new", versus="old", measure="P@1", low=interval.low).verdict == "better"
     )

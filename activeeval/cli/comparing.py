@@ -197,8 +197,8 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     from activeeval.report.findings import definitions, intervals_in_words, scope_in_words
 
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
-    confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Together"
-    many = "" if len(decisions) == 1 else f" (by Holm's method for {len(decisions)}; so are the p values)"
+    confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Simultaneous"
+    many = "" if len(decisions) == 1 else f" (Holm's method for {len(decisions)} measures; the p values too)"
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
     intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"

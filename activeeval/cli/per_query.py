@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 NO_RELEVANT = ("zero", "skip")
 """As `activeeval.io.pooling.NO_RELEVANT`, which help does not wait for."""
-_PLACES = 4
 
 
 def per_query_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,10 +56,12 @@ def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None
 
 def show_losers(decisions: Sequence[Decision]) -> None:
     """Print which queries lose most, of each measure that is worse or undecided."""
+    from activeeval.report.losses import LISTED, losses_table
+
     for decision in decisions:
         queries = decision.queries
-        if queries is None or decision.verdict not in ("worse", "undecided") or not queries.worst:
+        if queries is None or decision.verdict not in LISTED or not queries.worst:
             continue
         click.echo()
         output.show_text(queries.title(decision.name))
-        output.emit(queries.table(decision.system, decision.versus, _PLACES), "text")
+        output.emit(losses_table(queries.losing, decision.system, decision.versus), "text")

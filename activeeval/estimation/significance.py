@@ -18,7 +18,11 @@ from activeeval.types import Floats
 LARGEST_EXACT = 50
 """Nonzero differences up to which the signed-rank distribution is counted out."""
 BLOCK_SIGNS = 4_000_000
-TESTS = {"t": "the paired t test", "wilcoxon": "Wilcoxon's signed-rank test", "randomization": "the randomization test"}
+TESTS = {
+    "t": "the paired t test (larger where few queries differ)",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "randomization": "the randomization test",
+}
 CORRECTIONS = ("holm", "bonferroni", "none")
 
 

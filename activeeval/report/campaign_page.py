@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from activeeval.report import campaign_audit as machines
 from activeeval.report import campaign_design as drawing
 from activeeval.report import campaign_estimates as estimates
+from activeeval.report import campaign_losses as losses
 from activeeval.report import campaign_people as people
 from activeeval.report.campaign_next import (
     Reached,
@@ -40,6 +41,7 @@ _OF_FIRST_BLOCK = "two units of the first block"
 _SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], list[Block]]]] = (
     ("Estimates", estimates.gist, estimates.now),
     ("Estimates over time", estimates.gist_over_time, estimates.over_time),
+    ("Queries that lose most", losses.gist, losses.losses),
     ("Queries that matter most", estimates.gist_of_queries, estimates.queries),
     ("Cost", people.gist_of_cost, people.cost),
     ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from activeeval.report.audit_summary import GraderAudit
 from activeeval.report.campaign_work import Agreement, Calibration, Checked, Cost, Skipped, Step
+from activeeval.report.losses import Losses
 from activeeval.report.words import Worded
 
 
@@ -340,6 +341,8 @@ class Summary:
     footnotes : list of str
         What measures and intervals are.
     next : Step
+    losses : list of Losses
+        Of each difference that is worse or undecided; none of a campaign that is read in several rounds.
     audit : list of GraderAudit
         Of the machines whose grades were named, once something can be read.
     """
@@ -354,6 +357,7 @@ class Summary:
     estimates: list[Estimate]
     notes: list[Worded]
     readings: list[Moment]
+    losses: list[Losses]
     queries: list[Largest]
     cost: Cost
     calibration: list[Calibration]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from activeeval.answers import Answer, Needed, about
-from activeeval.report.numbers import agreeing, counted, number, places_of, short_p
+from activeeval.report.numbers import agreeing, all_of, counted, number, places_of, short_p
 
 ABOUT = {
     "pool": "these queries: what judging all of them would give",
@@ -81,7 +81,7 @@ def _compared(finding: Answer) -> str:
     new, old, margin = finding.system, finding.versus, f"your margin of {finding.margin:g}"
     if finding.verdict == "equal":
         if finding.same_lists:
-            return f"{new} and {old} have the same lists in all {counted(finding.n_queries, 'query')}"
+            return f"{new} and {old} have the same lists in {all_of(finding.n_queries, 'query')}"
         return f"{new} and {old} are exactly equal"
     if finding.verdict == "better":
         return f"{new} is better than {old} by {_size(finding)}"
@@ -112,10 +112,13 @@ def _other(finding: Answer) -> str:
     other = finding.other
     if other is None or not finding.versus:
         return ""
+    about = f"for {OTHER_SCOPE[other.scope]}"
     if other.verdict == finding.verdict:
         advice = _next(other)
-        return f"; for {OTHER_SCOPE[other.scope]} {advice.removeprefix('; ')}" if advice != _next(finding) else ""
-    about = f"for {OTHER_SCOPE[other.scope]}"
+        return f"; {about} {advice.removeprefix('; ')}" if advice != _next(finding) else ""
+    if other.low == other.high:
+        exact = number(other.value, _places(finding), signed=True) if other.value else "0"
+        return f"; {about} it is exactly {exact}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
     return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"
 
@@ -204,15 +207,18 @@ def headline(findings: Sequence[Answer]) -> list[str]:
 
 def _of_segments(findings: Sequence[Answer]) -> str:
     first, n = findings[0], len(findings)
+    is_short = any(map(_cannot, findings))
+    room = "; some items cannot be judged: the intervals have room for every grade of theirs" if is_short else ""
     if not first.versus:
         low, high = (choose(findings, key=lambda finding: finding.value) for choose in (min, max))
         between = f"{figures(low)} for {low.segment} and {figures(high)} for {high.segment}"
-        return f"{first.system}, {n} segments: {first.measure} lies between {between}."
+        return f"{first.system}, {n} segments: {first.measure} lies between {between}{room}."
     verdicts = Counter(finding.verdict if finding.is_bounded else "" for finding in findings)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in _VERDICTS if verdicts[verdict])
     counts += f", {verdicts['']} of which nothing can be said yet" if verdicts[""] else ""
     counts = counts.removeprefix(", ")
-    return f"{first.system} and {first.versus} by {first.measure}, {n} segments: {counts}; all intervals hold at once."
+    compared = f"{first.system} and {first.versus} by {first.measure}, {n} segments"
+    return f"{compared}: {counts}; all intervals hold at once{room}."
 
 
 def missing_lists_sentence(n_missing: int, n_queries: int, name: str) -> str:
@@ -320,14 +326,19 @@ def _beside(finding: Answer, places: int | None) -> dict[str, str]:
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
     """Write the value, with its sign where it is a difference, and its interval."""
-    half = (finding.high - finding.low) / 2
-    is_told = math.isfinite(half) and half > 0
-    alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
-    places = exact if exact is not None else places_of(finding.value, half if is_told else alone)
+    places = exact if exact is not None else _places(finding)
     if places < 0:  # all digits
         return f"{finding.value!r}", _between(finding, repr)
     value = number(finding.value, places, signed=bool(finding.versus))
     return value, _between(finding, lambda end: number(end, places))
+
+
+def _places(finding: Answer) -> int:
+    """Choose as many decimals as the interval is worth."""
+    half = (finding.high - finding.low) / 2
+    is_told = math.isfinite(half) and half > 0
+    alone = abs(finding.value) / (_FINE / 10 if half == 0 else 1)
+    return places_of(finding.value, half if is_told else alone)
 
 
 def _between(finding: Answer, written: Callable[[float], str]) -> str:
@@ -336,7 +347,7 @@ def _between(finding: Answer, written: Callable[[float], str]) -> str:
         return "not bounded"
     if finding.low < finding.high:
         return f"{written(finding.low)} to {written(finding.high)}"
-    return f"the same in all {counted(finding.n_queries, 'query')}" if finding.is_constant else "exactly known"
+    return f"the same in {all_of(finding.n_queries, 'query')}" if finding.is_constant else "exactly known"
 
 
 def _extent(finding: Answer) -> str:
@@ -344,7 +355,16 @@ def _extent(finding: Answer) -> str:
     if not finding.n_queries:
         return ""
     judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
-    return f", {counted(finding.n_queries, 'query')}{judged}{_few(finding)}"
+    return f", {counted(finding.n_queries, 'query')}{judged}{_few(finding)}{_cannot(finding)}"
+
+
+def _cannot(finding: Answer) -> str:
+    """Write that the interval has room for items that cannot be judged."""
+    n = finding.n_cannot
+    if not n or not finding.is_bounded or finding.low == finding.high:
+        return ""
+    room = f"the interval has room for every grade that {agreeing(n, 'it', 'they')} could have"
+    return f"; {counted(n, 'item')} cannot be judged: {room}"
 
 
 def _few(finding: Answer) -> str:

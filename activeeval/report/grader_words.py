@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from activeeval.report.numbers import counted
+from activeeval.report.numbers import all_of, counted
 
 if TYPE_CHECKING:
     from activeeval.report.words import Words
@@ -33,7 +33,7 @@ def _missing(numbers: Mapping[str, Any]) -> str:
     if of_counted is None or of_counted == numbers["of"]:
         return f"{{source}}: no grade for {of_pool}{unread}: these count as missing"
     if n_counted == 0:
-        return f"{{source}}: a grade for all {{of_counted:item}} that can change the answer; none for {of_pool}{unread}"
+        return f"{{source}}: a grade for {{of_counted:all item}} that can change the answer; none for {of_pool}{unread}"
     share = f"({n_counted / of_counted:.0%})"
     of_answer = f"{{n_counted:,}} of {{of_counted:item}} that can change the answer {share}"
     return f"{{source}}: no grade for {of_answer}, and for {of_pool}{unread}: these count as missing"
@@ -42,13 +42,14 @@ def _missing(numbers: Mapping[str, Any]) -> str:
 def _asked(numbers: Mapping[str, Any]) -> str:
     names = _plain(" and ".join(numbers["names"]))
     money = "" if numbers["money"] is None else ", {money:,.2f} in money"
-    return f"{names} about all {{n_items:item}} costs {{cost:,.1f}} {{unit}}{money}"
+    return f"{names} about {{n_items:all item}} costs {{cost:,.1f}} {{unit}}{money}"
 
 
 def _part(way: str, n_items: int) -> str:
     """Return which items a machine is asked about."""
-    of_items = counted(n_items, "item")
-    return f"all {of_items}" if way == "all" else f"the first {way} places of each list, {of_items}"
+    return (
+        all_of(n_items, "item") if way == "all" else f"the first {way} places of each list, {counted(n_items, 'item')}"
+    )
 
 
 def _asking(numbers: Mapping[str, Any]) -> str:

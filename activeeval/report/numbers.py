@@ -27,6 +27,17 @@ def counted(n: float, noun: str, plural: str = "") -> str:
     return f"{amount} {noun if n == 1 else plural or _plural(noun)}"
 
 
+def all_of(n: int, noun: str) -> str:
+    """Format a count with its noun where all are meant.
+
+    Examples
+    --------
+    >>> all_of(40, "query"), all_of(1, "query")
+    ('all 40 queries', 'the one query')
+    """
+    return f"the one {noun}" if n == 1 else f"all {counted(n, noun)}"
+
+
 def agreeing(n: float, singular: str, plural: str) -> str:
     """Choose the word that agrees with a count.
 

@@ -63,11 +63,12 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text; with a header, a column whose cells all look like numbers is set to the right."""
+    """Cells as text, below a caption; with a header, a column whose cells all look like numbers is set to the right."""
 
     kind: ClassVar[str] = "table"
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    caption: str = ""
 
     @property
     def is_headed(self) -> bool:
@@ -201,7 +202,8 @@ def _markdown(block: Block) -> str:
     if isinstance(block, Table):
         lines = [block.header, ["---"] * len(block.header), *block.rows]
         cells = [list(map(_plain, line)) if k != 1 else line for k, line in enumerate(lines)]
-        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+        table = "\n".join(f"| {' | '.join(line)} |" for line in cells)
+        return f"{_plain(block.caption)}\n\n{table}" if block.caption else table
     return ""
 
 

@@ -1,9 +1,9 @@
 """The words of every caution and note, by their codes: the library counts and names, the sentences are made here alone.
 
 A template may hold numbers, as ``{share:.0%}``; counts with their nouns, as ``{n:judged query}`` (1 judged query, 2
-judged queries) or ``{n:,.0f query}``; words that agree with a count, as ``{n:has|have}``; and parameters of the
-library, as ``{option[max_grade]}``, for which a face has words of its own: a command line its options, Python a name in
-backticks.
+judged queries), ``{n:all query}`` (the one query, all 2 queries) or ``{n:,.0f query}``; words that agree with a count,
+as ``{n:has|have}``; and parameters of the library, as ``{option[max_grade]}``, for which a face has words of its own: a
+command line its options, Python a name in backticks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words
 from activeeval.report.findings import missing_lists_sentence
-from activeeval.report.numbers import agreeing, counted
+from activeeval.report.numbers import agreeing, all_of, counted
 from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
@@ -138,6 +138,8 @@ class _Number:
         if "|" in spec:
             return agreeing(self.value, *spec.split("|"))
         parts = _WITH_NOUN.fullmatch(spec)
+        if spec.startswith("all "):
+            return all_of(int(self.value), spec.removeprefix("all "))
         if parts is None:
             text = format(self.value, spec)
             return text if any(digit in "123456789infa" for digit in text) else text.lstrip("+-")
@@ -396,7 +398,7 @@ _NOTES: dict[str, Words] = {
     "be relied on",
     "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
     "judges grade": "for {measures}, judges give grades 0 … {max_grade}",
-    "ideal of the pool": "nDCG, R and AP compare with the best order of all {n_items:item} of the pool, which "
+    "ideal of the pool": "nDCG, R and AP compare with the best order of {n_items:all item} of the pool, which "
     "{option[pool_depth]} bounds: relevant ones outside are not counted, so they are larger than with all judgments "
     "of a collection",
     "comparisons": "the top {k} of a query {k:takes|take} {per_query:.3g comparison} on average; a budget of 100 is "

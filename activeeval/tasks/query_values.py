@@ -10,12 +10,10 @@ from activeeval.campaign import Campaign
 from activeeval.campaign.reading import judged_queries
 from activeeval.ends import ROUNDING
 from activeeval.measures import LabelsLike, Target
-from activeeval.report.findings import short_name
-from activeeval.report.numbers import agreeing, counted, number
+from activeeval.report.losses import MOST_SHOWN, LosingQuery
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.types import Floats
-
-MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,25 +76,23 @@ class QueryValues:
             for query, value, other, weight, share in zip(*columns, strict=True)
         ]
 
-    def table(self, system: str, versus: str, places: int) -> list[dict[str, str]]:
-        """Return the queries that lose most, for reading; weights where they differ."""
-        shares, names = self.shares, (short_name(versus), short_name(system))
-        old, new = names if names[0] != names[1] else (f"{names[0]} (old)", f"{names[1]} (new)")
-        shown = self.worst[:MOST_SHOWN]
-        weights = [number(float(self.weights[k]), places) for k in shown]
+    @property
+    def losing(self) -> list[LosingQuery]:
+        """The queries that lose most, for `activeeval.report.losses`."""
+        shares = self.shares
         return [
-            {
-                "query": short_name(self.query_ids[k]),
-                old: number(float(self.versus_values[k]), places),
-                new: number(float(self.values[k]), places),
-                **({"weight": weight} if len(set(weights)) > 1 else {}),
-                "share of the loss": f"{shares[k]:.1%}",
-            }
-            for k, weight in zip(shown, weights, strict=True)
+            LosingQuery(
+                query_id=self.query_ids[k],
+                value=float(self.values[k]),
+                versus_value=float(self.versus_values[k]),
+                weight=float(self.weights[k]),
+                share=float(shares[k]),
+            )
+            for k in self.worst[:MOST_SHOWN]
         ]
 
     def title(self, measure: str) -> str:
-        """Return what stands above `table`."""
+        """Return what stands above the table of `losing`."""
         n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
         which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
         by = "; values are by the judged documents alone" if self.is_sample else ""

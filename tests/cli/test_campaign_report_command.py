@@ -6,6 +6,7 @@ import html
 import json
 
 import pytest
+from cli_files import json_rows
 
 CREATE = (
     *("campaign", "create", "week", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3),
@@ -39,6 +40,36 @@ def test_the_json_says_what_estimate_says(judged, folder):
     (one,) = found["estimates"]
     assert [one[name] for name in ("value", "low", "high")] == [row[name] for name in ("value", "low", "high")]
     assert (found["scope"], found["confidence"], found["head"]["as_of"]) == ("population", 0.9, row["as_of"])
+
+
+def test_the_queries_that_lose_most_are_those_of_compare(judged, folder):
+    assert judged("campaign", "report", "week", "--out", "week.json").code == 0
+    (losses,) = json.loads((folder / "week.json").read_text(encoding="utf-8"))["losses"]
+    done = judged("compare", "b.run", "a.run", "--campaign", "week", "--scope", "pool", "--per-query", "each.jsonl")
+    assert losses["title"] in " ".join(done.out.split())
+    rows = {row["query_id"]: row for row in json_rows((folder / "each.jsonl").read_text(encoding="utf-8"))}
+    assert losses["queries"]
+    alike = ("value", "versus_value", "weight")
+    for query in losses["queries"]:
+        row = rows[query["query_id"]]
+        assert {name: query[name] for name in alike} == {name: row[name] for name in alike}
+        assert query["share"] == row["share_of_loss"]
+    shown = [line.split()[0] for line in done.out.rpartition("share of the loss")[2].splitlines()[1:]]
+    assert shown == [query["query_id"] for query in losses["queries"]]
+
+
+def test_lists_of_queries_that_are_judged_whole_have_the_grades_of_their_top_k(call, folder):
+    top_k = ("--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "60%", "--seed", 2)
+    assert (
+        call("campaign", "create", "w", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, *top_k).code == 0
+    )
+    oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
+    assert call("campaign", "judge", "w", "--judge", "ann", *oracle).code == 0
+    assert call("campaign", "report", "w", "--out", "w.json").code == 0
+    (losses,) = json.loads((folder / "w.json").read_text(encoding="utf-8"))["losses"]
+    assert (losses["label"], losses["depth"]) == ("κ-grade", 5)
+    grades = {each["grade"] for query in losses["queries"] for each in query["items"] + query["versus_items"]}
+    assert grades == {0, 1, 2, 3}
 
 
 def test_what_is_there_stays_unless_forced(judged, folder):

@@ -98,7 +98,8 @@ def test_more_queries_are_what_narrows_the_interval(call):
     assert half == pytest.approx(stats.t.ppf(0.975, before - 1) * row["std_error"])
     halves = [half_width_of(before + n, half, before) for n in (more - 1, more)]
     assert halves[1] <= abs(row["value"]) < halves[0]
-    assert row["sentence"].endswith(f"; about {about(more):,} more queries like these should decide.")
+    known = "for these queries it is exactly −0.77."
+    assert row["sentence"].endswith(f"; about {about(more):,} more queries like these should decide; {known}")
     assert "a difference this near to 0" not in done.err
 
 
@@ -110,7 +111,7 @@ def test_several_measures_share_the_chance_of_a_false_difference(call):
     assert [row["p_holm"] for row in rows] == pytest.approx(holm(p_values).tolist())
     assert [row["confidence"] for row in rows] == pytest.approx(holm_confidences(p_values).tolist())
     read = call("compare", "b.run", "a.run", *JUDGED, *(a for m in measures for a in ("--measure", m))).out
-    assert "(by Holm's method for 3; so are the p values)" in read.replace("\n", " ")
+    assert "(Holm's method for 3 measures; the p values too)" in read.replace("\n", " ")
     for row in rows:
         half = stats.t.ppf((1 + row["confidence"]) / 2, row["queries"] - 1) * row["std_error"]
         assert (row["low"], row["high"]) == pytest.approx((row["value"] - half, row["value"] + half))
@@ -390,7 +391,8 @@ def test_differences_that_add_up_to_nothing_ask_for_no_more_queries(call, folder
     write_lines(folder / "n.run", [f"q{q} Q0 d{(q + j + 1) % 5} 1 {9 - j} T" for q in range(1, 31) for j in range(5)])
     write_lines(folder / "x.qrels", [f"q{q} 0 d{j} {int(j == 0)}" for q in range(1, 31) for j in range(5)])
     done = call("compare", "o.run", "n.run", "--qrels", "x.qrels", "--measure", "P@3")
-    assert "cannot be told apart: P@3 0.000 (−0.082 to 0.082), 30 queries, 60 judgments." in done.out
+    assert "cannot be told apart: P@3 0.000 (−0.082 to 0.082), 30 queries, 60 judgments; for" in done.out
+    assert "these queries it is exactly 0.\n" in done.out
     assert "should decide" not in done.out
 
 
@@ -406,12 +408,12 @@ def test_as_a_comment_it_is_the_same_verdict(call, runs):
     other = "" if runs[0] == runs[1] else " queries like these |"
     assert lines[7].startswith(f"| measure | of | value | interval |{other} p |")
     assert [line.split(" | ")[-1].rstrip(" |") for line in lines[9:11]] == [row["verdict"] for row in rows]
-    assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Together intervals")
+    assert lines[-1].startswith("<sub>DCG@5 is DCG(dcg='exp-log2')@5. P@3 is P(rel=1)@3. Simultaneous intervals")
 
 
 def test_a_comment_says_what_would_decide(call):
     done = call("compare", "b.run", "a.run", *JUDGED, "--measure", "DCG@5", "-o", "markdown")
     assert done.code == 11
-    assert "more queries like these should decide." in done.out
+    assert "more queries like these should decide; for these queries it is exactly −0.77." in done.out
     refused = call("score", "q.qrels", "a.run", "P@3", "-o", "markdown")
     assert (refused.code, "markdown" in refused.err) == (2, True)

@@ -110,6 +110,14 @@ def test_values_that_are_all_the_same_are_not_called_known():
     assert table_of([alike])[0]["interval"] == "the same in all 25 queries"
 
 
+def test_one_query_is_not_counted_as_all():
+    alone = replace(PAIR, value=0.0, low=0.0, high=0.0, n_queries=1)
+    assert sentence(replace(alone, same_lists=True)) == (
+        "new.run and old.run have the same lists in the one query: DCG@10."
+    )
+    assert figures(replace(alone, versus="", is_constant=True)) == "0.00 (the same in the one query)"
+
+
 def test_p_values_are_shown_even_where_they_are_alike():
     rows = table_of([replace(PAIR, p_value=0.04), replace(PAIR, measure="P@5", p_value=0.04)])
     assert [row["p"] for row in rows] == [".040", ".040"]

@@ -38,6 +38,7 @@ KEYS = [
         "estimates",
         "notes",
         "readings",
+        "losses",
         "queries",
     ),
     *("cost", "calibration", "agreement", "checked", "skipped", "design", "log", "audit"),

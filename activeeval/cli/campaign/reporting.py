@@ -44,12 +44,13 @@ def report(
     form: str,
     **options: Any,
 ) -> None:
-    """Write the report of a campaign: estimates now and over time, queries that matter most, cost, judges, design.
+    """Write the report of a campaign: estimates now and over time, queries, cost, judges, design.
 
     One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
     JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
-    It tells how far judges agree, whether the grade model is right, and who skips relevant items more than others;
-    with --grader what a machine's grades are worth.
+    Of two runs it lists the queries that lose most, with both lists side by side, where the verdict is worse or
+    undecided. It tells how far judges agree, whether the grade model is right, and who skips relevant items more than
+    others; with --grader what a machine's grades are worth.
 
     \b
     activeeval campaign report week1

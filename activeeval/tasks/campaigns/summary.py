@@ -38,6 +38,7 @@ from activeeval.tasks.campaigns.auditing import audit_of
 from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.controls import checked
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
+from activeeval.tasks.campaigns.losing import losses_of
 from activeeval.tasks.campaigns.making import item_probabilities
 from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
@@ -95,6 +96,7 @@ def summary(
         estimates=[_estimate(answer, confidence) for answer in answers],
         notes=[worded(note) for note in notes],
         readings=readings,
+        losses=losses_of(state, answers, units),
         queries=queries_that_matter(state, texts) if answers else [],
         cost=_cost(state, events, units),
         calibration=calibrations(state),

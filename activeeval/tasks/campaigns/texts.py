@@ -92,25 +92,25 @@ def texts_of(store: Store, name: str, wanted: Wanted, served_guidelines: str = "
 def document_of(store: Store, name: str, at: Place, number: int) -> ItemView:
     """Return a document of an item as its judges see it; InputError where there is none."""
     row = store.item_texts(name, at)
-    documents = list(_documents(row))
+    documents = list(documents_of(row.doc_id, row.text))
     if not 0 <= number < len(documents):
         raise InputError(f"the item has {counted(len(documents), 'document')}, got number {number}")
     doc_id, text = documents[number]
     return ItemView.of(row.query_id, doc_id, ItemTexts(query_text=row.query_text, text=text))
 
 
-def _documents(row: TextRow) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the documents of an item: one, or all of a query that is judged as a whole."""
-    if "documents" not in row.text:
-        yield row.doc_id, row.text
-    for document in row.text.get("documents", ()):
+    if "documents" not in text:
+        yield doc_id, text
+    for document in text.get("documents", ()):
         yield str(document["doc_id"]), document
 
 
 def _query(rows: Sequence[TextRow]) -> QueryLines:
     lines, need = [], ""
     for row in rows:
-        for number, (doc_id, text) in enumerate(_documents(row)):
+        for number, (doc_id, text) in enumerate(documents_of(row.doc_id, row.text)):
             view = ItemView.of(row.query_id, doc_id, ItemTexts(query_text=row.query_text, text=text))
             need = need or view.need
             lines.append(_line(row, number, view))

@@ -1,0 +1,94 @@
+"""The judged queries that lose most from an old run to a new one, and their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from activeeval.report.findings import short_name
+from activeeval.report.numbers import number
+
+MOST_SHOWN = 10
+"""Queries of a table, and ranks of a list."""
+LISTED = ("worse", "undecided")
+"""Verdicts that list the queries that lose most."""
+PLACES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedItem:
+    """An item of a list: its title or the beginning of its text, its grade, whether only this list counts it.
+
+    ``grade`` is None where it is not judged.
+    """
+
+    doc_id: str
+    title: str
+    grade: int | None
+    is_only_here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosingQuery:
+    """A judged query that loses: both values, its weight in the mean, its share of all that is lost, both lists."""
+
+    query_id: str
+    value: float
+    versus_value: float
+    weight: float
+    share: float
+    text: str = ""
+    items: list[ListedItem] = field(default_factory=list)
+    versus_items: list[ListedItem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """The queries that lose most by a question that is worse or undecided.
+
+    Attributes
+    ----------
+    question : int
+        Its number.
+    title : str
+        How many queries lose.
+    depth : int
+        Ranks that are shown: as far as the measure reads, 10 at most.
+    label : str
+        What a grade is called.
+    queries : list of LosingQuery
+    """
+
+    question: int
+    title: str
+    depth: int
+    label: str
+    queries: list[LosingQuery]
+
+
+def losses_table(queries: Sequence[LosingQuery], system: str, versus: str) -> list[dict[str, str]]:
+    """Tabulate the queries that lose most, for reading; weights where they differ.
+
+    Examples
+    --------
+    >>> losses_table([LosingQuery(query_id="q1", value=0.5, versus_value=1.0, weight=0.5, share=1.0)], "new", "old")
+    [{'query': 'q1', 'old': '1.0000', 'new': '0.5000', 'share of the loss': '100.0%'}]
+    """
+    old, new = names_of(system, versus)
+    weights = [number(query.weight, PLACES) for query in queries]
+    return [
+        {
+            "query": short_name(query.query_id),
+            old: number(query.versus_value, PLACES),
+            new: number(query.value, PLACES),
+            **({"weight": weight} if len(set(weights)) > 1 else {}),
+            "share of the loss": f"{query.share:.1%}",
+        }
+        for query, weight in zip(queries, weights, strict=True)
+    ]
+
+
+def names_of(system: str, versus: str) -> tuple[str, str]:
+    """Return what the columns of the old run and of the new one are called."""
+    old, new = short_name(versus), short_name(system)
+    return (old, new) if old != new else (f"{old} (old)", f"{new} (new)")
