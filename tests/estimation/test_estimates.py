@@ -27,6 +27,7 @@ from activeeval import (
     StateError,
     Success,
     Target,
+    parse_measure,
 )
 from activeeval.design import Selection
 from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
