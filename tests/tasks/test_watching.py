@@ -22,6 +22,7 @@ from watch_cases import (
 from activeeval.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.campaign.reading import judged_queries
 from activeeval.errors import InputError, StateError
+from activeeval.report.findings import sentence
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.state import answered, state_of
@@ -288,6 +289,27 @@ def suspicious(seed, **changed):
     watch = Watch(**({"seed": seed, "margin": 0.3, "budget": 16.0, "reference": "first"} | changed))
     watch.night(1, run_of(1))
     return watch, watch.night(2, run_of(1, upside_down=7))
+
+
+def test_an_open_night_says_how_many_labels_decide_and_no_more_than_are_left():
+    n_open = 0
+    for seed in range(6):
+        watch, says = suspicious(seed, budget=10.0)
+        items = {pair for night in (run_of(1), run_of(1, upside_down=7)) for pair in pairs_of(night)}
+        n_left = len(items) - len(watch.asked(1)) - len(watch.asked(2))
+        for change in says.changes:
+            needed = change.needed
+            assert (needed is not None) == (change.verdict == "undecided")
+            if needed is not None and needed.budget is not None:
+                n_open += 1
+                assert 0 < needed.low <= needed.budget <= needed.high <= n_left
+                assert "more judgments" in sentence(change)
+                assert "new sample" not in sentence(change)  # they come with the next night
+    assert n_open > 2
+
+
+def pairs_of(run):
+    return [(query, doc) for query, docs in run.items() for doc in docs]
 
 
 def test_a_night_that_looks_bad_buys_labels_that_decide():
