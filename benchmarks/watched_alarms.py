@@ -366,8 +366,8 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; all by default")
-    parser.add_argument("--seeds", type=int, default=100, help="of bad nights")
-    parser.add_argument("--series", type=int, default=40, help="taught by the watch")
+    parser.add_argument("--seeds", type=int, default=200, help="of bad nights")
+    parser.add_argument("--series", type=int, default=200, help="taught by the watch")
     parser.add_argument("--nights", type=int, default=60, help="without a change")
     parser.add_argument("--pools", type=int, default=4, help="without a change")
     parser.add_argument("--seed", type=int, default=1)

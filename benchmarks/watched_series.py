@@ -139,12 +139,13 @@ class Series:
         self.held = held_after(pool, self.held, probs, {}, self.n_steps)
         names, changes, looks_bad = list(runs)[1:], [], False
         estimates = {each.versus: self._read(campaign, each.target) for each in asked}
+        targets = {each.versus: each.target for each in asked}
         for name in names:
             if name not in estimates:
                 changes.append(same_lists(TONIGHT, name, MEASURE, settings, pool.n_queries))
                 continue
             confidence = settings.confidence(len(names), look)
-            changes.append(change_of(TONIGHT, name, MEASURE, estimates[name], settings, confidence))
+            changes.append(change_of(TONIGHT, name, campaign, targets[name], estimates[name], settings, confidence))
             plain = estimates[name][settings.scope]
             is_below = plain.bounds(plain.interval(PLAIN))[1] < 0
             looks_bad |= changes[-1].verdict == "undecided" and is_below

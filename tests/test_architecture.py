@@ -260,3 +260,14 @@ def literals(path):
 def test_options_are_named_by_the_command_line_alone():
     below = [path for path in MODULES if room_of(path) not in ("cli", "__main__")]
     assert [(str(p), n, text) for p in below for n, text in literals(p) if re.search("--[a-z]", text)] == []
+
+
+def test_what_decides_an_answer_is_found_in_one_place():
+    """A second place followed another law, and left out what cannot be judged."""
+    makers = {
+        path.relative_to(HOUSE).as_posix()
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Needed"
+    }
+    assert makers == {"campaign/deciding.py"}

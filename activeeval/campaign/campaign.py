@@ -121,6 +121,8 @@ class Campaign(Record):
     @property
     def reached_budget(self) -> float:
         """What more judgments would come beyond: the budget, or what was read of it where nothing more can be asked."""
+        if self.design.scheme.goes_on:
+            return self.selection.cost
         is_done = self.paths is not None and not self.progress.waiting and not self.goes_on
         return min(self.selection.cost, self.read_budget) if is_done else self.read_budget
 

@@ -1,8 +1,9 @@
 """What should decide an open difference: more of its sample, what waits of it, or more queries like these.
 
-The one place where an answer's `activeeval.answers.Needed` is made, for every face but a watch. The half-width that
-decides is that of `activeeval.answers.wanted_half_width`. A top-up that follows from this is a further look, whose
-interval is wider than a plain one (`activeeval.estimation.confidence_after`): it is that one which is to come below it.
+The one place where an answer's `activeeval.answers.Needed` is made, for every face. The half-width that decides is that
+of `activeeval.answers.wanted_half_width`. A top-up that follows from this is a further look, whose interval is wider
+than a plain one (`activeeval.estimation.confidence_after`): it is that one which is to come below it. More labels of a
+watch come with the next night, whose error is its own: there it is the interval of tonight's confidence.
 
 The top-up is the smallest whose expected half-width does, by the sample's own variance, which falls as planned
 (`activeeval.campaign.outlook`): to rehearse it on labels that are drawn takes longer than a reader waits. What a sample
@@ -66,7 +67,7 @@ def needed_of_sample(
     if waiting or campaign.goes_on:
         at_end = campaign.half_width_at_end(confidence, target, scope=estimate.scope)
         if at_end <= wanted:
-            return Needed(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.can_grow)
+            return Needed(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
     budget, read = campaign.reached_budget, campaign.read_budget
     # where depths follow labels a part of the budget is kept for what labels lead to
     kept = (design.budget or read) / read
@@ -117,7 +118,7 @@ def needed_of_outlook(
         chance=_chance(outlook, budget + more / kept, wanted, confidence),
         waiting=waiting,
         unit=outlook.reading.order.pool.cost_unit,
-        can_grow=outlook.can_grow,
+        can_grow=outlook.has_looks,
     )
 
 
@@ -174,7 +175,7 @@ def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: f
         queries=max(math.ceil(queries - outlook.pool_size), 1),
         half_width_left=half if left > 0 else None,
         waiting=waiting,
-        can_grow=outlook.can_grow,
+        can_grow=outlook.has_looks,
     )
 
 

@@ -1,6 +1,8 @@
 """What a judged sample leads to expect of more judgments: half-widths at other levels, budgets for a half-width.
 
-A top-up that follows from a reading is a look: its interval is that of `activeeval.estimation.confidence_after`.
+A top-up that follows from a reading is a look: its interval is that of `activeeval.estimation.confidence_after`. The
+next night of a watch has an error of its own; its new labels are taken to raise all probabilities of this one alike: of
+60 and 200 labels more medians of half-widths were .91 to 1.19 times what came, of 600 .87 to 1.28 (8 watches, MQ2008).
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ class Outlook:
         The pool's variance planned for the level of now.
     can_grow : bool
         Whether a larger sample holds this one.
+    has_looks : bool
+        Whether that is a further look, which shares what may miss with this one.
     before : tuple of float
         The variance at each reading before this one that a top-up followed.
     """
@@ -67,6 +71,7 @@ class Outlook:
     matters: NDArray[np.bool_]
     planned: float
     can_grow: bool
+    has_looks: bool
     before: tuple[float, ...] = ()
 
     @classmethod
@@ -102,7 +107,8 @@ class Outlook:
             pool_size=sample.pool_size,
             matters=matters,
             planned=order.planned_variance(judged.level, matters),
-            can_grow=design.scheme.can_be_topped_up,
+            can_grow=design.scheme.can_be_topped_up or design.scheme.goes_on,
+            has_looks=design.scheme.can_be_topped_up,
             before=tuple(before),
         )
 
@@ -156,7 +162,7 @@ class Outlook:
             middle = math.sqrt(lowest * highest)
             enough = self._looked(at(middle, factor), confidence)[1] <= half_width
             lowest, highest = (lowest, middle) if enough else (middle, highest)
-        return max(self.order.expected_cost(highest), self.spent) if self.can_grow else highest
+        return max(self.order.expected_cost(highest) + self._beyond, self.spent) if self.can_grow else highest
 
     def queries_for(self, half_width: float, confidence: float) -> float:
         """Return how many queries like these, all of them judged, should bring the t interval to a half-width."""
@@ -166,7 +172,7 @@ class Outlook:
         """Return the variance and the degrees of freedom to expect at a budget in mean items; infinite: of all."""
         if math.isinf(budget) or (self.can_grow and budget >= self.order.cost):
             return self.of_scope, self.of_census
-        return self._at_level(self.order.level_for(budget)) if self.can_grow else self._at_draws(budget)
+        return self._at_level(self.order.level_for(budget - self._beyond)) if self.can_grow else self._at_draws(budget)
 
     def _at_level(self, amount: float, factor: float = 1.0) -> tuple[float, float]:
         n = max(float(self.order.inclusion_probs(amount)[0].sum()), 1.0)
@@ -179,6 +185,11 @@ class Outlook:
         return self._left_of(factor * share), self.degrees_of_freedom / share
 
     @cached_property
+    def _beyond(self) -> float:
+        """What was spent beyond the average of its level where that is fixed beforehand, and the cost is not."""
+        return 0.0 if self.has_looks else self.spent - self.order.expected_cost(self.now.level)
+
+    @cached_property
     def _highest(self) -> float:
         """The level at which everything is judged."""
         rates = np.concatenate((self.order.place_rates, self.order.query_rates))
@@ -187,7 +198,7 @@ class Outlook:
     def _looked(self, at: tuple[float, float], confidence: float) -> tuple[float, float]:
         """Return variance and half-width of a further look."""
         now = (self.variance,) if self.of_pool > 0 else ()  # where nothing is left to judge no look follows
-        looks = (*self.before, *now) if self.can_grow else ()
+        looks = (*self.before, *now) if self.has_looks else ()
         return at[0], self._half_width(*at, confidence, looks)
 
     def _falls_to(self, at: float) -> float:

@@ -103,6 +103,7 @@ class Carried(Scheme):
     versions: Words
     title: ClassVar[str] = "shared numbers"
     can_be_topped_up: ClassVar[bool] = False
+    goes_on: ClassVar[bool] = True
     is_planned: ClassVar[bool] = False
 
     @classmethod

@@ -72,6 +72,8 @@ class Scheme(Protocol):
         Whether one sample answers several questions.
     can_be_topped_up : bool
         Whether a larger budget's sample holds a smaller one's.
+    goes_on : bool
+        Whether the next sample of the same numbers holds this one, and what it says has an error of its own.
     is_planned : bool
         Whether the level that a budget reaches says what chance leaves open.
     takes_known : bool
@@ -82,6 +84,7 @@ class Scheme(Protocol):
     is_with_replacement: ClassVar[bool] = False
     answers_several: ClassVar[bool] = True
     can_be_topped_up: ClassVar[bool] = True
+    goes_on: ClassVar[bool] = False
     is_planned: ClassVar[bool] = True
     takes_known: ClassVar[bool] = True
 

@@ -30,6 +30,8 @@ _ALWAYS = ("measure", "of", "value", "interval")
 _SPARED = ("queries", "judgments")
 _NAME_LENGTHS = (_LONGEST_NAME, 21, 15, 11, 8)
 """Names are cut to the first of these at which a table is no wider than it may be."""
+_WHOLE = len("2026-11-02")
+"""Names of so many characters are left whole: dates, and ids that are as short."""
 WIDTH = 100
 """Columns of a table for reading."""
 
@@ -286,9 +288,11 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     --------
     >>> short_name("bm25-k1=0.9-b=0.4-rm3-fb=10-docs.run")
     'bm25-k1=0.9-b…fb=10-docs.run'
+    >>> short_name("2026-11-02", 8), short_name("bm25-docs-1.run", 8)
+    ('2026-11-02', 'bm2….run')
     """
     half = longest // 2
-    return name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
+    return name if len(name) <= max(longest, _WHOLE) else f"{name[: longest - half - 1]}…{name[-half:]}"
 
 
 def _tells(name: str, cells: Sequence[str]) -> bool:

@@ -137,8 +137,8 @@ def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ())
         more: dict[str, Cell] = {"p_value": decision.p_value}
         more |= {"p_holm": decision.p_holm} if len(decisions) > 1 else {}
         more |= decision.finding.fields()
-        needed = decision.needed or Needed()
-        more |= {"margin": decision.margin, "more_budget": needed.budget, "more_queries": needed.queries}
+        budget, queries = (None, None) if (needed := decision.needed) is None else (needed.budget, needed.queries)
+        more |= {"margin": decision.margin, "more_budget": budget, "more_queries": queries}
         asked = asked_row(decision.measure, "difference", decision.system, decision.versus)
         row = estimate_row(asked, decision.estimate, decision.interval, **more)
         known = (*notes, *decision.estimate.notes)

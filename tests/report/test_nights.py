@@ -76,6 +76,17 @@ def test_a_table_shows_what_intervals_are_worth_and_no_column_that_is_empty():
     assert series_table([night(FIRST), night(SECOND, since)])[1]["since the reference"] == "−0.14 (−0.25 to −0.03)"
 
 
+@pytest.mark.parametrize("width", [100, 70, 1])
+def test_dates_are_never_cut(width):
+    """They were `202…1-02` where intervals are wide; names that are long give way, and counts that sentences have."""
+    full = replace(CHANGE, measure="DCG(gains={0:0,1:1,2:3,3:7,4:15})@100", low=-0.12345, p_value=0.001,
+                   half_width_at_end=0.012345)  # fmt: skip
+    other = replace(full, low=-0.2345, scope="population")
+    rows = night_table(night(SECOND, full.with_other(other), replace(full, versus="reference")), 5, width)
+    assert [row["of"] for row in rows] == [f"{SECOND} − {FIRST}", f"{SECOND} − reference"]
+    assert [len(row["measure"]) for row in rows] == [{100: 15}.get(width, 8)] * 2
+
+
 @pytest.mark.parametrize("high", [-0.00001, -0.004])
 def test_nothing_is_minus_zero(high):
     change = replace(CHANGE, value=(high - 2.0) / 2, low=-2.0, high=high)

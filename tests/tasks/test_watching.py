@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from scipy.stats import norm
 from watch_cases import (
     DATES,
     GRADES,
@@ -25,14 +22,13 @@ from watch_cases import (
 from activeeval.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.campaign.reading import judged_queries
 from activeeval.errors import InputError, StateError
-from activeeval.results import Estimate
+from activeeval.report.findings import sentence
 from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.watching.before import Tonight, last_night
 from activeeval.tasks.watching.labels import certain_grades, labels_of_night
 from activeeval.tasks.watching.nights import draw_more, draw_night
-from activeeval.tasks.watching.series import _needed
 from activeeval.tasks.watching.settings import checked_policy, set_up
 from activeeval.tasks.watching.spans import change_between
 
@@ -285,31 +281,6 @@ def test_the_scope_that_decides_is_chosen_and_the_other_stands_beside_it(scope):
     assert halves["pool"] < halves["population"]
 
 
-@pytest.mark.parametrize(("value", "margin"), [(-0.7, 0.25), (0.1, 0.25), (-0.3, 0.0)])
-@pytest.mark.parametrize("scope", ["pool", "population"])
-def test_the_labels_that_decide_bring_the_interval_to_the_nearest_end(value, margin, scope):
-    """Of n labels that leave σ of these queries and τ of the choice of these: z² (σ² n / (n + more) + τ²) = gap²."""
-    confidence, n, sigma, tau = 0.98, 40, 0.4, 0.05
-    z, tau = norm.ppf((1 + confidence) / 2), tau if scope == "population" else 0.0
-    estimates = {"pool": estimate_of(value, sigma), "population": estimate_of(value, math.hypot(sigma, tau))}
-    more = _needed(estimates, scope, margin, confidence).budget
-    gap = abs(value) if value <= -margin else value + margin
-    for labels, decides in ((more, True), (0.9 * more - 1, False)):  # rounded up to two figures
-        half = z * math.sqrt(sigma**2 * n / (n + labels) + tau**2)
-        assert (half <= gap * (1 + 1e-12)) == decides
-    assert _needed(estimates, scope, margin, confidence, more - 1).budget == more - 1  # no more than is left
-    assert _needed(estimates, scope, margin, confidence, 0) is None  # no items are left, so none is to be judged
-    wide = {"pool": estimate_of(value, sigma), "population": estimate_of(value, 0.9)}
-    needed = _needed(wide, "population", margin, confidence)  # the choice of the queries alone leaves more open
-    assert needed.budget is None
-    assert z**2 * (0.9**2 - sigma**2) * 9 / (9 + needed.queries) <= gap**2
-
-
-def estimate_of(value, std_error):
-    numbers = {"n_open": 9, "n_draws": 9, "n_queries": 9, "n_items": 40, "cost": 9.0, "method": "items"}
-    return Estimate(value=value, std_error=std_error, degrees_of_freedom=math.inf, **numbers)
-
-
 # Suspicion
 
 
@@ -318,6 +289,27 @@ def suspicious(seed, **changed):
     watch = Watch(**({"seed": seed, "margin": 0.3, "budget": 16.0, "reference": "first"} | changed))
     watch.night(1, run_of(1))
     return watch, watch.night(2, run_of(1, upside_down=7))
+
+
+def test_an_open_night_says_how_many_labels_decide_and_no_more_than_are_left():
+    n_open = 0
+    for seed in range(6):
+        watch, says = suspicious(seed, budget=10.0)
+        items = {pair for night in (run_of(1), run_of(1, upside_down=7)) for pair in pairs_of(night)}
+        n_left = len(items) - len(watch.asked(1)) - len(watch.asked(2))
+        for change in says.changes:
+            needed = change.needed
+            assert (needed is not None) == (change.verdict == "undecided")
+            if needed is not None and needed.budget is not None:
+                n_open += 1
+                assert 0 < needed.low <= needed.budget <= needed.high <= n_left
+                assert "more judgments" in sentence(change)
+                assert "new sample" not in sentence(change)  # they come with the next night
+    assert n_open > 2
+
+
+def pairs_of(run):
+    return [(query, doc) for query, docs in run.items() for doc in docs]
 
 
 def test_a_night_that_looks_bad_buys_labels_that_decide():

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
 
-from activeeval.answers import OPEN, WORSE, Answer, Needed, about, exit_code, wanted_half_width
+from activeeval.answers import OPEN, WORSE, Answer, exit_code
+from activeeval.campaign import Campaign
+from activeeval.campaign.deciding import needed_of_sample
 from activeeval.errors import InputError, StateError
 from activeeval.io.tables.segments import Segments
+from activeeval.measures import Target
 from activeeval.results import Caution, Estimate
 from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import SampleAnswer
@@ -127,10 +130,10 @@ class _Reading:
             return cls(state=states[look], look=look, by_scope=by_scope)
         return None
 
-    def of_change(self, measure: str, earlier: str) -> dict[str, Estimate]:
-        """Return the estimates of tonight less an earlier run by scope; none where the lists are the same."""
+    def of_change(self, measure: str, earlier: str) -> dict[str, SampleAnswer]:
+        """Return the answers of tonight less an earlier run by scope; none where the lists are the same."""
         return {
-            scope: each.estimate
+            scope: each
             for scope, answers in self.by_scope.items()
             for each in answers
             if (each.target.name, each.versus) == (measure, earlier)
@@ -188,15 +191,15 @@ def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Se
     """Make the changes since earlier runs by measure; and whether one looks bad and is undecided."""
     measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
     compared = [(measure, name) for measure in measures for name in names]
-    confidence, n_left = settings.confidence(len(compared), reading.look), _left(reading.state)
+    confidence, campaign = settings.confidence(len(compared), reading.look), reading.state.read[0].campaign
     changes, looks_bad = [], False
     for measure, name in compared:
-        estimates = reading.of_change(measure, name)
-        if not estimates:
-            n_queries = reading.state.sample.campaign.design.pool.n_queries
-            changes.append(same_lists(date, name, measure, settings, n_queries))
+        by_scope = reading.of_change(measure, name)
+        if not by_scope:
+            changes.append(same_lists(date, name, measure, settings, campaign.design.pool.n_queries))
             continue
-        changes.append(change_of(date, name, measure, estimates, settings, confidence, n_left))
+        estimates, target = {scope: each.estimate for scope, each in by_scope.items()}, by_scope[settings.scope].target
+        changes.append(change_of(date, name, campaign, target, estimates, settings, confidence))
         looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
     return changes, looks_bad
 
@@ -247,34 +250,36 @@ def by_night(rows: Sequence[NightRow]) -> Iterator[list[NightRow]]:
 def change_of(
     later: str,
     earlier: str,
-    measure: str,
+    campaign: Campaign,
+    target: Target,
     estimates: dict[str, Estimate],
     settings: Settings,
     confidence: float,
-    n_left: float = math.inf,
 ) -> Answer:
     """Make the answer to what a night is more than an earlier one, for the scope of the watch, the other beside it.
 
     Parameters
     ----------
+    campaign : Campaign
+        That is read.
     estimates : dict of str to Estimate
-        By scope.
+        Of the target, by scope.
     confidence : float
         Of the interval that decides.
-    n_left : float
-        Items that are not judged: no more labels than these are advised.
     """
     answers = {}
     for scope, estimate in estimates.items():
+        interval = estimate.interval(confidence)
+        needed = needed_of_sample(campaign, target, estimate, interval, settings.margin)
         answers[scope] = Answer.of(
             estimate,
-            estimate.interval(confidence),
+            interval,
             system=later,
             versus=earlier,
-            measure=measure,
+            measure=target.name,
             p_value=estimate.p_value,
             margin=settings.margin,
-            needed=_needed(estimates, scope, settings.margin, confidence, n_left),
+            needed=needed and replace(needed, can_grow=True),  # by the next night's labels
         )
     other = "population" if settings.scope == "pool" else "pool"
     return answers[settings.scope].with_other(answers[other])
@@ -316,11 +321,6 @@ def _had_labels(state: CampaignState) -> Bools:
     return np.asarray(before if in_hand is None else before | (in_hand >= 0))
 
 
-def _left(state: CampaignState) -> int:
-    """Count the items of a night's lists without a label."""
-    return int((~_had_labels(state) & (state.sample.campaign.grades < 0)).sum())
-
-
 def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
     """Make the value of a night, of which nothing can be read where there is no answer."""
     low, high = (math.nan, math.nan) if answer is None else answer.estimate.bounds(answer.interval)
@@ -334,28 +334,3 @@ def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequenc
         waiting=sum(state.progress.waiting for state in states),
         known=int(_had_labels(states[0]).sum()),
     )
-
-
-def _needed(
-    estimates: dict[str, Estimate], scope: str, margin: float, confidence: float, n_left: float = math.inf
-) -> Needed | None:
-    """Estimate how many more labels, or else queries, should decide a difference if it stays as it is.
-
-    The variance that labels leave open of these queries goes by one over their number, that of the choice of these
-    queries by one over the number of queries.
-    """
-    value, of_pool = estimates[scope].value, estimates["pool"]
-    half, half_pool = (
-        (each.interval(confidence).high - each.interval(confidence).low) / 2 for each in (estimates[scope], of_pool)
-    )
-    wanted = wanted_half_width(value, margin)
-    if not (math.isfinite(half) and of_pool.n_items and 0 < wanted < half):
-        return None
-    of_choice = max(half**2 - half_pool**2, 0.0)
-    left = wanted**2 - of_choice
-    if left <= 0:
-        n_queries = of_pool.n_queries
-        return Needed(queries=about(max(n_queries * (of_choice / wanted**2 - 1), 1.0)))
-    if n_left <= 0:
-        return None
-    return Needed(budget=min(about(max(of_pool.n_items * (half_pool**2 / left - 1), 1.0)), n_left))

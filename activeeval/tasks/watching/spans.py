@@ -44,5 +44,5 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
         campaign = Campaign(design, key=int(key_of(settings.seed)))
         estimates = {scope: campaign.estimate(scope=scope) for scope in ("pool", "population")}
         confidence = settings.confidence(1)
-        changes.append(change_of(later, earlier, each.target.name, estimates, settings, confidence))
+        changes.append(change_of(later, earlier, campaign, each.target, estimates, settings, confidence))
     return changes
