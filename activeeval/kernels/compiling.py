@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
+from pathlib import Path
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def jit(function):
     compiled = numba.njit(**_OPTIONS)(function)
     kept = getattr(compiled, "_cache", None)  # there is none with NUMBA_DISABLE_JIT
     if kept is not None:
+        kept._cache_file._source_stamp = (kept._cache_file._source_stamp, _stamps())
         kept.load_overload = _watched(_or_nothing(kept.load_overload, kept))
         kept.save_overload = _or_nothing(kept.save_overload, kept)
     return compiled
@@ -37,6 +39,18 @@ def jit(function):
 def leave_to_python() -> None:
     """Have Python run what this room defines from now on, for the rest of the process: the same code, not compiled."""
     _LEFT_TO_PYTHON.append(True)
+
+
+@cache
+def _stamps():
+    """List name, time and size of every file of this room.
+
+    A compiled function holds the code of those that it calls, but numba looks at the time of its own file alone: where
+    only theirs changed, as by a pull, it would go on computing what it did before.
+    """
+    folder = Path(__file__).parent
+    found = ((path, path.stat()) for path in folder.rglob("*.py"))
+    return tuple(sorted((str(path.relative_to(folder)), stat.st_mtime_ns, stat.st_size) for path, stat in found))
 
 
 def _watched(load):

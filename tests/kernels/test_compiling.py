@@ -6,8 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from activeeval.kernels import compiling
 
 CALL = """
 import sys
@@ -71,3 +74,34 @@ def test_a_full_disk_keeps_nothing_and_is_said_once(tmp_path):
     assert (hits, told.count("\n"), told.count("first use\n")) == (0, 2, 1)
     assert "(No space left on device)" in told or "([Errno 28] No space left on device)" in told
     assert not list(tmp_path.rglob("*.nbc"))
+
+
+ROOM = {
+    "__init__.py": "",
+    "inner.py": "from room.compiling import jit\n@jit\ndef inner(x):\n    return x + {}\n",
+    "outer.py": "from room.inner import inner, jit\n@jit\ndef outer(x):\n    return inner(x)\n",
+}
+
+
+def test_what_a_function_calls_may_change_alone(tmp_path):
+    """As after a pull: the outer function is compiled anew, though its own file is as old as what was kept of it."""
+    room = tmp_path / "room"
+    room.mkdir()
+    source = Path(compiling.__file__)
+    text = source.read_text().replace("activeeval.kernels", "room")
+    (room / "compiling.py").write_text(text)
+    (room / "first_use.py").write_text((source.parent / "first_use.py").read_text())
+    call = "from room.outer import outer; print(outer(1), sum(outer.stats.cache_hits.values()))"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+
+    def answer():
+        command = [sys.executable, "-c", call]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    for name, text in ROOM.items():
+        (room / name).write_text(text.format(1))
+    assert answer() == ["2", "0"]
+    assert answer() == ["2", "1"]
+    (room / "inner.py").write_text(ROOM["inner.py"].format(20))
+    assert answer() == ["21", "0"]
+    assert answer() == ["21", "1"]
