@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -137,10 +138,14 @@ def _command_of(words: Sequence[str]) -> click.Command:
     return command
 
 
+_MEASURE = re.compile(r"\w+\(.*\)(@\d+)?", re.S)
+"""What only an address could have of it, as {1:3}@10, is no password."""
+
+
 def _without_secrets(problem: str, words: Sequence[str]) -> str:
     """Return a complaint without the password of an address that was given in the place of something else."""
     for word in words:
-        if word in problem and any(mark in word for mark in ("://", "@", "pass")):
+        if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
             from activeeval.store import masked
 
             problem = problem.replace(word, masked(word))

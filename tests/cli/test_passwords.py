@@ -156,3 +156,12 @@ def test_what_is_no_secret_stays(address, says):
     """Catches an address that nobody knows again."""
     assert masked(address) == (says or address)
     assert address_of(address).place == masked(address)
+
+
+def test_a_measure_is_told_as_it_was_typed(call, tmp_path):
+    """Its gains and its cutoff look like a password and a host."""
+    (tmp_path / "q.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 1.0 a\n")
+    told = call("score", str(tmp_path / "q.txt"), str(tmp_path / "a.run"), "nDCG(gains={1:3,2:7})@10")
+    assert told.code == 1
+    assert "measure 'nDCG(gains={1:3,2:7})@10': gains must map each grade from 0" in told.err

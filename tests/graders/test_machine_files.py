@@ -205,6 +205,19 @@ def test_the_grade_of_a_reply(reply, grade):
     assert (value, float(reply[start:stop])) == (grade, grade)
 
 
+IN_DOUBT = [
+    *("-1", "##final score: -1", "##final score: \u22121", "score: \u20131", "Score: -1", '{"O": -1}', "**-1**", "+1"),
+    *("Score: 1 or 2", "1-2", "grade: 1 to 2", "final score: 1/2", "rating: 8 out of 10", "grade 2: 1 and 2"),
+    *("final score: 1,5", "score: 2nd", "50%", "final score: 1.2.3"),
+]
+
+
+@pytest.mark.parametrize("reply", IN_DOUBT)
+def test_a_reply_that_leaves_doubt_is_missing(reply):
+    """A sign of any form, two grades, a scale of its own, a number in another form."""
+    assert grade_in(reply) is None
+
+
 @pytest.mark.parametrize("reply", ["", "I cannot judge that", "In 1999 fleas had 3 legs", "final score: none"])
 def test_a_reply_without_a_grade(reply):
     assert grade_in(reply) is None

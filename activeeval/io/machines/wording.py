@@ -9,36 +9,47 @@ from typing import Any
 
 from activeeval.checks import LARGEST_GRADE
 
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_SIGNS = r"+\-\u2010-\u2015\u2212\ufe63\uff0d"
+_BETWEEN = rf"[^\w{_SIGNS}]"
+_NUMBER = rf"([{_SIGNS}]?\d[\w.,%]*)"
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"final[ _]score\W{{0,6}}{_NUMBER}",
+        rf"final[ _]score{_BETWEEN}{{0,6}}{_NUMBER}",
         rf"[\"']?\b(?:O|overall(?:[ _]score)?|grade|score|rating|relevance(?:[ _](?:score|grade|category))?|judge?ment)"
         rf"\b[\"']?\s*(?:[:=]|is)\s*[\"'*]{{0,3}}{_NUMBER}",
-        rf"^\W*{_NUMBER}\W*$",
+        rf"^{_BETWEEN}*{_NUMBER}\W*$",
         rf"\bcategory\s+{_NUMBER}",
     )
 )
 """From what a prompt asks for to what a reply that keeps no form may say."""
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
+_GOES_ON = re.compile(rf"\s*(?:/|[{_SIGNS}]|or\b|to\b|and\b|(?:out )?of\b)\s*\d", re.IGNORECASE)
+"""Behind a grade: a second one, or the end of a scale, which may be another."""
 Span = tuple[int, int]
 
 
 def grade_in(reply: str) -> tuple[float, Span] | None:
-    """Return the grade that a reply gives, and where in it that stands; None where it gives none.
+    """Read the grade that a reply gives, and where in it that stands; None where it gives none, or leaves doubt.
 
-    Of several the last one counts: what comes before may be thought aloud.
+    Of several the last one counts: what comes before may be thought aloud. In doubt are a grade with a sign, two of
+    them, one of a scale of its own (2/3) and what is no plain number (1a, 1,5).
 
     Examples
     --------
     >>> grade_in("It answers in part.\\n##final score: 2")[0], grade_in('{"M": 3, "O": 1}')[0], grade_in("2.")[0]
     (2.0, 1.0, 2.0)
-    >>> grade_in("I cannot say")
+    >>> [grade_in(reply) for reply in ("I cannot say", "-1", "##final score: \u22121", "Score: 1 or 2", "grade: 2/3")]
+    [None, None, None, None, None]
     """
     for pattern in _PATTERNS:
         matches = list(pattern.finditer(reply))
         if matches:
-            return float(matches[-1][1]), matches[-1].span(1)
+            start, number = matches[-1].start(1), matches[-1][1].rstrip(".,")
+            stop = start + len(number)
+            if not _PLAIN.fullmatch(number) or _GOES_ON.match(reply, stop):
+                return None
+            return float(number), (start, stop)
     return None
 
 
