@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -140,7 +140,7 @@ def score(
     _show(scored, marked(rows, tables.notes), form, places, versus=bool(versus))
     write_per_query(per_query, scored.rows(by_query=True, in_all=False, versus=bool(versus)) if per_query else [])
     _tell(tables, called, bound)
-    for line in dict.fromkeys(_unjudged(scored, bound)):
+    for line in scored.unjudged:
         say(line)
     if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
         sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
@@ -201,15 +201,3 @@ def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) 
 def _is_half_judged(scored: RunTable) -> bool:
     """Return whether by some measure the runs rank more items without a judgment than with one."""
     return any(run.scores.n_counted and run.scores.judged < _HALF for runs in scored.by_measure for run in runs)
-
-
-def _unjudged(scored: RunTable, measures: Sequence[Measure]) -> Iterator[str]:
-    """Yield what is to be said of items without a judgment; measures of one cutoff say the same."""
-    from activeeval.report.numbers import agreeing, counted
-
-    for runs, measure in zip(scored.by_measure, measures, strict=True):
-        item, where = ("ranked item", "") if measure.cutoff is None else ("item", f" down to rank {measure.cutoff}")
-        for run in runs:
-            if n := run.scores.n_unjudged:
-                what = agreeing(n, "is not judged and earns nothing", "are not judged and earn nothing")
-                yield f"{run.run}: {n:,} of {counted(run.scores.n_counted, item)}{where} {what}"

@@ -33,6 +33,7 @@ from activeeval.measures import Judged, Measure, SampledMeasure, Target, shown_n
 from activeeval.pool import QueryPool, Rankings
 from activeeval.report.cautions import no_relevant_fields
 from activeeval.report.findings import missing_lists_sentence, sentence
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
 from activeeval.results import Caution, Note
 from activeeval.types import Floats
@@ -269,6 +270,17 @@ class RunTable:
         """The sentences on runs without lists for some queries, which stand before all others."""
         counts = {run.run: run.scores.n_missing for run in self.by_measure[0]}
         return [missing_lists_sentence(n, self.pool.n_queries, name) for name, n in counts.items() if n]
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The sentences on ranked items without a judgment; measures of one cutoff say the same, once."""
+        lines = []
+        for run in (run for runs in self.by_measure for run in runs if run.scores.n_unjudged):
+            n, of, cutoff = run.scores.n_unjudged, run.scores.n_counted, run.scores.by.cutoff
+            what = agreeing(n, "is not judged and earns nothing", "are not judged and earn nothing")
+            where = counted(of, "ranked item") if cutoff is None else f"{counted(of, 'item')} down to rank {cutoff}"
+            lines.append(f"{run.run}: {n:,} of {where} {what}")
+        return list(dict.fromkeys(lines))
 
     @property
     def findings(self) -> list[list[Answer]]:

@@ -198,7 +198,8 @@ class Scores(Shown):
     def footnotes(self) -> list[str]:
         """What measures and intervals are."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
-        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *no_relevant_line(self.made.notes)]
+        unjudged = [f"{line}." for line in self.made.unjudged]
+        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *unjudged, *no_relevant_line(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
         """Return a row for each run and measure, as the command line has it, or for each query of them."""
