@@ -15,7 +15,6 @@ import pytest
 from cli_files import json_rows, tables, write_lines
 from scipy import stats
 
-from activeeval import score
 from activeeval.ends import Basis, Shares
 from activeeval.estimation.significance import holm_confidences
 
