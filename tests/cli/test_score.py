@@ -15,6 +15,7 @@ import pytest
 from cli_files import json_rows, tables, write_lines
 from scipy import stats
 
+import activeeval as ae
 from activeeval.ends import Basis, Shares
 from activeeval.estimation.significance import holm_confidences
 
@@ -144,9 +145,8 @@ def test_unjudged_items_are_counted_once_for_each_run_and_cutoff(call, by_hand, 
         "activeeval: h.run: 3 of 6 ranked items are not judged and earn nothing",
         "activeeval: h.run: 3 of 5 items down to rank 3 are not judged and earn nothing",
     ]
-    in_python = [
-        note for note in score(by_hand, ["h.run", "all.run"], list(measures)).footnotes if "not judged" in note
-    ]
+    footnotes = ae.score(by_hand, ["h.run", "all.run"], list(measures)).footnotes
+    in_python = [note for note in footnotes if "not judged" in note]
     assert [f"activeeval: {note}" for note in in_python] == [
         f"{line}." for line in answer.err.splitlines() if "not judged" in line
     ]
