@@ -9,8 +9,8 @@ the judged queries best that have no part in the fit (PRESS): a coefficient that
 these and no other. Fitted residuals are multiplied by the g-weights g = 1 + (Z̄ − Σ ω z)' H⁻¹ ω keep z, with which
 R̂ = Σ ω g y. Where a g exceeds 5 the fit reaches far beyond the sample, and the first regressor stands alone, unless
 the fit leaves no residual: for any g it then says the same of the sample. For the same reason nothing is fitted where
-y = m throughout. From twelve queries on there may be a third regressor, where y differs from it in half of the queries;
-each further one needs as many more.
+y = m throughout. From twelve queries on there may be a third regressor, where y differs from it in half of the queries
+or it takes three quarters of V̂ away; each further one needs as many more.
 
 Without m, whether it was left out there or could not be told from the first regressor, what was seen stands for queries
 of which the model says that they are unlike. By how much m would move R̂ with B_1 = 1 is a bias that may be there:
@@ -37,13 +37,15 @@ _FEWEST_EFFECTIVE = 3.0
 # of MQ2008 had a bias of .13 of its error (279 queries, 1,500 repetitions), the least of 54 cells a coverage of .80.
 # With 2 these are .07 and .88, with 4 .05 and .88; errors are 5 and 9 % larger on the mean of the cells. 3 has the bias
 # of 4. All of it with the tail's part of the regressor alone.
-_LEAST_UNLIKE = 0.5
-# Of the queries. Where no relevant item has come yet y is h, so that with B = 1 a query says nothing and the few that a
-# relevant item was seen of are all that is left: where few of these came R̂ and V̂ are both too low. One ranking, depths
-# that follow labels (28 cells of RR, ERR, nDCG@10 and AP, 150 repetitions each): without this bar .920 of the intervals
-# held and six cells were below .9, the least .77 with a bias of −.4 of the error (RR, MQ2007-agg); with ¼, ⅓ and ½
-# .935, .940 and .941 and three, two and one; errors are 2 to 3.5 % smaller. Without the third regressor anywhere .947
-# hold, and errors are 4 % larger, 40 % for nDCG@10 of 50 queries.
+_LEAST_UNLIKE, _LEAST_GAIN = 0.5, 4.0
+# Of the queries, and of V̂. Where no relevant item has come yet y is h, so that with B = 1 a query says nothing and
+# the few that a relevant item was seen of are all that is left: where few of these came R̂ and V̂ are both too low.
+# Depths that follow labels, 28 cells of RR, ERR, nDCG@10 and AP (150 repetitions): without these bars .920 of the
+# intervals held and six cells were below .9, the least .77 with a bias of −.4 of the error (RR, MQ2007-agg). With
+# shares of ¼, ⅓ and ½ alone .935, .940 and .941 held and three, two and one cells were; but where next to nothing is
+# relevant and the model expects much, B = 1 takes 96 % of the variance away, and without it errors are 3.6 times as
+# large (7 cells). With a gain of 3 and 5 from which on it stays the errors of these are 1.06 and 1.17 times as large,
+# and .938 and .941 held of the 28.
 _LEAST_LEFT = 1e-6
 _COLLINEAR = 1e-8
 _ROUNDING = 1e-16
@@ -233,6 +235,16 @@ def _press(h, k, omega, keep, totals, within):
 
 
 @_jit
+def _left(h, k):
+    """Return V̂ of the fit of the first k regressors, as H has it."""
+    inverse, _ = _inverse(h, k)
+    coefficients, left = _least_squares(inverse, h), h[0, 0]
+    for a in range(k):
+        left -= coefficients[a] * h[0, a + 1]
+    return left
+
+
+@_jit
 def _n_regressors(h, most, omega, keep, totals, within):
     """Return how many regressors predict the queries best that have no part in the fit: few where few matter."""
     best, chosen = np.inf, 1
@@ -241,6 +253,16 @@ def _n_regressors(h, most, omega, keep, totals, within):
         if press < best:
             best, chosen = press, k
     return chosen
+
+
+@_jit
+def _n_unlike(totals):
+    """Count the queries whose y is not the third regressor but for rounding."""
+    n = 0
+    for j in range(len(totals)):
+        y, h = totals[j, 0], totals[j, 3]
+        n += abs(y - h) > _ALIKE * (abs(y) + abs(h))
+    return n
 
 
 @_jit
@@ -255,6 +277,8 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
     plain = coefficients.copy()
     coefficients[:] = 0.0
     h = _moment_matrix(omega, keep, totals, within, most)
+    if most > 2 and _n_unlike(totals) < _LEAST_UNLIKE * omega.size and _left(h, 2) <= _LEAST_GAIN * _left(h, 3):
+        most = np.int64(2)
     k = _n_regressors(h, most, omega, keep, totals, within)
     rank = _fit(h, k, omega, totals, population, coefficients, lift)
     reaches_far = rank > 1 and _largest_weight(omega, keep, totals, lift) > _FARTHEST
@@ -264,8 +288,7 @@ def _regress(omega, keep, totals, within, population, coefficients, lift):
         one_regressor = np.int64(1)  # for a bare 1 it would be compiled once more
         rank = _fit(h, one_regressor, omega, totals, population, coefficients, lift)
     if rank == 0:
-        for a in range(most):
-            coefficients[a] = plain[a]
+        coefficients[:] = plain
         return 0, 0.0
     return rank, _gap(h, omega, totals, population) if coefficients[1] == 0.0 else 0.0
 
@@ -283,16 +306,6 @@ def _n_effective(omega, keep, totals, within):
 
 
 @_jit
-def _n_unlike(totals):
-    """Count the queries whose y is not the third regressor but for rounding."""
-    n = 0
-    for j in range(len(totals)):
-        y, h = totals[j, 0], totals[j, 3]
-        n += abs(y - h) > _ALIKE * (abs(y) + abs(h))
-    return n
-
-
-@_jit
 def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail):
     """Return B, what the g-weights need, how many regressors say anything, and the gap where the second is out.
 
@@ -300,8 +313,6 @@ def fitted_coefficients(omega, keep, totals, within, population, fitted, n_tail)
     place: it takes two of them, and `_FEWEST_EFFECTIVE` queries of equal weight in all.
     """
     k = min(totals.shape[1] - 1, 2 + omega.size // _MANY)
-    if k > 2 and _n_unlike(totals) < _LEAST_UNLIKE * omega.size:
-        k = 2
     if n_tail >= 0 and k > 2 and (n_tail <= 1 or _n_effective(omega, keep, totals, within) < _FEWEST_EFFECTIVE):
         k = 2
     coefficients, lift = np.zeros(k), np.zeros(k)
