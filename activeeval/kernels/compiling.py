@@ -49,8 +49,8 @@ def _stamps():
     only theirs changed, as by a pull, it would go on computing what it did before.
     """
     folder = Path(__file__).parent
-    found = ((path, path.stat()) for path in folder.rglob("*.py"))
-    return tuple(sorted((str(path.relative_to(folder)), stat.st_mtime_ns, stat.st_size) for path, stat in found))
+    files = ((path, path.stat()) for path in folder.rglob("*.py"))
+    return tuple(sorted((str(path.relative_to(folder)), stat.st_mtime_ns, stat.st_size) for path, stat in files))
 
 
 def _watched(load):

@@ -513,7 +513,7 @@ def test_a_watch_that_is_not_there_and_nights_that_are_not():
         ({"false_alarms": 0.0}, "above 0 and at most 25"),
         ({"false_alarms": 26.0}, "above 0 and at most 25"),
         ({"budget_on_suspicion": -1.0}, "`budget_on_suspicion` must be a number from 0 on, got -1"),
-        ({"scope": "queries"}, "unknown scope 'queries'"),
+        ({"scope": "queries"}, "scope must be one of pool, population, got 'queries'"),
         ({"margin": -0.1}, "from 0 on"),
         ({"reference": "nowhere.run"}, "nowhere.run"),
         ({"measures": ("nonsense",)}, "nonsense"),
