@@ -142,9 +142,9 @@ def _choice(evidence: Evidence, result: Evaluated) -> tuple[float, float]:
     return evidence.drawn.choice(result.value) if math.isfinite(result.variance) else (0.0, math.inf)
 
 
-def check_scope(scope: str) -> None:
-    """Raise InputError where an interval is to be about neither the pool nor the population."""
-    one_of(scope, SCOPES, "scope")
+def check_scope(scope: str) -> str:
+    """Return a scope; raise InputError where it is neither the pool nor the population."""
+    return one_of(scope, SCOPES, "scope")
 
 
 def _evaluate(evidence: Evidence) -> Evaluated:

@@ -10,7 +10,6 @@ from typing import Any
 from activeeval.cases.budgets import Budget
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
-from activeeval.checks import one_of
 from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
 from activeeval.io.tables.sheets import frame_sheet
@@ -20,7 +19,6 @@ from activeeval.judgments.forms import of_table
 from activeeval.report.cautions import caution_lines
 from activeeval.results import Caution
 
-SCOPES = ("pool", "population")
 _NAMES = {"train_qrels": "judged", "train_fraction": "grade_probs"}
 """What stands in a verb for what trains a grade model elsewhere; `train` takes judgments there."""
 
@@ -76,11 +74,6 @@ def budget_of(budget: Any, share: float | None = None) -> Budget | None:
             raise InputError(f"give a budget or a share, got budget={budget!r} and share={share!r}")
         return Budget.parse(budget)
     return Budget.of_either(budget, share)
-
-
-def check_scope(scope: str) -> str:
-    """Return a scope once it is seen to be one."""
-    return one_of(scope, SCOPES, "scope")
 
 
 def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:

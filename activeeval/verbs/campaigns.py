@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from activeeval.cases.systems import direction
 from activeeval.errors import InputError
+from activeeval.estimation import check_scope
 from activeeval.io.judges import judge_name
 from activeeval.io.tables.frames import frame_of
 from activeeval.io.writing import write_atomically
@@ -30,7 +31,7 @@ from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
 from activeeval.tasks.campaigns.summary import summary
-from activeeval.verbs.arguments import check_scope, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import measures_of, sources_of, texts_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
 

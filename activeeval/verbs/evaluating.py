@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from activeeval.cases.inputs import sampled_measure
+from activeeval.estimation import check_scope
 from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.tables.frames import kind_of_frame
 from activeeval.tasks import evaluate as task
 from activeeval.tasks.evaluations import Evaluation
-from activeeval.verbs.arguments import budget_of, check_scope, judgments_in, measures_of, warn_of
+from activeeval.verbs.arguments import budget_of, judgments_in, measures_of, warn_of
 from activeeval.verbs.queries import drawn_of
 from activeeval.verbs.results import Evaluations
 

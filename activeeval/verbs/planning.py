@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from activeeval.cases.case import check_fits, prepare
 from activeeval.cases.judging import chosen_judging
 from activeeval.errors import InputError
+from activeeval.estimation import check_scope
 from activeeval.grade_models.values import PLANNED_RHO
 from activeeval.planning import SamplePlan
 from activeeval.report.rendering import Cell
@@ -21,7 +22,7 @@ from activeeval.results import rounded_up
 from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.tasks.segment_budgets import SegmentGoals
-from activeeval.verbs.arguments import budget_of, check_scope, in_python, looks_of, measures_of, texts_of
+from activeeval.verbs.arguments import budget_of, in_python, looks_of, measures_of, texts_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 from activeeval.verbs.segmenting import SegmentPlan, check_alone, plan_by_segment
 

@@ -13,6 +13,7 @@ from activeeval.campaign import Rules
 from activeeval.campaign.sheet import sheet_of
 from activeeval.cases.texts import texts_of as words_of
 from activeeval.errors import InputError
+from activeeval.estimation import check_scope
 from activeeval.io.tables.draws import COLUMNS
 from activeeval.io.tables.frames import frame_of, kind_of_frame
 from activeeval.io.writing import write_atomically
@@ -29,7 +30,7 @@ from activeeval.tasks.drawing import GoalBudget
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.held_judgments import judged_by, moments_of
 from activeeval.tasks.samples import Sample as Drawn
-from activeeval.verbs.arguments import budget_of, check_scope, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, in_python, measures_of, sources_of, texts_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.campaigns import StoredCampaign, store_url
 from activeeval.verbs.results import Result, Results, results_of
