@@ -400,3 +400,24 @@ def test_differences_that_hold_at_once_have_room_for_what_cannot_be_judged(tmp_p
         row = result.rows()[0]
         assert (row["low_simultaneous"], row["high_simultaneous"]) == (result.finding.low, result.finding.high)
     assert any(result.answer.estimate.cannot is not None for result in results)
+
+
+def test_graders_in_memory_have_the_names_of_a_dict_or_numbers(folder):
+    rng = np.random.default_rng(2)
+    rows = [
+        (query, doc, int(np.clip(grade + rng.integers(-1, 2), 0, 3)))
+        for query in QUERIES
+        for doc, grade in QRELS[query].items()
+    ]
+    frames = [pl.DataFrame(rows, schema=["query_id", "doc_id", "grade"], orient="row") for _ in range(2)]
+    sample = ae.sample(["new.run", "old.run"], **ASKED)
+    sheet = sample.sheet("polars").with_columns(
+        pl.struct("query_id", "doc_id")
+        .map_elements(lambda row: QRELS[row["query_id"]][row["doc_id"]], pl.Int64)
+        .alias("grade")
+    )
+    named = sample.audit(sheet, {"umbrela": frames[0], "mine": frames[1]})
+    assert {row["grader"] for row in named.rows()} == {"umbrela", "mine"}
+    assert {row["grader"] for row in sample.audit(sheet, frames).rows()} == {"grader 1", "grader 2"}
+    (name,) = {row["grader"] for row in sample.audit(sheet, frames[0]).rows()}
+    assert name == "grader"

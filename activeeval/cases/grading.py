@@ -31,6 +31,10 @@ def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
     """
     graders = tuple(Grades.parse(source) if isinstance(source, str) else Grades.read(source) for source in sources)
     names = [grader.name for grader in graders]
+    if "" in names:  # of frames
+        calls = [name or (f"grader {k}" if len(names) > 1 else "grader") for k, name in enumerate(names, 1)]
+        graders = tuple(replace(grader, name=name) for grader, name in zip(graders, calls, strict=True))
+        names = calls
     for grader in graders:
         if names.count(grader.name) > 1:
             problem = f"two of `graders` are called {grader.name!r}: give each a name, as FILE:name=ours"

@@ -382,7 +382,7 @@ def _mixtures(replies: Replies) -> list[Note]:
 
 def _shares(replies: Replies, names: Names | None) -> dict[str, Told] | None:
     """Return how many replies each of several names has; None of one name alone."""
-    counts = Counter([] if names is None else names.tolist())
+    counts = Counter([] if names is None else filter(None, names.tolist()))
     if len(counts) < _SEVERAL:
         return None
     ordered = counts.most_common()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from activeeval.errors import FormatError
-from activeeval.io.machines.forms import OPENSEARCH, is_ai_name, is_batch, is_book, is_umbrela
+from activeeval.io.machines.forms import OPENSEARCH, column_of_replies, is_ai_name, is_batch, is_book, is_umbrela
 from activeeval.io.suffixes import PathLike
 from activeeval.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.judgments.table import Judgments, refuse_as_labels
@@ -33,7 +33,12 @@ def machine_form(columns: Collection[str]) -> str:
     """
     if is_umbrela(columns):
         return "umbrela"
-    return "a batch of questions" if is_batch(columns) else ""
+    if is_batch(columns):
+        return "a batch of questions"
+    name = column_of_replies(columns)
+    return (
+        f"as its column {name} says; where people judged, add a column judge_kind with the word person" if name else ""
+    )
 
 
 def check_of_people(sheet: Sheet) -> None:

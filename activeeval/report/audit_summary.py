@@ -34,7 +34,8 @@ class AuditRow:
         Which system, and of a difference the one that is taken off; else empty.
     grader : str
     by_grader : float
-        The measure by the machine's grades of all items.
+        The measure by the machine's grades: an item without a reply counts as the mean of the answered ones of its
+        query.
     corrected, corrected_low, corrected_high : float or None
         The estimate from people's labels, with its interval.
     bias, bias_low, bias_high : float or None
@@ -52,6 +53,10 @@ class AuditRow:
         Of the same labels read without the machine; None where the sample was not drawn with its grades.
     labels_saved : float or None
         How many more labels that would take to come to the same half-width.
+    answered : float
+        Share of the items that count which have a reply.
+    by_grader_missing_as_0 : float
+        The same as ``by_grader`` where an item without a reply has grade 0.
     """
 
     measure: str
@@ -75,6 +80,8 @@ class AuditRow:
     labels: int
     half_width_without: float | None = None
     labels_saved: float | None = None
+    answered: float = 1.0
+    by_grader_missing_as_0: float | None = None
 
     @property
     def half_width(self) -> float | None:

@@ -26,11 +26,26 @@ def audit_sentence(row: AuditRow) -> str:
     DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
     """
     text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_number(row, row.by_grader)}"
+    text += _unanswered(row)
     text += f"; with your {counted(row.labels, 'label')} {_corrected(row)}"
     if row.half_width_without is not None:
         text += f"; without {row.grader} it would have been ± {row.half_width_without:.{_places(row)}f}"
         text += f" ({counted(round(row.labels_saved or 0), 'label')} saved)" if (row.labels_saved or 0) >= 1 else ""
     return f"{text}."
+
+
+def _unanswered(row: AuditRow) -> str:
+    """Name the share of the items that the machine answered, and its value with the others as grade 0."""
+    if row.answered == 1:
+        return ""
+    zeros = row.by_grader_missing_as_0
+    of_zeros = "" if zeros is None else f" ({_number(row, zeros)} where the others have grade 0)"
+    return f" of the {_share(row.answered)} of items that it answered{of_zeros}"
+
+
+def _share(value: float) -> str:
+    """Write a share in per cent, below 100 % where something is missing."""
+    return f"{min(100 * value, 99.9 if value < 1 else 100):.3g} %" if value > 0.99 else f"{100 * value:.0f} %"
 
 
 def order_sentence(grader: str, order: SystemOrder) -> str:
@@ -68,15 +83,17 @@ def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
 def audit_table(rows: Sequence[AuditRow], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Return rows of text for reading; what is the same for all is left out, names are cut to a width."""
     varied = {name for name in ("grader", "measure") if len({getattr(row, name) for row in rows}) > 1}
-    has_signs = any(row.sign for row in rows)
+    has_signs, misses_some = any(row.sign for row in rows), any(row.answered < 1 for row in rows)
 
     def rows_of(longest: int) -> list[dict[str, str]]:
-        return [_cells(row, varied, longest, places, has_signs=has_signs) for row in rows]
+        return [_cells(row, varied, longest, places, has_signs=has_signs, misses_some=misses_some) for row in rows]
 
     return fitting(rows_of, width)
 
 
-def _cells(row: AuditRow, varied: set[str], longest: int, places: int | None, *, has_signs: bool) -> dict[str, str]:
+def _cells(
+    row: AuditRow, varied: set[str], longest: int, places: int | None, *, has_signs: bool, misses_some: bool
+) -> dict[str, str]:
     names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
     of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
     low, high = row.bias_low, row.bias_high
@@ -86,6 +103,7 @@ def _cells(row: AuditRow, varied: set[str], longest: int, places: int | None, *,
     cells = {
         "of": of,
         "alone": _number(row, row.by_grader, places),
+        **({"answered": _share(row.answered)} if misses_some else {}),
         "with labels": _corrected(row, places),
         "bias": "n/a" if row.bias is None else _bias(row, row.bias, places),
         "interval": between,

@@ -21,6 +21,7 @@ from activeeval.grade_models.values import ValueTable, default_shares
 from activeeval.graders import Grades
 from activeeval.measures import SoftLabels, Target
 from activeeval.measures.target import common_lists
+from activeeval.pool import Rankings
 from activeeval.report.audit_summary import AuditRow, GraderAudit
 from activeeval.results import Estimate, Interval, Note
 from activeeval.tasks.answers import GUARD, SampleAnswer
@@ -29,6 +30,7 @@ from activeeval.tasks.audited_values import JudgedItems, OnScale, drifts, skill,
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.rounds import judged_rounds
 from activeeval.tasks.samples import Sample
+from activeeval.types import Bools
 
 Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[SampleAnswer], list[Note]]]
 """Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
@@ -261,6 +263,7 @@ def _row(
     """Return what a machine alone says of a question beside what people say."""
     target, value, (low, high) = answer.target, answer.estimate.value, answer.interval
     by_grader = by_labels(target, on_scale)
+    answered = float(on_scale.is_there[target.judging_lists()[1]].mean())
     half_width = without(answer)
     # of all queries the machine's mean is as uncertain as people's: their interval, shifted, is none of the bias
     is_of_pool = answer.estimate.scope == "pool"
@@ -275,6 +278,8 @@ def _row(
         versus=answer.versus,
         grader=name,
         by_grader=by_grader,
+        answered=answered,
+        by_grader_missing_as_0=_with_zeros(target, on_scale),
         corrected=_finite(value),
         corrected_low=_finite(low),
         corrected_high=_finite(high),
@@ -293,8 +298,31 @@ def _row(
 
 
 def by_labels(target: Target, on_scale: OnScale) -> float:
-    """Return what a target comes to by a machine's grades of all items."""
+    """Compute a target from a machine's grades of the items that it answered.
+
+    An item without a reply counts as the mean of the answered ones of its query, see `OnScale.completed`. A measure
+    that knows no such mean (AP, R) is taken of lists without the unanswered items.
+    """
+    pool, items = target.pool, target.judging_lists()[1]
+    is_there = on_scale.is_there
+    if is_there[items].all() or not is_there[items].any():
+        return _with_zeros(target, on_scale)
+    if target.measure.no_gain_between:
+        versus = None if target.versus is None else _without(target.versus, is_there)
+        return _with_zeros(replace(target, ranking=_without(target.ranking, is_there), versus=versus), on_scale)
+    return float(pool.query_probs @ target.values(on_scale.completed(pool, items)))
+
+
+def _with_zeros(target: Target, on_scale: OnScale) -> float:
+    """Compute a target from a machine's grades where an item without a reply has grade 0."""
     return float(target.pool.query_probs @ target.values(on_scale.labels))
+
+
+def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
+    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
+    stays = is_kept[ranking.items]
+    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
+    return Rankings(ranking.pool, offsets, ranking.items[stays])
 
 
 def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
@@ -328,9 +356,14 @@ def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
     if len(names) > 1 or not names[0].startswith(GRADER) or design.beliefs is None:
         return False
     probs = design.beliefs.grade_probs
-    kinds = ValueTable.of(grades.values_on(design.pool), default_shares(probs.shape[-1])).codes
+    values = grades.values_on(design.pool)
+    kinds = ValueTable.of(values, default_shares(probs.shape[-1])).codes
     rows = np.unique(probs.reshape(len(kinds), -1), axis=0, return_inverse=True)[1].reshape(-1)
     if np.unique(kinds).size == 1:
+        return False
+    expected = probs.reshape(len(kinds), -1, probs.shape[-1]).mean(axis=1) @ np.arange(probs.shape[-1])
+    by_kind = [expected[kinds == kind].mean() for kind in np.unique(kinds[~np.isnan(values)])]
+    if (np.diff(by_kind) <= 0).any():  # the same kinds in another order
         return False
     # what is known teaches a query nothing of its own: the model is the same within each, not of all
     queries = design.pool.item_queries

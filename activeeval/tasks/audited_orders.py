@@ -25,7 +25,8 @@ from activeeval.tasks.audited_values import OnScale
 _SURE = 2.0
 """Standard errors beyond which a slope or a drift is told."""
 MANY_MISSING = 0.1
-"""Share of missing replies from which on they are something to do about: as grade 0 each is as wrong as can be."""
+"""Share of missing replies from which on they are something to do about: nothing says that they are like the
+answered ones."""
 
 
 def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:

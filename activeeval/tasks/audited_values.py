@@ -98,6 +98,25 @@ class OnScale:
         """The grade of every item as measures take it: the nearest whole one, halves up, 0 where it is missing."""
         return np.floor(np.nan_to_num(self.values) + 0.5).astype(np.int64)
 
+    def completed(self, pool: QueryPool, items: Ints) -> SoftLabels:
+        """Give each of some items without a reply the mean of the answered ones of its query.
+
+        A failed reply says nothing of its item, so that as grade 0 it would count against the machine and the run. Of a
+        query without any reply the answered items of all queries stand in.
+
+        Parameters
+        ----------
+        items : ndarray of int64, shape (n,)
+            Those that count, at least one of them with a reply.
+        """
+        labels, is_there = self.labels, self.is_there[items]
+        counts = np.zeros((pool.n_queries, labels.max(initial=0) + 1))
+        np.add.at(counts, (pool.item_queries[items[is_there]], labels[items[is_there]]), 1.0)
+        missing = items[~is_there]
+        weights = counts[pool.item_queries[missing]]
+        weights[weights.sum(axis=1) == 0] = counts.sum(axis=0)
+        return SoftLabels(labels, missing, weights)
+
 
 def _stray(there: Floats, top: int) -> int:
     """Return how many of whole grades lie beyond 0 … ``top``, where these are so few that they must be slips."""
@@ -267,12 +286,13 @@ def drifts(grades: Grades, pool: QueryPool, values: Floats, judged: JudgedItems)
     """
     rows = []
     for kind, names in (("model", grades.models), ("prompt", grades.prompt_versions)):
-        if names is None or len(set(names.tolist())) < FEWEST_DRIFTED:
+        kinds = sorted(set() if names is None else set(names.tolist()) - {""})
+        if names is None or len(kinds) < FEWEST_DRIFTED:
             continue
         of_item = np.full(pool.n_items, "", dtype=object)
         positions = positions_in(pool, grades.query_ids, grades.item_ids)
         of_item[positions[positions >= 0]] = names[positions >= 0]
-        for name in sorted(set(names.tolist())):
+        for name in kinds:
             part = judged.of_some((of_item[judged.items] == name) & ~np.isnan(values[judged.items]))
             figure = leniency(values, part)
             rows.append(Drift(kind=kind, name=name, judged=part.items.size, leniency=measured(figure)))

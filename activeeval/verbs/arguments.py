@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from activeeval.cases.budgets import Budget
@@ -12,6 +13,7 @@ from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
 from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
+from activeeval.graders import Grades
 from activeeval.io.tables.sheets import frame_sheet
 from activeeval.io.text.trec import Qrels
 from activeeval.judgments import Judgments
@@ -111,6 +113,16 @@ def listed(runs: Any) -> list[Any]:
 def sources_of(value: Any) -> list[Any]:
     """Return one source or several as a list: a path, a dict, a frame or judgments is one."""
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def graders_of(value: Any) -> list[Any]:
+    """List graders: one source or several, or a dict of names to sources."""
+    if not isinstance(value, Mapping):
+        return sources_of(value)
+    return [
+        replace(Grades.parse(source) if isinstance(source, str) else Grades.read(source), name=str(name))
+        for name, source in value.items()
+    ]
 
 
 def judgments_in(source: Any, what: str = "the judgments frame") -> Any:

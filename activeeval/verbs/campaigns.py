@@ -31,7 +31,7 @@ from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
 from activeeval.tasks.campaigns.summary import summary
-from activeeval.verbs.arguments import measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import graders_of, measures_of, texts_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
 
@@ -212,7 +212,7 @@ class StoredCampaign:
         """
         measures = [] if measure is None else measures_of(measure)[0]
         how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
-        return audited_of(audit_of(self._at(as_of), sources_of(graders), measures, texts_of(questions), **how))
+        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, texts_of(questions), **how))
 
     def report(
         self,
@@ -228,7 +228,7 @@ class StoredCampaign:
 
         Parameters
         ----------
-        graders : path, data frame, Judgments or Grades, or a list of them, optional
+        graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
             Machines whose grades are audited in a section of it.
         """
         name = str(os.fspath(path))
@@ -238,7 +238,7 @@ class StoredCampaign:
         if os.path.exists(name) and not force:
             raise InputError(f"{name} is there already: give another name, or `force`", field="force")
         summed = summary(
-            self.store, self.name, as_of, scope=check_scope(scope), confidence=confidence, graders=sources_of(graders)
+            self.store, self.name, as_of, scope=check_scope(scope), confidence=confidence, graders=graders_of(graders)
         )
         with write_atomically(name) as handle:
             handle.write(campaign_text(summed, suffix))

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from activeeval.cases.choices import Choices
 from activeeval.errors import InputError
 from activeeval.io.tables.frames import kind_of_frame
-from activeeval.verbs.arguments import judgments_in, known_of, listed, runs_of, sources_of, texts_of
+from activeeval.verbs.arguments import graders_of, judgments_in, known_of, listed, runs_of, sources_of, texts_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -22,7 +22,7 @@ class PoolOptions(TypedDict, total=False):
     grade_probs : path, frame or callable
         The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
         array of shape (n_items, n_grades).
-    graders : path, frame, Judgments, Grades, or list of these
+    graders : path, frame, Judgments, Grades, list of these, or dict of names to these
         Machines that graded the items, say language models: they say where to look and are never labels.
     grader_trust : {"auto", "model", "regressor", "off"}
         What they are for, see `activeeval.cases.choices.Choices`.
@@ -98,7 +98,7 @@ def choices_of(
         names=called,
         judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
         train_qrels=judgments_in(options.get("train")),
-        graders=sources_of(options.get("graders")),
+        graders=graders_of(options.get("graders")),
         model=models or None,
         tables=tables,
         max_grade=max_grade,

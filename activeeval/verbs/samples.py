@@ -30,7 +30,7 @@ from activeeval.tasks.drawing import GoalBudget
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.held_judgments import judged_by, moments_of
 from activeeval.tasks.samples import Sample as Drawn
-from activeeval.verbs.arguments import budget_of, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, graders_of, in_python, measures_of, sources_of, texts_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.campaigns import StoredCampaign, store_url
 from activeeval.verbs.results import Result, Results, results_of
@@ -237,7 +237,7 @@ class Sample(Shown):
         ----------
         judged : data frame, path or Judgments, or a list of them
             As of `estimate`.
-        graders : path, data frame, Judgments or Grades, or a list of them
+        graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
             What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
         measure, questions
             By default the measures that it was made for; every system and pair, as far as it reaches.
@@ -247,7 +247,7 @@ class Sample(Shown):
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
         measures = [] if measure is None else measures_of(measure)[0]
         audited = audit_judged(
-            [sample], progress, agreement, sources_of(graders), measures, texts_of(questions),
+            [sample], progress, agreement, graders_of(graders), measures, texts_of(questions),
             policy=policy, scope=scope, confidence=confidence,
         )  # fmt: skip
         return audited_of(audited, self.frame_kind or kind_of_frame(*sources))

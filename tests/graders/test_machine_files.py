@@ -167,6 +167,22 @@ def test_several_answers_about_a_pair_are_samples_and_errors_are_none(tmp_path):
     np.testing.assert_array_equal(grades.probs, [[0, 0.5, 0, 0.5], [1, 0, 0, 0]])
 
 
+def test_a_failed_request_is_of_the_model_that_answers_to_its_alias(tmp_path):
+    """Catches a second model, and a drift between two, where batches name an alias and answers what served it."""
+    asked(tmp_path, IDS)
+    rows = [answer("a", "1"), answer("b", "2"), failed("c")]
+    for row in rows[:2]:
+        row["response"]["body"]["model"] = "m-2024-08-06"
+    grades = Grades.read(lines_of(tmp_path / "answers.jsonl", rows))
+    assert set(grades.models.tolist()) == {"m-2024-08-06"}
+    assert not [note for note in grades.notes if note.code == "grader models mixed"]
+    rows[1]["response"]["body"]["model"] = "m-2024-11-20"
+    grades = Grades.read(lines_of(tmp_path / "answers.jsonl", rows))
+    assert sorted(grades.models.tolist()) == ["", "", "m-2024-08-06", "m-2024-11-20"]
+    (note,) = [note for note in grades.notes if note.code == "grader models mixed"]
+    assert note.numbers["counts"] == (1, 1)
+
+
 def tokens_of(*texts, at, shares):
     tokens = [{"token": text, "logprob": -0.1, "top_logprobs": []} for text in texts]
     tokens[at]["top_logprobs"] = [{"token": text, "logprob": math.log(p)} for text, p in shares.items()]

@@ -63,11 +63,19 @@ def folder(tmp_path, monkeypatch):
         for q, d, g in pairs
     ]
     (tmp_path / "book.json").write_text(json.dumps({"name": "b", "query_doc_pairs": book}))
+    asked_of = {"model": "gpt", "prompt_version": "v1", "prompt": "Grade it.", "explanation": "as it says"}
+    for name, value in asked_of.items():  # a file of each column
+        rows = [{"query_id": f"q{q}", "doc_id": f"d{d}", "grade": g, name: value} for q, d, g in pairs]
+        write(tmp_path / f"{name.partition(chr(95))[2] or name}.jsonl", map(json.dumps, rows))
+    rows = [f"q{q},d{d},{g},1" for q, d, g in pairs]
+    write(tmp_path / "status.csv", ["query_id,doc_id,grade,result_status", *rows])
     write(tmp_path / "book.csv", ["query,docid,AI Judge", *(f"q{q},d{d},{g}" for q, d, g in pairs)])
     return tmp_path
 
 
 FORMS = ("kinds.csv", "umbrela.jsonl", "answers.jsonl", "search.json", "book.json", "book.csv")
+OF_REPLIES = ("model.jsonl", "version.jsonl", "prompt.jsonl", "explanation.jsonl", "status.csv")
+FORMS += OF_REPLIES
 OUT = (
     "--max-grade",
     "3",
@@ -411,3 +419,17 @@ def test_a_campaign_s_log_that_a_machine_filled_in_is_a_grader_s(call, folder):
     assert len(grades) == 10
     assert grades.values.sum() == read("w.jsonl").labels().grades.sum()
     assert set(grades.models) == {"gpt"}
+
+
+def test_a_column_of_replies_is_no_bar_where_a_column_says_that_people_judged(folder):
+    rows = [
+        {"query_id": f"q{q}", "doc_id": f"d{d}", "grade": grade(q, d), "explanation": "x", "judge_kind": "person"}
+        for q in QUERIES
+        for d in DOCS
+    ]
+    write(folder / "people.jsonl", map(json.dumps, rows))
+    assert len(labels_of("people.jsonl").grades) == len(rows)
+    with pytest.raises(
+        InputError, match="as its column explanation says; where people judged, add a column judge_kind"
+    ):
+        labels_of("explanation.jsonl")

@@ -145,19 +145,77 @@ def test_a_fully_judged_sample_has_a_plain_crosstab(folder):
     assert of_machine.slope.value == pytest.approx(slope)
 
 
-def test_replies_that_are_missing_count_as_no_grade_and_are_said(folder):
-    table = MACHINE.copy()
-    table[:, 3] = 0
-    lines = [f"{q} 0 {d} {grade}\n" for q, d, grade in rows_of(MACHINE) if d != "d3"]
-    Path("part.qrels").write_text("".join(lines))
-    rounds = drawn(questions=ALL)
-    (row, *_) = audit(rounds, ["part.qrels"]).rows
-    assert row.by_grader == pytest.approx(alone("a.run", table), abs=1e-12)
-    (of_machine,) = audit(rounds, ["part.qrels"]).graders
+def without_replies(is_missing):
+    """Write the machine's grades but for some, shape (QUERIES, DOCS)."""
+    kept = [
+        f"{q} 0 {d} {grade}\n"
+        for (q, d, grade), gone in zip(rows_of(MACHINE), is_missing.flat, strict=True)
+        if not gone
+    ]
+    Path("part.qrels").write_text("".join(kept))
+
+
+def completed_by_hand(is_missing, run, depth, gain):
+    """Compute the mean of a sum of discounted gains where missing items have the mean gain of the query's answered."""
+    gains = np.where(is_missing, np.nan, gain(MACHINE.astype(float)))
+    order = np.argsort(-SCORES[run].round(6), axis=1)[:, :depth]
+    top = np.take_along_axis(gains, order, axis=1)
+    means = np.array([np.nanmean(row) if not np.isnan(row).all() else np.nanmean(top) for row in top])
+    return np.where(np.isnan(top), means[:, None], top)
+
+
+@pytest.mark.parametrize("missing", ["one rank", "at random", "whole queries"])
+def test_alone_counts_a_failed_reply_as_the_answered_ones_of_its_query(folder, missing):
+    is_missing = np.zeros((QUERIES, DOCS), dtype=bool)
+    if missing == "one rank":
+        is_missing[:, 3] = True
+    elif missing == "at random":
+        is_missing[:] = np.random.default_rng(1).random(is_missing.shape) < 0.4
+    else:
+        is_missing[:4] = True
+    without_replies(is_missing)
+    audited = audit(drawn(questions=("run",), measures=("P@5",)), ["part.qrels"])
+    for row in audited.rows:
+        top = completed_by_hand(is_missing, row.system[0], 5, lambda grades: grades >= 1)
+        assert row.by_grader == pytest.approx(top.mean(), abs=1e-12)
+        table = np.where(is_missing, 0, MACHINE)
+        assert row.by_grader_missing_as_0 == pytest.approx(alone(row.system, table, "P@5"), abs=1e-12)
+        order = np.argsort(-SCORES[row.system[0]].round(6), axis=1)[:, :5]
+        assert row.answered == pytest.approx(1 - np.take_along_axis(is_missing, order, axis=1).mean())
+    (of_machine,) = audited.graders
     assert 0 < of_machine.missing < of_machine.items
     assert [caution.code for caution in of_machine.cautions if "missing" in caution.code] == ["grader replies missing"]
-    # a missing reply is a row of its own beside people's grades, if people have judged one
-    assert of_machine.values[-1].least is None
+    table = audit_table(audited.rows)
+    assert all(cells["answered"].endswith(" %") for cells in table)
+    assert "of items that it answered" in audit_headline(audited.graders)[0]
+
+
+def test_nothing_is_said_of_replies_where_all_are_there(folder):
+    rows = audit(drawn(questions=("run",)), ["llm.qrels"]).rows
+    assert {row.answered for row in rows} == {1.0}
+    assert all("answered" not in cells for cells in audit_table(rows))
+
+
+def test_a_measure_without_gains_between_grades_is_of_the_answered_items_alone(folder):
+    is_missing = np.random.default_rng(1).random((QUERIES, DOCS)) < 0.4
+    without_replies(is_missing)
+    (row, *_) = audit(drawn(questions=("run",), measures=("AP",)), ["part.qrels"]).rows
+    order = np.argsort(-SCORES["a"].round(6), axis=1)
+    values = []
+    for query in range(QUERIES):
+        relevant = [MACHINE[query, doc] >= 1 for doc in order[query] if not is_missing[query, doc]]
+        hits = np.cumsum(relevant)
+        values.append(sum(hits[k] / (k + 1) for k, is_hit in enumerate(relevant) if is_hit) / max(sum(relevant), 1))
+    assert row.by_grader == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [lambda table: TOP - table, lambda table: np.array([1, 0, 2, 3])[table]])
+def test_labels_saved_are_not_credited_to_the_same_kinds_in_another_order(folder, turn):
+    """Catches grades that part the items as the drawing machine's do, and say the opposite of each part."""
+    rounds = drawn(questions=("run",), graders=("llm.qrels",))
+    write_qrels("turned.qrels", turn(MACHINE))
+    assert audit(rounds, ["llm.qrels"]).rows[0].labels_saved is not None
+    assert audit(rounds, ["turned.qrels:name=llm"]).rows[0].labels_saved is None
 
 
 @pytest.mark.parametrize(

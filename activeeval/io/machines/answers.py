@@ -73,6 +73,7 @@ class _Reply(NamedTuple):
     model: str = ""
     text: str = ""
     line: int = 0
+    is_answer: bool = False
 
 
 def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, Asked] | None = None) -> Replies:
@@ -105,7 +106,23 @@ def batch_replies(parts: Iterator[Sheet], path: PathLike, asked: Mapping[str, As
             replies.extend(_replies_of(responses[row], asked[custom_id], line))
     unanswered = (pair for custom_id, pair in (asked or {}).items() if custom_id not in answered)
     replies.extend(_Reply(pair, model=pair.model) for pair in unanswered)
-    return _as_columns(replies, os.fspath(path))
+    return _as_columns(_with_served_models(replies), os.fspath(path))
+
+
+def _with_served_models(replies: Sequence[_Reply]) -> list[_Reply]:
+    """Name the model that answers to an alias (gpt-4o for gpt-4o-2024-08-06) where a request failed or has no answer.
+
+    An alias that two models answered to keeps its failed requests unnamed: nobody knows whose they are.
+    """
+    served: dict[str, set[str]] = {}
+    for reply in replies:
+        if reply.is_answer:
+            served.setdefault(reply.pair.model, set()).add(reply.model)
+    models = {alias: names.pop() if len(names) == 1 else "" for alias, names in served.items()}
+    return [
+        reply if reply.is_answer else reply._replace(model=models.get(reply.pair.model, reply.model))
+        for reply in replies
+    ]
 
 
 def _replies_of(response: Any, pair: Asked, line: int) -> Iterator[_Reply]:
@@ -121,7 +138,7 @@ def _replies_of(response: Any, pair: Asked, line: int) -> Iterator[_Reply]:
     for k, choice in enumerate(choices):
         text = _content(choice)
         value, shares = _graded(text, choice)
-        yield _Reply(pair, value, shares, tokens if k == 0 else (0, 0), model, text, line)
+        yield _Reply(pair, value, shares, tokens if k == 0 else (0, 0), model, text, line, is_answer=True)
 
 
 def _count(usage: Any, name: str) -> int:

@@ -13,12 +13,27 @@ OPENSEARCH, QUEPID = "judgmentRatings", "query_doc_pairs"
 """Keys of documents of OpenSearch's Search Relevance and of Quepid's books."""
 _BOOK = {"query", "docid"}
 _GRADES = {"grade", "relevance", "label", "rating", "score"}
+_OF_REPLIES = ("result_status", "prompt_version", "prompt", "model", "explanation")
+"""Columns that tables of machines' grades have, of umbrela, of toolkits and of `grader ask`, and people's have not."""
 _NAMED_SO = re.compile(r"\bAI\b|(?i:llm|gpt|openai|ollama|claude|gemini|llama|mistral|qwen|deepseek)")
 
 
 def is_umbrela(columns: Collection[str]) -> bool:
     """Return whether a table of such columns is what the package umbrela writes."""
     return "judgment" in columns and not {"result_status", "prediction"}.isdisjoint(columns)
+
+
+def column_of_replies(columns: Collection[str]) -> str:
+    """Find the column by which a table says that a machine wrote it, "" where there is none.
+
+    A table with a column ``judge_kind`` says of each row who judged it.
+
+    Examples
+    --------
+    >>> [column_of_replies(["query_id", "doc_id", "grade", *more]) for more in (["model"], ["model", "judge_kind"])]
+    ['model', '']
+    """
+    return "" if "judge_kind" in columns else next((name for name in _OF_REPLIES if name in columns), "")
 
 
 def is_batch(columns: Collection[str]) -> bool:
