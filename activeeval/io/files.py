@@ -9,7 +9,8 @@ import mmap
 import os
 import stat
 import zlib
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,40 @@ MOST_PARSED = 1 << 23
 """The same in bytes of text that becomes Python's own values, of which a byte takes up to 24: empty objects in JSON."""
 _MOST_TYPED = 1 << 24
 """Bytes that are taken of a device, as a terminal is one: nobody types so many, /dev/zero has no end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Size and time of a file when it was about to be read, to notice that it is still being written.
+
+    Attributes
+    ----------
+    path : path
+    state : tuple of int or None
+        None of what is no file on disk.
+    """
+
+    path: PathLike
+    state: tuple[int, int, int] | None
+
+    @classmethod
+    def of(cls, path: PathLike) -> Self:
+        """Stamp a file."""
+        return cls(path, cls._state(path))
+
+    def check(self) -> None:
+        """Raise InputError where the file is another than when it was stamped."""
+        if self._state(self.path) != self.state:
+            problem = "has changed while it was read, as if it were still being written"
+            raise InputError(f"{os.fspath(self.path)}: {problem}: try again once it is complete")
+
+    @staticmethod
+    def _state(path: PathLike) -> tuple[int, int, int] | None:
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        return (status.st_ino, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def open_bytes(path: PathLike, most_unpacked: int = MOST_UNPACKED) -> Bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.errors import FormatError, InputError, shown
+from activeeval.io.files import Stamp
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.pooling import TablePool, pool_from_tables
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
@@ -138,8 +139,16 @@ def load_run(source: Any) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
-        return read_run(source)
+    if not isinstance(source, (str, os.PathLike)):
+        return _table_run(source)
+    stamp = Stamp.of(source)
+    run = _table_run(source) if bare_suffix(source) in TABLES else read_run(source)
+    stamp.check()
+    return run
+
+
+def _table_run(source: Any) -> Run:
+    """Take a run from a table on file or in memory."""
     sheet = _sheet(source, "run", "score")
     scores = sheet.floats(sheet.column("score", SCORE))
     query_ids, doc_ids = _pairs(sheet)

@@ -18,11 +18,12 @@ from activeeval.store.rows import (
 )
 from activeeval.store.store import Store, is_made, open_store
 from activeeval.store.texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
-from activeeval.store.watching import MORE, NightRow, WatchRow
+from activeeval.store.watching import MORE, REDRAWN, NightRow, WatchRow
 
 __all__ = [
     "LOOKS",
     "MORE",
+    "REDRAWN",
     "SCOPES",
     "Acknowledged",
     "CampaignRow",

@@ -15,8 +15,9 @@ from activeeval.store.log import canonical, parsed
 from activeeval.store.queries import not_there
 from activeeval.store.rows import CampaignRow, SampleRow, UnitRow
 
-MORE = ".more"
-"""Behind the date of a night: the step with its labels on suspicion. It sorts behind its night, before the next."""
+MORE, REDRAWN = ".more", ".redrawn-"
+"""Behind the date of a night: the step with its labels on suspicion, and the night drawn anew, with a number of two
+digits. Steps sort in the order in which they were drawn, before those of the next date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class NightRow:
     Attributes
     ----------
     date : str
-        As 2026-11-25; 2026-11-25.more of the labels on suspicion.
+        As 2026-11-25; 2026-11-25.more of the labels on suspicion, 2026-11-25.redrawn-01 of the night drawn anew.
     campaign : str
         In which it is judged.
     payload : bytes
@@ -57,7 +58,17 @@ class NightRow:
     @property
     def night(self) -> str:
         """The date of the night."""
+        return self.date.partition(".")[0]
+
+    @property
+    def drawing(self) -> str:
+        """The date of the first step that was drawn with this one's run."""
         return self.date.removesuffix(MORE)
+
+    @property
+    def is_more(self) -> bool:
+        """Whether these are the labels on suspicion."""
+        return self.date.endswith(MORE)
 
 
 class Watches:

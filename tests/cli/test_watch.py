@@ -442,3 +442,48 @@ def test_half_widths_that_cannot_be_are_one_line_and_nothing_is_stored(call, by_
     assert "Traceback" not in refused.err
     assert call("watch", "night", *PARTS, "--run", "1.run").code == 1
     assert by_segment(*HALVES).code == 0
+
+
+def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
+    write_run(folder / "half.run", dict(list(run_of(2).items())[:10]))
+    for night in (1, 2):
+        assert night_of(watch, night, "--sheet", f"{night}.csv").code == 11
+        fill_in(f"{night}.csv")
+    late = watch("submit", "1.csv", "--judge", "ann")
+    words = " ".join(late.err.split())
+    assert f"judgments stored for {DATES[0]}, 0 were there already" in words
+    assert f"of other nights count for {DATES[1]} too: the same items in the same texts" in words
+    assert f"{DATES[0]}: DCG@5" in words  # what the night says that is complete now
+    assert watch("submit", "2.csv", "--judge", "ann").code in (0, 10, 11)
+    again = night_of(watch, 2, run="half.run")
+    assert again.code == 1
+    assert "is there already: --replace draws it anew" in " ".join(again.err.split())
+    redrawn = night_of(watch, 2, "--replace", "--oracle", "all.qrels", run="half.run")
+    assert redrawn.code in (0, 10, 11), redrawn.err
+    dates, campaigns = stored(folder)
+    assert {f"{DATES[1]}.redrawn-01", DATES[1]} <= set(dates)
+    assert {f"{NAME}.{date}" for date in dates} <= set(campaigns)
+
+
+def test_judgments_that_were_imported_into_an_old_night_count_for_the_new_one(watch, call, folder):
+    for night in (1, 2):
+        night_of(watch, night, "--sheet", f"{night}.csv")
+        fill_in(f"{night}.csv")
+    assert watch("submit", "2.csv", "--judge", "ann").code in (0, 10, 11)
+    db = f"sqlite:///{folder}/{NAME}.activeeval"
+    assert call("campaign", "import", f"{NAME}.{DATES[0]}", "1.csv", "--judge", "ann", "--db", db).code == 0
+    status = watch("status")
+    assert "wait" not in status.err, status.err
+
+
+def test_an_alarm_of_a_night_whose_sheet_is_late_is_an_alarm(watch, folder):
+    night_of(watch, 1, "--oracle", "all.qrels")
+    write_run(folder / "worse.run", run_of(1, upside_down=20))
+    night_of(watch, 2, "--sheet", "2.csv", run="worse.run")
+    night_of(watch, 3, "--sheet", "3.csv", run="worse.run")
+    fill_in("2.csv")
+    fill_in("3.csv")
+    watch("submit", "3.csv", "--judge", "ann")
+    late = watch("submit", "2.csv", "--judge", "ann")
+    assert late.code == 10
+    assert f"ALARM: {DATES[1]} is worse than {DATES[0]}" in " ".join(late.err.split())

@@ -24,12 +24,12 @@ from activeeval.cli.inputs import (
 )
 from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import tell
-from activeeval.cli.watch.reading import show_night
+from activeeval.cli.watch.reading import opened_watch, say_shared, show_night
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
     from activeeval.results import Caution, Note
-    from activeeval.store import Store
+    from activeeval.store import NightRow, Store
     from activeeval.tasks.watching.nights import Drawn
 
 
@@ -118,6 +118,9 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @db_option
 @click.option("--run", required=True, metavar="FILE", help="Tonight's run: TREC file or table.")
 @click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
+@click.option("--replace", "replaces", is_flag=True,
+              help="Draw the last night anew, as where its run was not complete. What was judged for it goes on "
+                   "counting; the store keeps both.")  # fmt: skip
 @click.option("--judged", multiple=True, metavar="FILE",
               help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")  # fmt: skip
 @click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
@@ -135,6 +138,7 @@ def night(
     db: str | None,
     run: str,
     date: str | None,
+    replaces: bool,
     judged: tuple[str, ...],
     oracle: str | None,
     sheet: str | None,
@@ -171,8 +175,9 @@ def night(
         machine_is_truth=machine_is_truth,
         largest=0 if script is None else max(script.grades.values(), default=0),
         answers=None if script is None else script.grades,
+        replaces=replaces,
     )
-    with opened(name, db) as store:
+    with opened_watch(name, db) as store:
         with worded():
             drawn = draw_night(store, name, tonight, progress=tell)
         _say_drawn(drawn)
@@ -219,23 +224,48 @@ def submit(
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann
     """
-    from activeeval.tasks.campaigns.taking import take_files
     from activeeval.tasks.watching.before import last_night
+    from activeeval.tasks.watching.late_sheets import share_labels, take_sheets
 
     price = price_of(options)
     with opened(name, db) as store:
-        campaign = last_night(store, name).campaign
+        last_night(store, name)
         who = None if judge is None else judge_of(judge)
         with worded():
-            taken = take_files(store, campaign, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
-        for file in taken:
+            taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
+            shared = share_labels(store, name)
+        for step, file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
-            stored = f"{counted(file.stored, 'judgment')} stored"
+            stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
             output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
             output.say_notes(_of_files(file.notes))
+        say_shared(shared)
         _suspect(store, name, sheets)
         show_night(context, store, name, db, form, places, price)
+        _say_earlier(context, store, name, {step.night for step, _ in taken})
         _say_outlook(store, name)
+
+
+def _of_earlier(store: Store, name: str, step: NightRow) -> str:
+    """Write for which night judgments are stored where that is not the last one."""
+    from activeeval.tasks.watching.before import last_night
+
+    return "" if step.date == last_night(store, name).date else f" for {step.date}"
+
+
+def _say_earlier(context: click.Context, store: Store, name: str, nights: set[str]) -> None:
+    """Say what earlier nights say whose sheets came back late; an alarm of one of them is an alarm."""
+    from activeeval.answers import WORSE
+    from activeeval.report.nights import night_sentences
+    from activeeval.tasks.watching.before import last_night
+    from activeeval.tasks.watching.series import nights_say
+
+    for date in sorted(nights - {last_night(store, name).night}):
+        (night,) = nights_say(store, name, date, date)
+        if night.findings:
+            output.say(" ".join(night_sentences(night)))
+        if night.exit_code == WORSE:
+            context.find_root().obj = WORSE
 
 
 def _say_outlook(store: Store, name: str) -> None:

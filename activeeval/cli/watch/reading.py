@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def status(
     if holes and form == output.COMMENT:
         raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
     price = price_of(options)
-    with opened(name, db) as store:
+    with opened_watch(name, db) as store:
         if not holes:
             show_night(context, store, name, db, form, places, price)
             return
@@ -92,7 +93,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
     from activeeval.tasks.watching.spans import change_between
 
     tell("reading the nights")
-    with opened(name, db) as store:
+    with opened_watch(name, db) as store:
         nights = nights_say(store, name, begin, end)
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
@@ -123,7 +124,7 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)
     tell("reading the nights")
-    with opened(name, db) as store:
+    with opened_watch(name, db) as store:
         nights = nights_say(store, name)
     picture_of(nights, picture)
     page_of(name, nights, picture, out)
@@ -131,6 +132,23 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     for last in nights[-1:]:
         output.say_notes(last.cautions)
         _say_costs(price, last)
+
+
+@contextmanager
+def opened_watch(name: str, db: str | None) -> Iterator[Store]:
+    """Open the store of a watch, once judgments that came late count for all nights that ask for their items."""
+    from activeeval.tasks.watching.late_sheets import share_labels
+
+    with opened(name, db) as store:
+        say_shared(share_labels(store, name))
+        yield store
+
+
+def say_shared(shared: Mapping[str, int]) -> None:
+    """Say how many judgments nights have taken over from one another."""
+    for step, n in shared.items():
+        judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
+        output.say(f"{judgments} for {step} too: the same items in the same texts")
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
@@ -190,7 +208,10 @@ def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
 
 
 def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | None) -> None:
-    """Say what a night waits for, and what that costs."""
+    """Say what a night waits for, and what that costs; of a run that may be half a one how to draw it anew."""
+    if night.n_missing:
+        again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
+        output.say(f"where that run was not complete, {again} draws the night anew")
     if night.waiting:
         where = named_again(db)
         wait = "item waits" if night.waiting == 1 else "items wait"

@@ -100,6 +100,55 @@ def take_files(
         Where a file cannot be read, is the sheet of another sample, names no judge while none is given, or grades an
         item twice.
     """
+    read = read_files(store, name, paths, judge, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
+    return read.stored()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFiles:
+    """What files say of a campaign, read and checked and not yet stored.
+
+    Attributes
+    ----------
+    store : Store
+    campaign : str
+    parts : sequence of (str, str, list)
+        By file and judge their answers.
+    unjudged : sequence of Unjudged
+        What came back without an answer.
+    n_read, of_machines : mapping of str to int
+        By file how many answers it has, and how many of machines are left out.
+    """
+
+    store: Store
+    campaign: str
+    parts: Sequence[tuple[str, str, list[Answer]]]
+    unjudged: Sequence[Unjudged]
+    n_read: Mapping[str, int]
+    of_machines: Mapping[str, int]
+
+    def stored(self) -> list[TakenFile]:
+        """Store all of it or nothing; return what became of each file."""
+        stored = self.store.record_all(self.campaign, [(who, answers) for _, who, answers in self.parts], self.unjudged)
+        done: dict[str, list[Acknowledged]] = {path: [] for path in self.n_read}
+        for (path, *_), events in zip(self.parts, stored, strict=True):
+            done[path] += events
+        return [
+            TakenFile.of(path, self.n_read[path], events, self.of_machines.get(path, 0))
+            for path, events in done.items()
+        ]
+
+
+def read_files(
+    store: Store,
+    name: str,
+    paths: Sequence[str],
+    judge: str | None = None,
+    *,
+    keep_foreign: bool = False,
+    machine_is_truth: bool = False,
+) -> ReadFiles:
+    """Read the judgments of files for a campaign; else as `take_files`."""
     campaign, units = store.campaign(name), store.units(name)
     drawn = _Drawn([row.digest for row in store.samples(name)], units, campaign.max_grade)
     drawn.machine_is_truth = machine_is_truth
@@ -107,14 +156,14 @@ def take_files(
     unjudged: list[Unjudged] = []
     by_file = {path: _answers(campaign.judging, path, drawn, judge, unjudged) for path in paths}
     kept = by_file if keep_foreign else {path: _of_units(by_judge, units) for path, by_judge in by_file.items()}
-    parts = [(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()]
-    stored = store.record_all(name, [(who, answers) for _, who, answers in parts], unjudged)
-    done: dict[str, list[Acknowledged]] = {path: [] for path in by_file}
-    for (path, *_), events in zip(parts, stored, strict=True):
-        done[path] += events
-    n_read = {path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()}
-    of_machines = drawn.of_machines
-    return [TakenFile.of(path, n_read[path], events, of_machines.get(path, 0)) for path, events in done.items()]
+    return ReadFiles(
+        store=store,
+        campaign=name,
+        parts=[(path, who, answers) for path, by_judge in kept.items() for who, answers in by_judge.items()],
+        unjudged=unjudged,
+        n_read={path: sum(map(len, by_judge.values())) for path, by_judge in by_file.items()},
+        of_machines=drawn.of_machines,
+    )
 
 
 def _of_units(by_judge: Mapping[str, list[Answer]], units: Sequence[UnitRow]) -> dict[str, list[Answer]]:

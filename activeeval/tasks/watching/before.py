@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
 from typing import Any
 
 from activeeval.cases.known import graded_rows
@@ -13,11 +14,14 @@ from activeeval.errors import InputError, shown
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
 from activeeval.judgments import read
-from activeeval.store import NightRow, Store, WatchRow
+from activeeval.store import MORE, REDRAWN, NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.watching.labels import labels_so_far
-from activeeval.tasks.watching.leaving import Held, Left, Pair, pairs_in, with_texts
+from activeeval.tasks.watching.leaving import Held, Left, Pair, held_also, pairs_in, with_texts
 from activeeval.tasks.watching.settings import Settings
+
+MOST_DAYS_AHEAD = 31
+"""How far ahead a night may be dated: clocks and zones differ by a day, a mistyped year or month by more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,9 @@ class Tonight:
         A grade that is known to be one of the scale; 0 where none is.
     answers : mapping of (query, document) to int, or None
         What a scripted judge will say: a night of which it lacks a grade is refused.
+    replaces : bool
+        Draw the last night anew, of its date: its run was not the one that was meant. What was judged for it goes on
+        counting, the store keeps both.
     """
 
     run: Any
@@ -49,6 +56,7 @@ class Tonight:
     machine_is_truth: bool = False
     largest: int = 0
     answers: Mapping[Pair, int] | None = None
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,10 +67,14 @@ class Before:
     ----------
     number : int
         Of the step.
+    step : str
+        What the step is called, see `NightRow.date`.
     last : str
-        The date of the step that it goes on from; empty for the first.
+        The step that it goes on from; empty for the first.
     left : Left or None
         What that leaves.
+    queries : tuple of str
+        Of the watch; none before its first night.
     night : str
         The date of the night before; empty where there is none.
     run : Run or None
@@ -75,8 +87,10 @@ class Before:
     """
 
     number: int
+    step: str
     last: str
     left: Left | None
+    queries: tuple[str, ...]
     night: str
     run: Run | None
     digests: dict[Pair, int]
@@ -96,38 +110,49 @@ def last_night(store: Store, name: str) -> NightRow:
     return nights[-1]
 
 
+def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
+    """List the steps of each night, in order: of a night that was drawn anew those of its last drawing."""
+    drawings = [list(steps) for _, steps in groupby(rows, key=lambda row: row.drawing)]
+    return list({steps[0].night: steps for steps in drawings}.values())
+
+
 def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> Before:
     """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
-    nights = store.watches.nights(watch.name)
-    last = nights[-1].date if nights else ""
-    night = nights[-1].night if nights else ""
-    _check_date(watch.name, tonight.date, night)
-    left = None
-    held: dict[Pair, Held] = {}
-    known_grades: dict[Pair, tuple[int, int]] = {}
-    if nights:
-        left = _left(store, watch, nights[-1])
-        held, known_grades = dict(left.held), dict(left.known_grades)
+    rows = store.watches.nights(watch.name)
+    nights = by_night(rows)
+    _check_date(watch.name, tonight, [steps[0].night for steps in nights])
+    step = tonight.date
+    if tonight.replaces:
+        n_drawn = len({row.drawing for row in rows if row.night == tonight.date})
+        step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
+    left = _left(store, watch, rows[-1]) if rows else None
+    earlier = left if not tonight.replaces else _left(store, watch, nights[-1][-1]) if nights else None
     digests = _digests(tonight.documents, run)
+    held = {} if earlier is None else dict(earlier.held)
     _check_texts(held, digests, run, tonight)
-    held, n_changed = with_texts(held, digests, len(nights) + 1)
-    labels = labels_so_far(store, nights, held, Settings.of(watch.config))
+    held, n_changed = with_texts(held, digests, len(rows) + 1)
+    if left is not None and tonight.replaces:
+        held = held_also(held, left.held, digests)
+    labels = labels_so_far(store, rows, held, Settings.of(watch.config))
+    known_grades = {} if earlier is None else dict(earlier.known_grades)
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
-    rows, machines = _given(tonight)
-    for query, document, grade in rows:
+    grades, machines = _given(tonight)
+    for query, document, grade in grades:
         known_grades[query, document] = (grade, digests.get((query, document), 0))
     return Before(
-        number=len(nights) + 1,
-        last=last,
+        number=len(rows) + 1,
+        step=step,
+        last=rows[-1].date if rows else "",
         left=left,
-        night=night,
-        run=left.run if left else None,
+        queries=earlier.queries if earlier else (),
+        night=nights[-1][0].night if nights else "",
+        run=earlier.run if earlier else None,
         digests=digests,
         held=held,
         labels=labels,
         taught=labels,
         known_grades=known_grades,
-        machines=_machines_of(store, nights) | machines,
+        machines=_machines_of(store, rows) | machines,
         n_changed=n_changed,
     )
 
@@ -135,15 +160,17 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
 def before_more(store: Store, watch: WatchRow) -> Before:
     """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
     rows = store.watches.nights(watch.name)
-    earlier = [row for row in rows if row.night != rows[-1].night]
+    earlier = by_night(rows)[:-1]
     left = _left(store, watch, rows[-1])
     held = dict(left.held)
     return Before(
         number=len(rows) + 1,
+        step=rows[-1].date + MORE,
         last=rows[-1].date,
         left=left,
-        night=earlier[-1].night if earlier else "",
-        run=_left(store, watch, earlier[-1]).run if earlier else None,
+        queries=left.queries,
+        night=earlier[-1][0].night if earlier else "",
+        run=_left(store, watch, earlier[-1][-1]).run if earlier else None,
         digests={},
         held=held,
         labels=labels_so_far(store, rows, held, Settings.of(watch.config)),
@@ -159,19 +186,32 @@ def _left(store: Store, watch: WatchRow, row: NightRow) -> Left:
     return Left.of(store.watches.payload(watch.name, row.date), f"watch {watch.name}, {row.date}")
 
 
-def _check_date(name: str, tonight: str, last: str) -> None:
+def _check_date(name: str, tonight: Tonight, nights: Sequence[str]) -> None:
+    """Raise InputError where a night cannot be of its date, among the dates of the nights so far."""
+    last = nights[-1] if nights else ""
     try:
-        is_date = date.fromisoformat(tonight).isoformat() == tonight
+        night = date.fromisoformat(tonight.date)
     except ValueError:
-        is_date = False
-    if not is_date:
-        raise InputError(f"a night's date is as 2026-11-25, got {tonight!r}", field="date")
-    if tonight == last:
-        raise InputError(f"watch {name}: the night of {last} is there already", field="date")
-    if tonight < last:
-        raise InputError(
-            f"watch {name}: {tonight} lies before the last night, {last}: nights come in order", field="date"
+        night = None
+    if night is None or night.isoformat() != tonight.date:
+        raise InputError(f"a night's date is as 2026-11-25, got {tonight.date!r}", field="date")
+    if (ahead := (night - date.today()).days) > MOST_DAYS_AHEAD:
+        problem = (
+            f"{tonight.date} lies {ahead:,} days ahead, and nights before it could not be drawn any more: expected "
         )
+        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days at most", field="date")
+    if tonight.replaces and tonight.date not in nights:
+        there = f"the last is {last}" if last else "it has none yet"
+        raise InputError(f"watch {name} has no night of {tonight.date} to replace: {there}", field="date")
+    if tonight.replaces and tonight.date < last:
+        problem = f"{tonight.date} cannot be drawn anew: the night of {last} counts on it"
+        raise InputError(f"watch {name}: {problem}", field="date")
+    if tonight.date == last and not tonight.replaces:
+        problem = f"the night of {last} is there already: `replace` draws it anew"
+        raise InputError(f"watch {name}: {problem}", field="date")
+    if tonight.date < last:
+        problem = f"{tonight.date} lies before the last night, {last}: nights come in order"
+        raise InputError(f"watch {name}: {problem}", field="date")
 
 
 def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:

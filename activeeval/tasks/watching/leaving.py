@@ -162,6 +162,31 @@ def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int)
     return after, n_changed
 
 
+def held_also(held: Mapping[Pair, Held], drawn: Mapping[Pair, Held], texts: Mapping[Pair, int]) -> dict[Pair, Held]:
+    """Add what a night that is drawn anew had drawn: its labels count, where they are of the same texts.
+
+    Parameters
+    ----------
+    held : mapping
+        What was held before that night, of tonight's texts.
+    drawn : mapping
+        What that night left.
+    texts : mapping of (query, document) to int
+        Digests of tonight's texts.
+    """
+    after = dict(held)
+    for pair, row in drawn.items():
+        before = held.get(pair)
+        if before is None:
+            is_same = row.text in (0, texts.get(pair, row.text))
+            row = row._replace(text=texts.get(pair, row.text))
+        else:
+            is_same = (row.text, row.version) == (before.text, before.version)
+        if is_same:
+            after[pair] = row
+    return after
+
+
 def pairs_in(run: Run) -> list[Pair]:
     """Return query and document of every row of a run."""
     return list(zip(run.query_ids.tolist(), run.doc_ids.tolist(), strict=True))

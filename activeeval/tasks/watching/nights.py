@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,16 +19,17 @@ from activeeval.design import Design
 from activeeval.design.carried import Carried, InHand, going_on, numbers_of
 from activeeval.errors import InputError, StateError, did_you_mean, shown
 from activeeval.io.arrays import unpacked
+from activeeval.io.files import Stamp
 from activeeval.io.loading import load_run
 from activeeval.io.text.trec import Run
 from activeeval.pool import key_of
 from activeeval.results import Caution, Note
-from activeeval.store import MORE, NightRow, Store, WatchRow
+from activeeval.store import NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.drawing import kept_texts
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
-from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, last_night
+from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, by_night, last_night
 from activeeval.tasks.watching.cases import case_of
 from activeeval.tasks.watching.leaving import Left, Pair, held_after, in_hand, run_of
 from activeeval.tasks.watching.segments import NightPlan, plan_night
@@ -85,9 +87,10 @@ def draw_night(
         lacks a grade.
     """
     watch = store.watches.get(name)
+    stamp = Stamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
     run = load_run(tonight.run)
     before = before_night(store, watch, tonight, run)
-    return _draw(store, watch, tonight, run, before, progress)
+    return _draw(store, watch, tonight, run, before, progress, stamp=stamp)
 
 
 def draw_more(
@@ -112,7 +115,7 @@ def draw_more(
         Where items of the night wait, or it has these labels already.
     """
     watch, last = store.watches.get(name), last_night(store, name)
-    if last.date != last.night:
+    if last.is_more:
         raise StateError(f"watch {name}: {last.night} has its labels on suspicion already: campaign {last.campaign}")
     check_judged(store, name, last)
     before = before_more(store, watch)
@@ -129,10 +132,17 @@ def _draw(
     before: Before,
     progress: Callable[[str], object],
     on_suspicion: NightRow | None = None,
+    stamp: Stamp | None = None,
 ) -> Drawn:
-    """Draw and store a step of a night: the first, or where it is given the one that goes on from it."""
+    """Draw and store a step of a night: the first, or where it is given the one that goes on from it.
+
+    Parameters
+    ----------
+    stamp : Stamp, optional
+        Of the file of the run: one that is still being written is no night's.
+    """
     settings, is_first = Settings.of(watch.config), on_suspicion is None
-    queries = before.left.queries if before.left else tuple(dict.fromkeys(run.query_ids.tolist()))
+    queries = before.queries or tuple(dict.fromkeys(run.query_ids.tolist()))
     runs = _runs(store, watch, settings, run, tonight.date, before, queries)
     _check_queries(run, queries)
     progress("reading the files")
@@ -148,18 +158,19 @@ def _draw(
     if on_suspicion is not None:
         sample = replace(sample, text_files=kept_texts(store.campaign(on_suspicion.campaign).config))
     _check_answers(sample, tonight.answers)
-    date = tonight.date if is_first else tonight.date + MORE
-    campaign = f"{watch.name}.{date}"
+    campaign = f"{watch.name}.{before.step}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
     left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
     put = partial(
         store.watches.add_night,
         watch.name,
-        NightRow(date=date, campaign=campaign, payload=left.packed(settings.pool_depth)),
+        NightRow(date=before.step, campaign=campaign, payload=left.packed(settings.pool_depth)),
         before.last,
     )
-    beside = {"watch": watch.name, "date": date, "seed": settings.seed, MISSING: _missing(run, queries)}
+    if stamp is not None:
+        stamp.check()
+    beside = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
     beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
     create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
     return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
@@ -256,11 +267,11 @@ def _runs(
         runs[REFERENCE] = run_of(arrays)
     if before.run is None:
         return runs
-    first = store.watches.nights(watch.name)[0].date
+    first = by_night(store.watches.nights(watch.name))[0][0]
     listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
-    name = first if settings.reference == "first" else ONLY_LISTS
-    if first not in runs and (name == first or set(queries) - listed):
-        runs[name] = Left.of(store.watches.payload(watch.name, first), first).run
+    name = first.night if settings.reference == "first" else ONLY_LISTS
+    if first.night not in runs and (name == first.night or set(queries) - listed):
+        runs[name] = Left.of(store.watches.payload(watch.name, first.date), first.date).run
     return runs
 
 

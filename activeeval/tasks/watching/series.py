@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
-from activeeval.tasks.watching.before import last_night
+from activeeval.tasks.watching.before import by_night, last_night
 from activeeval.tasks.watching.nights import MISSING
 from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
 from activeeval.tasks.watching.settings import REFERENCE, Settings, segments_of
@@ -224,7 +223,7 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
         Where the watch has no such night.
     """
     watch = store.watches.get(name)
-    nights = list(by_night(store.watches.nights(name)))
+    nights = by_night(store.watches.nights(name))
     settings = Settings.of(watch.config)
     segments = segments_of(watch, settings)
     dates = [steps[0].night for steps in nights]
@@ -239,12 +238,6 @@ def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[
         for k, steps in enumerate(nights)
         if (not begin or dates[k] >= begin) and (not end or dates[k] <= end)
     ]
-
-
-def by_night(rows: Sequence[NightRow]) -> Iterator[list[NightRow]]:
-    """Yield the steps of each night, in order."""
-    for _, steps in groupby(rows, key=lambda row: row.night):
-        yield list(steps)
 
 
 def change_of(

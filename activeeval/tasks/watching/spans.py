@@ -7,6 +7,7 @@ from activeeval.campaign import Campaign
 from activeeval.design.carried import reread
 from activeeval.pool import key_of
 from activeeval.store import Store
+from activeeval.tasks.watching.before import by_night
 from activeeval.tasks.watching.cases import case_of
 from activeeval.tasks.watching.labels import labels_so_far
 from activeeval.tasks.watching.leaving import Left, in_hand
@@ -26,7 +27,10 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
         Where items of the last night wait: what was drawn counts as a whole.
     """
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
-    left = {date: Left.of(store.watches.payload(name, date), f"watch {name}, {date}") for date in (earlier, later)}
+    steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
+    left = {
+        date: Left.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}") for date in (earlier, later)
+    }
     last = nights[-1]
     latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     labels = labels_so_far(store, nights, latest.held, settings)

@@ -1,0 +1,134 @@
+"""Judgments that come back after the next night was drawn: they count for all nights that ask for the item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from activeeval.errors import InputError
+from activeeval.judgments import read
+from activeeval.judgments.log import Event
+from activeeval.judgments.state import State
+from activeeval.store import NightRow, Said, Store
+from activeeval.tasks.campaigns.taking import TakenFile, read_files
+from activeeval.tasks.watching.before import last_night
+from activeeval.tasks.watching.leaving import Left, Pair
+from activeeval.tasks.watching.settings import Settings
+
+Answers = dict[str, Event]
+"""What stands of an item, by judge."""
+SameText = Callable[[Pair, "_Step", "_Step"], bool]
+"""Whether an item has the same text in two steps."""
+
+
+def take_sheets(
+    store: Store, name: str, paths: Sequence[str], judge: str | None = None, *, machine_is_truth: bool = False
+) -> list[tuple[NightRow, TakenFile]]:
+    """Store sheets in the nights that they were drawn for, and other files in the last one: all of them or none.
+
+    Raises
+    ------
+    InputError
+        As `activeeval.tasks.campaigns.taking.take_files`, and where a sheet is of no night of the watch.
+    """
+    last, rows = last_night(store, name), store.watches.nights(name)
+    steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}
+    of_step: dict[str, list[str]] = {}
+    for path in paths:
+        sample = read(path, kind="machine" if machine_is_truth else "person", is_plain=True).sample
+        if sample and sample not in steps:
+            problem = f"the sheet is of no night of watch {name}, expected one that `watch night {name}` has written"
+            raise InputError(f"{path}: {problem}")
+        of_step.setdefault(steps[sample].date if sample else last.date, []).append(path)
+    reads = [
+        (row, read_files(store, row.campaign, of_step[row.date], judge, machine_is_truth=machine_is_truth))
+        for row in rows
+        if row.date in of_step
+    ]
+    return [(row, file) for row, files in reads for file in files.stored()]
+
+
+@dataclass(slots=True)
+class _Step:
+    """A step of a night: the items that it asks for, and what stands of them."""
+
+    number: int
+    row: NightRow
+    asked: set[Pair]
+    answers: dict[Pair, Answers] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: Store, number: int, row: NightRow, judges_per_item: int) -> _Step:
+        asked = {(unit.query_id, place.doc_id) for unit in store.units(row.campaign) for place in unit.places}
+        state = State(judges_per_item=judges_per_item)
+        state.apply_all(store.events(row.campaign))
+        step = cls(number, row, asked)
+        for by_judge in state.judgments.values():
+            for judge, event in by_judge.items():
+                step.answers.setdefault((event.query_id, event.doc_id), {})[judge] = event
+        return step
+
+
+def share_labels(store: Store, name: str) -> dict[str, int]:
+    """Let what a night's judges say count for every other night that asks for the same item in the same text.
+
+    An item that waits when the next night is drawn may be asked for again. Whichever night is judged first, the other
+    one takes the judgment over, by the same judge; so it does with the judge's later correction. Nothing is done where
+    nothing waits.
+
+    Returns
+    -------
+    dict of str to int
+        How many judgments each step has taken over, of those that have.
+    """
+    rows, n_judges = store.watches.nights(name), Settings.of(store.watches.get(name).config).judges_per_item
+    if not any(_waits(store, row) for row in rows):
+        return {}
+    steps = [_Step.of(store, number, row, n_judges) for number, row in enumerate(rows, 1)]
+    texts: dict[int, Left] = {}
+
+    def is_same_text(pair: Pair, first: _Step, second: _Step) -> bool:
+        later, earlier = sorted((first, second), key=lambda step: -step.number)
+        if later.number not in texts:
+            content = store.watches.payload(name, later.row.date)
+            texts[later.number] = Left.of(content, f"watch {name}, {later.row.date}")
+        held = texts[later.number].held.get(pair)
+        return held is not None and held.since <= earlier.number
+
+    shared: dict[str, int] = {}
+    for step in steps:
+        taken: dict[str, list[tuple[str, str, Said]]] = {}
+        for pair in sorted(step.asked):
+            there = step.answers.get(pair, {})
+            for judge, event in _newest(pair, step, steps, is_same_text).items():
+                if judge in there or len(there) < n_judges:
+                    taken.setdefault(judge, []).append((*pair, _said(event)))
+        if taken:
+            done = store.record_all(step.row.campaign, list(taken.items()))
+            n = sum(not answer.is_repeated for answers in done for answer in answers)
+            shared |= {step.row.date: n} if n else {}
+    return shared
+
+
+def _waits(store: Store, row: NightRow) -> bool:
+    waiting: Mapping[str, int] = store.waiting(row.campaign)
+    return waiting["free"] + waiting["leased"] > 0
+
+
+def _newest(pair: Pair, step: _Step, steps: Sequence[_Step], is_same_text: SameText) -> Answers:
+    """Find by judge the newest answer of other steps that is newer than the step's own."""
+    newest: Answers = {}
+    of_step = step.answers.get(pair, {})
+    for other in steps:
+        if other is step or pair not in other.answers or not is_same_text(pair, step, other):
+            continue
+        for judge, event in other.answers[pair].items():
+            stands = newest.get(judge) or of_step.get(judge)
+            if stands is None or (event.at, event.seq) > (stands.at, stands.seq):
+                newest[judge] = event
+    return newest
+
+
+def _said(event: Event) -> Said:
+    said = Said(kind=event.kind, grade=event.grade, reason=event.reason)
+    return said.of_machine(event.machine)

@@ -1,0 +1,283 @@
+"""Sheets of a watch that come back late, nights drawn anew, and dates and files that no night is drawn of."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date, timedelta
+
+import pytest
+from watch_cases import (
+    DATES,
+    GRADES,
+    NAME,
+    PAIRS,
+    Watch,
+    fill_in,
+    run_of,
+    true_value,
+    write_documents,
+    write_run,
+)
+
+from activeeval.cli import people
+from activeeval.errors import InputError
+from activeeval.io import files
+from activeeval.io.loading import load_run
+from activeeval.store import Said
+from activeeval.tasks.campaigns.batches import write_batches
+from activeeval.tasks.campaigns.scripted_judge import judge_all
+from activeeval.tasks.campaigns.state import state_of
+from activeeval.tasks.watching import nights as drawing
+from activeeval.tasks.watching.late_sheets import share_labels, take_sheets
+
+
+def write_sheet(watch, night, path):
+    write_batches(watch.store, watch.campaign(night), people.planned(str(path), force=False))
+    return str(path)
+
+
+def waits(watch, campaign):
+    n = watch.store.waiting(campaign)
+    return n["free"] + n["leased"]
+
+
+def rows_in(path):
+    with open(path, newline="") as held:
+        return {(row["query_id"], row["doc_id"]) for row in csv.DictReader(held)}
+
+
+@pytest.fixture
+def late(tmp_path):
+    """Return a watch of two nights, of which nobody has judged the first, with the sheets of both."""
+    watch = Watch()
+    watch.draw(1)
+    sheets = [write_sheet(watch, 1, tmp_path / "1.csv")]
+    watch.draw(2)
+    sheets.append(write_sheet(watch, 2, tmp_path / "2.csv"))
+    for sheet in sheets:
+        fill_in(sheet)
+    assert watch.asked(1) & watch.asked(2)  # what waits is asked for again
+    return watch, sheets
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_sheet_that_is_late_counts_for_its_night_and_for_the_next(late, order):
+    watch, sheets = late
+    for k in order:
+        ((row, taken),) = take_sheets(watch.store, NAME, [sheets[k]], "ann")
+        assert (row.date, taken.stored + taken.repeated) == (DATES[k], len(rows_in(sheets[k])))
+        share_labels(watch.store, NAME)
+    assert [waits(watch, watch.campaign(night)) for night in (1, 2)] == [0, 0]
+    first, second = watch.all_say()
+    assert first.values[0].value is not None
+    assert second.values[0].value is not None
+    for campaign in (watch.campaign(1), watch.campaign(2)):
+        assert watch.store.verify(campaign) == []
+
+
+def test_late_sheets_say_what_sheets_in_time_say():
+    """Catches labels of one night that are not the labels of another."""
+    in_time, too_late = Watch(), Watch()
+    in_time.night(1)
+    in_time.night(2)
+    too_late.draw(1)
+    too_late.draw(2)
+    too_late.judge(1)
+    assert share_labels(too_late.store, NAME) == {DATES[1]: len(too_late.asked(1) & too_late.asked(2))}
+    too_late.judge(2)
+    assert [night.values[0].value for night in in_time.all_say()] == pytest.approx(
+        [night.values[0].value for night in too_late.all_say()], rel=0.05
+    )
+    assert share_labels(too_late.store, NAME) == {}
+
+
+def test_both_sheets_at_once_are_stored_or_none(late, tmp_path):
+    watch, sheets = late
+    with open(sheets[1]) as held:
+        text = held.read()
+    with open(sheets[1], "w") as out:
+        out.write(text.replace(",3,", ",9,", 1) if ",3," in text else text.replace(",2,", ",9,", 1))
+    with pytest.raises(InputError):
+        take_sheets(watch.store, NAME, sheets, "ann")
+    assert waits(watch, watch.campaign(1)) == len(watch.asked(1))
+
+
+def test_a_sheet_of_another_watch_is_refused_by_name(late, tmp_path):
+    watch, _ = late
+    other = Watch(seed=11)
+    other.draw(1)
+    sheet = write_sheet(other, 1, tmp_path / "other.csv")
+    fill_in(sheet)
+    with pytest.raises(InputError, match=r"other.csv: the sheet is of no night of watch quality, expected one that"):
+        take_sheets(watch.store, NAME, [sheet], "ann")
+
+
+def test_a_label_of_another_text_is_not_shared(tmp_path):
+    texts = [tmp_path / f"{k}.jsonl" for k in (1, 2)]
+    watch = Watch()
+    write_documents(texts[0])
+    watch.draw(1, documents=str(texts[0]))
+    changed = {doc for _, doc in sorted(watch.asked(1))[::2]}
+    write_documents(texts[1], changed=changed)
+    watch.draw(2, documents=str(texts[1]))
+    again = watch.asked(1) & watch.asked(2)
+    watch.judge(1)
+    # a document that is in last night's list alone is asked for in its old text
+    same = {(query, doc) for query, doc in again if doc not in changed or doc not in run_of(2)[query]}
+    assert same != again
+    assert share_labels(watch.store, NAME) == {DATES[1]: len(same)}
+
+
+def test_a_judge_s_correction_is_the_same_on_all_nights(late):
+    watch, sheets = late
+    take_sheets(watch.store, NAME, sheets[:1], "ann")
+    share_labels(watch.store, NAME)
+    shared = sorted(watch.asked(1) & watch.asked(2))[0]
+    grade = (GRADES[shared] + 1) % 4
+    watch.store.record_all(watch.campaign(1), [("ann", [(*shared, Said(kind="judged", grade=grade))])])
+    share_labels(watch.store, NAME)
+    state = state_of(watch.store, watch.campaign(2))
+    assert state.campaign is not None
+    (there,) = [
+        event.grade
+        for event in watch.store.events(watch.campaign(2))
+        if (event.query_id, event.doc_id) == shared and event.supersedes is not None
+    ]
+    assert there == grade
+
+
+def test_half_a_run_is_drawn_anew_and_its_labels_go_on_counting():
+    watch = Watch(reference="first", budget=90.0, margin=2.0)
+    watch.night(1)
+    whole = run_of(2)
+    half = dict(list(whole.items())[:10])
+    bad = watch.night(2, half)
+    assert bad.n_missing == 10
+    assert bad.exit_code == 10  # lists that are missing count as 0
+    drawn = watch.draw(2, whole, replaces=True)
+    assert drawn.campaign == f"{NAME}.{DATES[1]}.redrawn-01"
+    assert drawn.n_in_hand >= len(watch.asked(1)) / 2
+    for _ in drawing_judges(watch, drawn.campaign):
+        pass
+    says = watch.says()
+    assert (says.date, says.before, says.n_missing, says.exit_code) == (DATES[1], DATES[0], 0, 0)
+    assert [night.date for night in watch.all_say()] == DATES[:2]
+    assert says.values[0].value == pytest.approx(true_value(whole))
+    # the store keeps both, and a third one
+    watch.draw(2, whole, replaces=True)
+    assert [row.date for row in watch.store.watches.nights(NAME)] == [
+        DATES[0],
+        DATES[1],
+        f"{DATES[1]}.redrawn-01",
+        f"{DATES[1]}.redrawn-02",
+    ]
+    watch.night(3)
+    assert watch.says().before == DATES[1]
+
+
+def drawing_judges(watch, campaign):
+    return judge_all(watch.store, campaign, "ann", GRADES)
+
+
+def test_a_first_night_drawn_anew_is_what_later_ones_are_compared_with():
+    watch = Watch(reference="first")
+    watch.night(1, dict(list(run_of(1).items())[:5]))
+    watch.draw(1, run_of(1), replaces=True)  # of queries that the half run did not have
+    for _ in drawing_judges(watch, f"{NAME}.{DATES[0]}.redrawn-01"):
+        pass
+    watch.night(2, run_of(1))
+    says = watch.says()
+    assert (says.n_queries, [change.verdict for change in says.changes]) == (20, ["equal"])
+
+
+def test_what_was_drawn_for_a_wrong_text_does_not_count_for_the_right_one(tmp_path):
+    right, wrong = tmp_path / "right.jsonl", tmp_path / "wrong.jsonl"
+    write_documents(right)
+    write_documents(wrong, changed={doc for _, doc in PAIRS})
+    watch = Watch()
+    watch.night(1, documents=str(right))
+    n_by_wrong = watch.draw(2, documents=str(wrong)).n_in_hand
+    watch.judge(2)
+    drawn = watch.draw(2, documents=str(right), replaces=True)
+    assert (drawn.n_changed, drawn.n_in_hand > n_by_wrong) == (0, True)
+    for _ in drawing_judges(watch, drawn.campaign):
+        pass
+    assert watch.says().values[0].value is not None
+
+
+def test_nights_drawn_anew_cover_the_truth():
+    """False alarm: of 40 independent values with 95 % intervals 8 or more miss with probability below 1e-3."""
+    misses, rounding = 0, 1e-9
+    for seed in range(8):
+        watch = Watch(seed=seed, budget=12.0)
+        watch.night(1)
+        for night in range(2, 7):
+            run = run_of(night)
+            watch.night(night, dict(list(run.items())[: 10 + night]))
+            drawn = watch.draw(night, run, replaces=True)
+            for _ in drawing_judges(watch, drawn.campaign):
+                pass
+            value = watch.says().values[0]
+            misses += not value.low - rounding <= true_value(run) <= value.high + rounding
+    assert misses < 8
+
+
+@pytest.mark.parametrize(
+    ("night", "says"),
+    [
+        (1, "2026-11-01 cannot be drawn anew: the night of 2026-11-02 counts on it"),
+        (3, "watch quality has no night of 2026-11-03 to replace: the last is 2026-11-02"),
+    ],
+)
+def test_what_later_nights_count_on_is_not_drawn_anew(night, says):
+    watch = Watch()
+    watch.night(1)
+    watch.night(2)
+    with pytest.raises(InputError, match=says):
+        watch.draw(night, replaces=True)
+    with pytest.raises(InputError, match=r"the night of 2026-11-02 is there already: `replace` draws it anew"):
+        watch.draw(2)
+    assert len(watch.store.watches.nights(NAME)) == 2
+
+
+def test_the_only_night_that_is_not_there_is_not_replaced():
+    with pytest.raises(InputError, match="to replace: it has none yet"):
+        Watch().draw(1, replaces=True)
+
+
+@pytest.mark.parametrize("ahead", [32, 365, (date(9999, 12, 31) - date.today()).days])
+def test_a_night_far_ahead_is_refused(ahead):
+    """Catches a mistyped date, after which no night could be drawn any more."""
+    watch = Watch()
+    far = (date.today() + timedelta(days=ahead)).isoformat()
+    tonight = drawing.Tonight(run=run_of(1), date=far)
+    with pytest.raises(InputError, match=rf"{far} lies {ahead:,} days ahead, and nights before it could not"):
+        drawing.draw_night(watch.store, NAME, tonight)
+    assert not watch.store.watches.nights(NAME)
+    near = drawing.Tonight(run=run_of(1), date=(date.today() + timedelta(days=2)).isoformat())
+    assert drawing.draw_night(watch.store, NAME, near).n_new
+
+
+@pytest.mark.parametrize("at", ["while it is read", "while the night is drawn"])
+def test_a_run_that_is_still_being_written_is_refused(at, tmp_path, monkeypatch):
+    run = tmp_path / "tonight.run"
+    write_run(run, run_of(1))
+    watch = Watch()
+
+    def grow():
+        with run.open("a") as out:
+            out.write("q0 Q0 another 99 -9.0 made\n")
+
+    if at == "while it is read":
+        states = iter([files.Stamp._state(run), (0, 0, 0)])
+        monkeypatch.setattr(files.Stamp, "_state", staticmethod(lambda path: next(states, None)))
+        with pytest.raises(InputError, match=r"tonight.run: has changed while it was read, as if it were still being"):
+            load_run(run)
+        return
+    case_of = drawing.case_of
+    monkeypatch.setattr(drawing, "case_of", lambda *arguments: (grow(), case_of(*arguments))[1])
+    with pytest.raises(InputError, match="try again once it is complete"):
+        watch.draw(1, run)
+    assert watch.is_stored(1) == (False, False)
+    monkeypatch.setattr(drawing, "case_of", case_of)
+    assert watch.draw(1, run).n_new
