@@ -24,9 +24,9 @@ GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
         --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
-        --date --replace --train-qrels --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base --pairs-letor
-        --oracle --grades --head demo --queries ask --run ask --documents ask --queries compare,score --queries
-        --last --pilot draw --pilot audit,report --grader
+        --date --replace --train-qrels --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base
+        --pairs-letor --oracle --grades --head demo --queries ask --run ask --documents ask --queries
+        compare,score --queries --last --pilot draw --pilot audit,report --grader
         """,
     "What you ask": """
         --measure --question --k --scope --reference --holes --margin --confidence --interval --by --as-of
