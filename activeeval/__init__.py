@@ -131,6 +131,12 @@ _HOMES = {
     "activeeval.simulation": ("replicate", "simulate"),
     "activeeval.estimation.significance": ("compare_scores", "holm", "mean_interval"),
 }
+_REACHED = {
+    "activeeval.adaptation": ("HyperLinearRanker",),
+    "activeeval.grade_models": ("ForestGradeModel", "cross_fitted_probs"),
+    "activeeval.io.text.letor": ("read_letor",),
+}
+"""Names that outside programs call here and that the rooms themselves list."""
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 if TYPE_CHECKING:
@@ -198,4 +204,6 @@ if TYPE_CHECKING:
     from activeeval.verbs.scoring import Score, Scores, score
     from activeeval.verbs.segmenting import SegmentPlan
 
-__getattr__, __dir__ = attached(__name__, _HOMES)
+__getattr__, __dir__ = attached(
+    __name__, {home: (*_HOMES.get(home, ()), *_REACHED.get(home, ())) for home in {**_HOMES, **_REACHED}}
+)
