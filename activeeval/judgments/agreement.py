@@ -353,6 +353,7 @@ def _pairs(
     rng: np.random.Generator,
 ) -> list[PairAgreement]:
     pairs = []
+    seed = int(rng.integers(1 << 62))  # two pairs who say the same have the same interval
     for mine, theirs in every_two(grades.judge):
         shared, here, there = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
         if not shared.size:
@@ -365,7 +366,7 @@ def _pairs(
             for weights in WEIGHTS
         }
         gaps = grades.grade[rows] - grades.grade[columns]
-        value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), rng)
+        value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
         n, raw, base_rate = beside
         difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
         judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
