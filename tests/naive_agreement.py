@@ -46,6 +46,39 @@ def kappa(first, second, power):
     return None if not expected else 1 - observed / expected
 
 
+def gwet(table, power):
+    """Return Gwet's AC of lists of grades, a list a judge, with weights 1 − |c − k|^power / the largest; 0 for AC1."""
+    units = [[row[u] for row in table if row[u] is not None] for u in range(len(table[0]))]
+    units = [unit for unit in units if unit]
+    values = sorted({v for unit in units for v in unit})
+    if len(values) < 2 or all(len(unit) < 2 for unit in units):
+        return None
+    widest = Fraction(values[-1] - values[0]) ** power
+
+    def weight(c, k):
+        return 1 - (Fraction(abs(c - k)) ** power / widest if c != k else 0)
+
+    pairs = [[weight(c, k) for c, k in combinations(unit, 2)] for unit in units if len(unit) > 1]
+    observed = sum(sum(own) / Fraction(len(own)) for own in pairs) / len(pairs)
+    expected = Fraction(0)
+    for value in values:
+        share = sum(Fraction(unit.count(value), len(unit)) for unit in units) / len(units)
+        expected += share * (1 - share)
+    expected *= sum(weight(c, k) for c in values for k in values) / Fraction(len(values) * (len(values) - 1))
+    return (observed - expected) / (1 - expected)
+
+
+def alike(table):
+    """Return the mean share of the pairs of judges of an item that say the same, and that of the commonest grade."""
+    units = [[row[u] for row in table if row[u] is not None] for u in range(len(table[0]))]
+    units = [unit for unit in units if len(unit) > 1]
+    shares = [
+        Fraction(sum(c == k for c, k in combinations(unit, 2)), len(unit) * (len(unit) - 1) // 2) for unit in units
+    ]
+    grades = [v for unit in units for v in unit]
+    return sum(shares) / len(units), Fraction(max(map(grades.count, grades)), len(grades))
+
+
 def relation_counts(grades):
     """Return counts over A>B, A~B, A<B of what judges say of pairs, from a dict of judge to query to doc to grade."""
     counts = [[0] * 3 for _ in range(3)]

@@ -16,7 +16,7 @@ _HOMES = {
         "preference_agreement",
     ),
     "activeeval.judgments.coded": ("Grades", "Relations"),
-    "activeeval.judgments.coefficients": ("chi_squared", "cohen_kappa", "krippendorff_alpha"),
+    "activeeval.judgments.coefficients": ("chi_squared", "cohen_kappa", "gwet_ac", "krippendorff_alpha"),
     "activeeval.judgments.judgment": ("Judge", "Judgment"),
     "activeeval.judgments.reading": ("labels_of", "read", "read_all"),
     "activeeval.judgments.table": ("Judgments",),
@@ -36,6 +36,7 @@ __all__ = [
     "cohen_kappa",
     "compare_agreement",
     "grade_agreement",
+    "gwet_ac",
     "krippendorff_alpha",
     "labels_of",
     "preference_agreement",
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         preference_agreement,
     )
     from activeeval.judgments.coded import Grades, Relations
-    from activeeval.judgments.coefficients import chi_squared, cohen_kappa, krippendorff_alpha
+    from activeeval.judgments.coefficients import chi_squared, cohen_kappa, gwet_ac, krippendorff_alpha
     from activeeval.judgments.judgment import Judge, Judgment
     from activeeval.judgments.reading import labels_of, read, read_all
     from activeeval.judgments.table import Judgments

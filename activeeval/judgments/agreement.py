@@ -1,5 +1,8 @@
 """How far judges agree: on which of two items is better, and on grades; with intervals by the bootstrap over queries.
 
+The intervals are bias-corrected (Efron 1981), as wide for few queries as Student's t is (Hesterberg 2015), and contain
+the value: where all resamples lie on one side of it they reach as far as the value itself.
+
 The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items over {A ≻ B, A ~ B, A ≺ B}, what one judge
 says against what another does. Theirs are normalised by column where the text says by row; here both have their name.
 """
@@ -10,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.checks import strict_share, whole_number
 from activeeval.errors import InputError
@@ -18,21 +22,26 @@ from activeeval.judgments.coefficients import (
     METRICS,
     WEIGHTS,
     ChiSquared,
+    ac_of,
     alpha_of,
     chi_squared,
     coincidences,
     confusion,
     kappa_of,
+    raw_agreement,
 )
+from activeeval.judgments.severity import mean_difference
 from activeeval.types import Floats, Ints
 
 Seed = np.random.Generator | int | None
 Statistic = Callable[[Floats], float | None]
 
+_ROUNDING = 1e-12
+"""By how much a resample may be off the value that is the same number."""
 RELATIONS = ("A>B", "A~B", "A<B")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient:
     """A coefficient of agreement; None is what is not defined.
 
@@ -43,12 +52,26 @@ class Coefficient:
         Ends of the interval; None with one query, or where resamples leave the coefficient undefined.
     n : int
         Pairs of items, or items, that it rests on.
+    raw_agreement : float or None
+        Mean share of the pairs of judges of an item, or of a pair of items, that say the same of it.
+    base_rate : float or None
+        Share of the commonest answer among all answers that are compared: what a judge who always gives it has in
+        common with them.
     """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
+    raw_agreement: float | None
+    base_rate: float | None
+
+    @property
+    def why_undefined(self) -> str:
+        """Why there is no value: nothing to compare, or one answer only; empty where there is one."""
+        if self.value is not None:
+            return ""
+        return "one answer only" if self.n else "nothing judged by several"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,11 +112,21 @@ class PreferenceAgreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kappas:
-    """Cohen's κ of two judges, by its weights: none, linear, quadratic."""
+class PairAgreement:
+    """How far two judges agree on grades.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    kappas : dict of str to Coefficient
+        Cohen's κ by its weights: none, linear, quadratic.
+    difference : Coefficient
+        Mean of the first judge's grade less the second's.
+    """
 
     judges: tuple[str, str]
-    by_weights: dict[str, Coefficient]
+    kappas: dict[str, Coefficient]
+    difference: Coefficient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,11 +138,17 @@ class GradeAgreement:
     judges : tuple of str
     n_queries, n_items : int
         With an item that several judges graded; how many such items.
+    n_alike : int
+        Items to which all who graded them gave one grade.
+    common_grade : float
+        The commonest of the grades that are compared, the lowest of several; the base rate is its share.
     confidence : float
         Of the intervals.
     alphas : dict of str to Coefficient
         Krippendorff's α by metric.
-    kappas : tuple of Kappas
+    acs : dict of str to Coefficient
+        Gwet's AC1, of weights none, and AC2 by weights. How common each grade is rests on all items that were graded.
+    pairs : tuple of PairAgreement
         Of every two judges with items in common.
     preferences : PreferenceAgreement or None
         Of the preferences that the grades imply; None where no query has two items in common.
@@ -118,9 +157,12 @@ class GradeAgreement:
     judges: tuple[str, ...]
     n_queries: int
     n_items: int
+    n_alike: int
+    common_grade: float
     confidence: float
     alphas: dict[str, Coefficient]
-    kappas: tuple[Kappas, ...]
+    acs: dict[str, Coefficient]
+    pairs: tuple[PairAgreement, ...]
     preferences: PreferenceAgreement | None
 
 
@@ -199,16 +241,18 @@ def _preference_agreement(
     if not tables.size:
         return None
     draws = _resamples(len(tables), confidence, n_resamples, rng)
-    same, n_all = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    both = tables[:, ::2, ::2]
-    same_strict, n_strict = np.trace(both, axis1=1, axis2=2), both.sum(axis=(1, 2))
+
+    def share(counts: Ints) -> Coefficient:
+        same, n = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
+        return _coefficient(_share_of(same, n), draws, confidence, *_beside(counts.sum(axis=0)))
+
     return PreferenceAgreement(
         judges=relations.judges,
         n_queries=len(tables),
         confidence=confidence,
         counts=tables.sum(axis=0),
-        overall=_coefficient(_share_of(same, n_all), draws, confidence, int(n_all.sum())),
-        strict=_coefficient(_share_of(same_strict, n_strict), draws, confidence, int(n_strict.sum())),
+        overall=share(tables),
+        strict=share(tables[:, ::2, ::2]),
     )
 
 
@@ -227,23 +271,35 @@ def grade_agreement(
     if not shared.item.size:
         raise InputError("no two judges graded the same item, so there is nothing to compare")
     queries, query = np.unique(shared.query, return_inverse=True)
-    values, code = np.unique(shared.grade, return_inverse=True)
+    values = np.unique(grades.grade)
+    code = np.searchsorted(values, shared.grade)
     items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
     random = np.random.default_rng(rng)
     draws = _resamples(queries.size, confidence, n_resamples, random)
     counts = np.zeros((items.size, values.size))
     np.add.at(counts, (item, code), 1)
+    is_alone = ~np.isin(grades.item, items)
+    alone = np.bincount(np.searchsorted(values, grades.grade[is_alone]), minlength=values.size).astype(np.float64)
+    by_grade = counts.sum(axis=0)
+    beside = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
     alphas = {
-        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, confidence, items.size)
+        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
         for metric in METRICS
+    }
+    acs = {
+        weights: _coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
+        for weights in WEIGHTS
     }
     return GradeAgreement(
         judges=grades.judges,
         n_queries=queries.size,
         n_items=items.size,
+        n_alike=int((counts.max(axis=1) == counts.sum(axis=1)).sum()),
+        common_grade=float(values[by_grade.argmax()]),
         confidence=confidence,
         alphas=alphas,
-        kappas=tuple(_kappas(shared, query, code, values, draws, confidence)),
+        acs=acs,
+        pairs=tuple(_pairs(shared, query, code, values, draws, confidence, random)),
         preferences=_preference_agreement(shared.relations(), confidence, n_resamples, random),
     )
 
@@ -283,22 +339,47 @@ def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statisti
     return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
 
 
-def _kappas(grades: Grades, query: Ints, code: Ints, values: Floats, draws: Floats, confidence: float) -> list[Kappas]:
-    kappas = []
+def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
+    return lambda times: ac_of(counts, values, weights, alone, times[query])
+
+
+def _pairs(
+    grades: Grades,
+    query: Ints,
+    code: Ints,
+    values: Floats,
+    draws: Floats,
+    confidence: float,
+    rng: np.random.Generator,
+) -> list[PairAgreement]:
+    pairs = []
+    seed = int(rng.integers(1 << 62))  # two pairs who say the same have the same interval
     for mine, theirs in every_two(grades.judge):
         shared, here, there = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
         if not shared.size:
             continue
         rows, columns = mine[here], theirs[there]
-        by_weights = {
-            weights: _coefficient(
-                _kappa(code[rows], code[columns], query[rows], values, weights), draws, confidence, shared.size
-            )
+        first, second = code[rows], code[columns]
+        beside = _beside(confusion(first, second, values.size))
+        kappas = {
+            weights: _coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
             for weights in WEIGHTS
         }
-        names = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
-        kappas.append(Kappas(judges=names, by_weights=by_weights))
-    return kappas
+        gaps = grades.grade[rows] - grades.grade[columns]
+        value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
+        n, raw, base_rate = beside
+        difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
+        judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
+        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference))
+    return pairs
+
+
+def _beside(table: Ints | Floats) -> tuple[int, float | None, float | None]:
+    """Count what two judges say, and compute how often they say the same and how common the commonest answer is."""
+    n = int(table.sum())
+    if not n:
+        return 0, None, None
+    return n, float(np.trace(table) / n), float((table.sum(axis=0) + table.sum(axis=1)).max() / (2 * n))
 
 
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
@@ -313,12 +394,35 @@ def _resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -
     return random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), size=n_resamples).astype(np.float64)
 
 
-def _coefficient(statistic: Statistic, draws: Floats, confidence: float, n: int) -> Coefficient:
+def _coefficient(
+    statistic: Statistic,
+    draws: Floats,
+    confidence: float,
+    n: int,
+    raw: float | None,
+    base_rate: float | None,
+) -> Coefficient:
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))
     resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
-    defined = [resample for resample in resampled if resample is not None]
-    if len(defined) < len(resampled):
-        return Coefficient(value, None, None, n)
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Coefficient(value, float(low), float(high), n)
+    defined = np.array([resample for resample in resampled if resample is not None])
+    low = high = None
+    if value is not None and defined.size == len(resampled):
+        low, high = _bias_corrected(value, defined, n_queries, confidence)
+    return Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
+
+
+def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence: float) -> tuple[float, float]:
+    """Compute the ends of the bias-corrected interval, which contain the value.
+
+    The share of resamples below the value, those at the value by halves, says how far their median is off. At 95 %
+    intervals without the widening held alpha in .88 of the samples of 8 queries with 3 items each, with it in .93; of
+    15 in .91 and .93.
+    """
+    resampled = np.where(np.abs(resampled - value) < _ROUNDING, value, resampled)
+    share = (np.mean(resampled < value) + np.mean(resampled <= value)) / 2
+    least = 0.5 / resampled.size
+    shift = ndtri(np.clip(share, least, 1 - least))
+    half = np.sqrt(n_queries / (n_queries - 1)) * stdtrit(n_queries - 1, (1 + confidence) / 2)
+    low, high = np.quantile(resampled, ndtr([2 * shift - half, 2 * shift + half]))
+    return min(float(low), value), max(float(high), value)

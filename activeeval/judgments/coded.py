@@ -27,10 +27,11 @@ class _Numbers:
         return self.of.setdefault(name, len(self.of))
 
     def names(self) -> tuple[str, ...]:
-        return tuple(name[-1] for name in self.of)
+        """Return the names in their order."""
+        return tuple(name[-1] for name in sorted(self.of))
 
     def by_name(self) -> Ints:
-        """Return the place of each name in the order of the names."""
+        """Return the place of each number in the order of the names, which no order of rows changes."""
         return np.argsort(sorted(range(len(self.of)), key=list(self.of).__getitem__))
 
 
@@ -41,7 +42,7 @@ class Grades:
     Attributes
     ----------
     judges, queries : tuple of str
-        Their names, by the numbers in the columns.
+        Their names in their order, by the numbers in the columns.
     judge, query, item : ndarray of int64, shape (n,)
         An item is a document of one query; items are numbered in the order of their ids.
     grade : ndarray of float64, shape (n,)
@@ -72,8 +73,8 @@ class Grades:
                 what = f"document {shown(item)} of query {shown(query)}"
                 raise InputError(f"{what} has two grades of judge {shown(judge)}, {before:g} and {grade:g}")
         numbers = np.array([(*key, query) for key, (query, _) in held.items()], dtype=np.int64).reshape(-1, 3)
-        columns = dict(zip(("judge", "item", "query"), numbers.T, strict=True))
-        columns["item"] = items.by_name()[columns["item"]]
+        kinds = {"judge": judges, "item": items, "query": queries}
+        columns = {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=True)}
         values = np.array([grade for _, grade in held.values()], dtype=np.float64)
         return cls(judges=judges.names(), queries=queries.names(), grade=values, **columns)
 
@@ -106,7 +107,7 @@ class Relations:
     Attributes
     ----------
     judges, queries : tuple of str
-        Their names, by the numbers in the columns.
+        Their names in their order, by the numbers in the columns.
     judge, query, pair : ndarray of int64, shape (n,)
         A pair is of two items of one query, A and B; A is the one whose id comes first.
     sign : ndarray of int64, shape (n,)
@@ -138,7 +139,9 @@ class Relations:
                 what = f"documents {shown(preferred)} and {shown(other)} of query {shown(query)}"
                 raise InputError(f"judge {shown(judge)} says two things of {what}")
         numbers = np.array([(*key, *value) for key, value in held.items()], dtype=np.int64).reshape(-1, 4)
-        columns = dict(zip(("judge", "pair", "query", "sign"), numbers.T, strict=True))
+        kinds = {"judge": judges, "pair": pairs, "query": queries}
+        columns = {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=False)}
+        columns["sign"] = numbers[:, 3]
         return cls(judges=judges.names(), queries=queries.names(), **columns)
 
     def tables(self) -> Ints:

@@ -1,4 +1,4 @@
-"""Coefficients of agreement: Cohen's κ, plain and weighted, Krippendorff's α with missing values, χ² of two shares.
+"""Coefficients of agreement: Cohen's κ, Krippendorff's α, Gwet's AC1 and AC2, χ² of two shares.
 
 Each is None where it is not defined, as where nothing varies: there is no number that would say how far judges agree.
 
@@ -11,6 +11,15 @@ that this judge gave, D_e = Σ δ(c, k) n_c· n_·k / n. α (Krippendorff 2011) 
 o_ck the pairs of grades that items have, each of an item with m of them counted 1 / (m − 1), and n_c = Σ_k o_ck,
 
     α = 1 − (n − 1) Σ o_ck δ(c, k) / Σ n_c n_k δ(c, k).
+
+Where nearly all grades are alike both are low whatever the judges do, as chance agrees nearly always. AC1 and AC2 (Gwet
+2008, 2014) expect less of chance. With r_ik of the r_i judges of item i saying k, and w(k, l) = 1 − δ(k, l) / max δ,
+
+    p_a = mean over items with r_i ≥ 2 of Σ_k r_ik (Σ_l w(k, l) r_il − 1) / (r_i (r_i − 1)),
+    π_k = mean over items of r_ik / r_i,    p_e = Σ_kl w(k, l) Σ_k π_k (1 − π_k) / (q (q − 1)),
+    AC = (p_a − p_e) / (1 − p_e)
+
+of q grades. AC1 has the weights of δ = 1, AC2 others. p_a without weights is the raw agreement.
 """
 
 from __future__ import annotations
@@ -89,12 +98,16 @@ def confusion(first: NDArray[np.int64], second: NDArray[np.int64], n: int, count
 
 def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
     """Return κ of a table of grades of two judges, shape (n, n); None where nothing is expected to disagree."""
-    gaps = np.abs(values[:, None] - values)
-    weight = gaps ** WEIGHTS[weights] if WEIGHTS[weights] else (gaps > 0).astype(np.float64)
+    weight = _gaps(values, weights)
     expected = weight.ravel() @ np.outer(table.sum(1), table.sum(0)).ravel()
     if not expected > 0:
         return None
     return float(1 - weight.ravel() @ table.ravel() * table.sum() / expected)
+
+
+def _gaps(values: Floats, weights: str) -> Floats:
+    gaps = np.abs(values[:, None] - values)
+    return np.asarray(gaps ** WEIGHTS[weights] if WEIGHTS[weights] else (gaps > 0).astype(np.float64))
 
 
 def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | None:
@@ -113,16 +126,84 @@ def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | No
     >>> krippendorff_alpha([[1, 2, 3, float("nan")], [1, 2, 2, 3]], "nominal")
     0.5454...
     """
+    counts, values = _counts(grades)
+    if metric not in METRICS:
+        raise InputError(f"unknown metric {metric!r}; known: {', '.join(METRICS)}")
+    return alpha_of(coincidences(counts), values, metric)
+
+
+def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
+    """Count the grades of each item, shape (n_items, n_values); return the values too."""
     table = np.asarray(grades, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise InputError(f"grades must be finite or NaN, of shape (judges, items), got shape {table.shape}")
-    if metric not in METRICS:
-        raise InputError(f"unknown metric {metric!r}; known: {', '.join(METRICS)}")
     judge, item = np.nonzero(~np.isnan(table))
     values, codes = np.unique(table[judge, item], return_inverse=True)
     counts = np.zeros((table.shape[1], values.size))
     np.add.at(counts, (item, codes), 1)
-    return alpha_of(coincidences(counts), values, metric)
+    return counts, values
+
+
+def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
+    """Compute Gwet's AC1, or AC2 where disagreements have weights.
+
+    Parameters
+    ----------
+    grades : array, shape (n_judges, n_items)
+        NaN where a judge said nothing of an item. An item with one grade counts for how common each grade is.
+    weights : {"none", "linear", "quadratic"}
+        A disagreement counts 1, ``|c − k|`` or (c − k)², each as a share of the largest.
+
+    Returns
+    -------
+    float, or None
+        None where no item has two grades, or there is one grade only.
+
+    Examples
+    --------
+    >>> round(gwet_ac([[1] * 10, [1] * 9 + [0]]), 2)
+    0.89
+    """
+    counts, values = _counts(grades)
+    if weights not in WEIGHTS:
+        raise InputError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    totals = counts.sum(axis=1)
+    alone = counts[totals == 1].sum(axis=0)
+    return ac_of(counts[totals > 1], values, weights, alone)
+
+
+def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Floats | None = None) -> float | None:
+    """Compute AC1 or AC2.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_items, n_values)
+        How often each grade was given to items with at least two.
+    alone : ndarray, shape (n_values,)
+        How often each grade was the only one of an item.
+    times : ndarray, shape (n_items,), optional
+        How often each item counts.
+    """
+    if values.size < 2 or not len(counts):
+        return None
+    gaps = _gaps(values, weights)
+    alike = 1 - gaps / gaps.max()
+    times = np.ones(len(counts)) if times is None else times
+    common = times @ (counts / counts.sum(axis=1, keepdims=True)) + alone
+    common = common / common.sum()
+    by_chance = alike.sum() * (common @ (1 - common)) / (values.size * (values.size - 1))
+    return float((_alike_share(counts, alike, times) - by_chance) / (1 - by_chance))
+
+
+def raw_agreement(counts: Floats) -> float:
+    """Compute the mean share of the pairs of judges of an item that give it the same grade; counts as in `ac_of`."""
+    return _alike_share(counts, np.eye(counts.shape[1]), np.ones(len(counts)))
+
+
+def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
+    n_judges = counts.sum(axis=1)
+    shares = (counts * (counts @ alike - 1)).sum(axis=1) / (n_judges * (n_judges - 1))
+    return float(times @ shares / times.sum())
 
 
 def coincidences(counts: Floats, times: Floats | None = None) -> Floats:

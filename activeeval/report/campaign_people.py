@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.judgments.shares import Share
+from activeeval.report.agreement_words import alike_sentence, severity_sentence, undefined_sentence
 from activeeval.report.campaign_summary import Summary
 from activeeval.report.campaign_words import amount_of, count, interval_of, p_of, percent
 from activeeval.report.campaign_work import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
@@ -82,7 +83,8 @@ def gist_of_agreement(summary: Summary) -> str:
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
         return "no item was graded by two judges"
-    return f"alpha {number(figures.alpha.value, 2)} of {counted(figures.n_items, 'item')} that several judged"
+    alike = f"{count(figures.n_alike)} of {counted(figures.n_items, 'item')} that several judged got one grade"
+    return f"alpha {number(figures.alpha.value, 2)}, {alike}"
 
 
 def agreement(summary: Summary) -> list[Block]:
@@ -100,11 +102,13 @@ def agreement(summary: Summary) -> list[Block]:
     if summary.head.judges_per_item == 1:
         how = " One judge an item was asked for: these have a second answer that came late."
     sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
+    ac1 = f"Gwet's AC1 is {number(figures.ac1.value, 3)}, {interval_of(figures.ac1.low, figures.ac1.high)}"
     blocks += [
         Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{how}"),
-        Paragraph("1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        Paragraph(f"{ac1}. 1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        *map(Paragraph, sentences_beside(figures)),
         Table(
-            ["two judges", "weighted kappa", f"{confidence} interval", "items"],
+            ["two judges", "weighted kappa", f"{confidence} interval", "raw agreement", "base rate", "items"],
             [_kappa(pair) for pair in figures.pairs],
         ),
     ]
@@ -114,10 +118,23 @@ def agreement(summary: Summary) -> list[Block]:
     return blocks
 
 
+def sentences_beside(figures: SharedAgreement) -> list[str]:
+    """Say what the coefficients of a campaign leave out, and who is stricter than whom."""
+    alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
+    sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
+    for pair in figures.pairs:
+        if pair.difference is not None:
+            sentences.append(severity_sentence(pair.judges, pair.difference, figures.confidence))
+    return [sentence for sentence in sentences if sentence]
+
+
 def _kappa(pair: JudgePair) -> list[str]:
     kappa = pair.kappa
-    value, ends = (None, "n/a") if kappa is None else (kappa.value, interval_of(kappa.low, kappa.high))
-    return [" and ".join(pair.judges), number(value, 3), ends, count(pair.n)]
+    judges = " and ".join(pair.judges)
+    if kappa is None:
+        return [judges, *["n/a"] * 4, count(pair.n)]
+    beside = percent(kappa.raw_agreement), percent(kappa.base_rate)
+    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *beside, count(pair.n)]
 
 
 def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:

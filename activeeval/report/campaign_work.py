@@ -161,12 +161,13 @@ class GradesByJudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgePair:
-    """How often one judge gave the row's grade and another the column's, and their weighted kappa."""
+    """How often one judge gave the row's grade and another the column's, their weighted kappa and mean difference."""
 
     judges: list[str]
     table: list[list[int]]
     n: int
     kappa: Coefficient | None
+    difference: Coefficient | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,10 +196,25 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedAgreement(Agreement):
-    """How far judges agree on items that several of them graded, of so many queries."""
+    """How far judges agree on items that several of them graded.
+
+    Attributes
+    ----------
+    n_queries : int
+        Of these items.
+    n_alike : int
+        Items to which all gave one grade.
+    common_grade : int
+        The commonest grade of these items.
+    ac1 : Coefficient
+        Gwet's.
+    """
 
     alpha: Coefficient
     n_queries: int
+    n_alike: int
+    common_grade: int
+    ac1: Coefficient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ def coefficient_rows(agreements: Agreements) -> Rows:
         compared = compare_agreement(*tables.values(), strict=what == "strict")
         if compared is not None:
             row = {"of": "preferences against grades", "what": f"chi-squared, {what}", "judges": "all"}
-            rows.append({**row, "value": compared.statistic, "p_value": compared.p_value})
+            rows.append({**row, "value": compared.statistic, "p_value": compared.p_value, "why_undefined": ""})
     return rows
 
 
@@ -52,15 +52,22 @@ def square_rows(title: str, square: list[list[float]]) -> Rows:
 def _of_grades(agreement: GradeAgreement) -> Iterator[dict[str, Cell]]:
     for metric, alpha in agreement.alphas.items():
         yield _row("grades", f"Krippendorff's alpha, {metric}", "all", alpha, agreement.confidence)
-    for pair in agreement.kappas:
-        for weights, kappa in pair.by_weights.items():
+    for weights, ac in agreement.acs.items():
+        what = "Gwet's AC1" if weights == "none" else f"Gwet's AC2, {weights}"
+        yield _row("grades", what, "all", ac, agreement.confidence)
+    for pair in agreement.pairs:
+        judges = ", ".join(pair.judges)
+        for weights, kappa in pair.kappas.items():
             what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa, {weights}"
-            yield _row("grades", what, ", ".join(pair.judges), kappa, agreement.confidence)
+            yield _row("grades", what, judges, kappa, agreement.confidence)
+        yield _row("grades", "mean difference", judges, pair.difference, agreement.confidence)
 
 
 def _row(of: str, what: str, judges: str, coefficient: Coefficient, confidence: float) -> dict[str, Cell]:
     ends = {"value": coefficient.value, "low": coefficient.low, "high": coefficient.high}
-    return {"of": of, "what": what, "judges": judges, **ends, "confidence": confidence, "n": coefficient.n}
+    beside = {"raw_agreement": coefficient.raw_agreement, "base_rate": coefficient.base_rate}
+    row = {"of": of, "what": what, "judges": judges, **ends, "confidence": confidence, "n": coefficient.n, **beside}
+    return {**row, "why_undefined": coefficient.why_undefined}
 
 
 def _cells(name: str, table: PreferenceAgreement) -> Iterator[dict[str, Cell]]:

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from activeeval.errors import visible
 from activeeval.report import judging_words
+from activeeval.report.campaign_people import sentences_beside
 from activeeval.report.numbers import agreeing, counted, number
 
 _SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")
@@ -29,7 +30,12 @@ def templates() -> Environment:
         auto_reload=False,  # templates do not change under a server that runs
     )
     environment.globals |= {name: getattr(judging_words, name) for name in _SENTENCES}
-    environment.globals |= {"counted": counted, "agreeing": agreeing, "number": number}
+    environment.globals |= {
+        "counted": counted,
+        "agreeing": agreeing,
+        "number": number,
+        "sentences_beside": sentences_beside,
+    }
     environment.filters["visible"] = _visible
     return environment
 

@@ -134,8 +134,40 @@ def test_what_is_not_defined_is_said_so(call, folder):
         write_lines(folder / name, ["query_id,doc_id,grade", "q,a,1", "p,a,1"])
     assert "n/a" in call("agreement", "x.csv", "y.csv").out
     rows = by_what(call("agreement", "x.csv", "y.csv", "-o", "jsonl").rows)
+    assert {row["why_undefined"] for row in rows.values() if row["value"] is None} == {"one answer only"}
+    assert rows.pop(("grades", "mean difference"))["value"] == 0
     assert all(row["value"] is None for row in rows.values())
+    assert all((row["raw_agreement"], row["base_rate"]) == (1, 1) for row in rows.values())
+    said = call("agreement", "x.csv", "y.csv").out
+    assert said.startswith(
+        "No coefficient of agreement is defined: the 2 items that several judged got one grade only, 1."
+    )
+    assert "too little" not in said
     assert not any(isinstance(row["value"], float) and math.isnan(row["value"]) for row in rows.values())
+
+
+def test_a_grade_that_nearly_all_items_have_is_said_beside_the_coefficients(call, folder):
+    """Nine of ten alike with a machine that always says 1: alpha and kappa are 0, which is not how often they agree."""
+    write_lines(folder / "h.csv", ["query_id,doc_id,grade", *(f"q{k},d{k},{int(k < 9)}" for k in range(10))])
+    write_lines(folder / "m.csv", ["query_id,doc_id,grade", *(f"q{k},d{k},1" for k in range(10))])
+    brief = call("agreement", "h.csv", "m.csv").out
+    assert "All judges of an item gave it the same grade for 9 of 10 items; 95 % of their grades are 1." in brief
+    assert "AC1, which a common grade does not lower, is 0.89." in " ".join(brief.split())
+    rows = by_what(call("agreement", "h.csv", "m.csv", "-o", "jsonl").rows)
+    of_grades = {what: row for (of, what), row in rows.items() if of == "grades"}
+    assert len(of_grades) == 11
+    assert {(row["raw_agreement"], row["base_rate"]) for row in of_grades.values()} == {(0.9, 0.95)}
+    assert of_grades["Cohen's kappa"]["value"] == of_grades["Krippendorff's alpha, ordinal"]["value"] == 0
+    assert of_grades["Gwet's AC1"]["value"] == pytest.approx(0.8895, abs=1e-4)
+    assert "lower than" not in brief
+
+
+def test_a_stricter_judge_is_named(call, folder):
+    write_lines(folder / "ann.csv", ["query_id,doc_id,grade", *(f"q{k},d{k},{1 + k % 3}" for k in range(12))])
+    write_lines(folder / "bob.csv", ["query_id,doc_id,grade", *(f"q{k},d{k},{k % 3}" for k in range(12))])
+    expected = "bob.csv grades 1.0 lower than ann.csv (95 % interval 1.0 to 1.0, 12 items)."
+    assert expected in call("agreement", "ann.csv", "bob.csv").out.splitlines()
+    assert call("agreement", "ann.csv", "bob.csv").out == call("agreement", "bob.csv", "ann.csv").out
 
 
 def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
@@ -149,5 +181,5 @@ def test_one_kind_alone_is_told_and_the_other_shown(call, folder):
 def test_coefficients_have_their_whole_names(call):
     done = call("agreement", *write_judges("qrels"))
     for scale in ("nominal", "ordinal", "interval", "ratio"):
-        assert f"  Krippendorff's alpha, {scale} " in done.out
+        assert f"\nKrippendorff's alpha, {scale} " in done.out
     assert max(map(len, done.out.splitlines())) <= 100

@@ -115,7 +115,8 @@ def agreement(call, path):
     assert code == 0, err
     assert '"n": 60' in out
     rows = [row for row in map(json.loads, out.splitlines()) if "value" in row and row["value"] is not None]
-    return rounded({(row["of"], row["what"]): row["value"] for row in rows})
+    # who of two judges is the first follows from their names, and with it the sign of their difference
+    return rounded({(row["of"], row["what"]): abs(row["value"]) for row in rows})
 
 
 def imported(call, path, made=MADE):

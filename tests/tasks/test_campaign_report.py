@@ -370,6 +370,8 @@ def test_agreement_is_that_of_plain_loops():
         counts = Counter(both)
         assert pair.table == [[counts[a, b] for b in found.grades] for a in found.grades]
         assert pair.kappa.value == pytest.approx(float(naive_agreement.kappa(*zip(*both, strict=True), 2)))
+        assert pair.kappa.raw_agreement == pytest.approx(sum(a == b for a, b in both) / len(both))
+        assert pair.difference.value == pytest.approx(sum(a - b for a, b in both) / len(both))
     for row in found.histogram:
         own = Counter(grade for (judge, *_), grade in said.items() if judge == row.judge)
         assert row.counts == [own[grade] for grade in found.grades]
@@ -382,7 +384,17 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
     assert found.agreement.pairs[0].kappa.value is None
     text = campaign_text(found, ".md")
     assert "alpha (ordinal) is n/a" in text
-    assert "| n/a | n/a |" in text
+    assert "| n/a | n/a | 100.0% | 100.0% |" in text
+    assert "got one grade only, 1." in text
+    assert found.agreement.n_alike == found.agreement.n_items
+
+
+def test_a_stricter_judge_is_named_in_the_report():
+    case = Case(judges_per_item=2)
+    case.judge("ann", "bob", says=lambda judge, item: Said(kind="judged", grade=1 if judge == "ann" else 0))
+    text = campaign_text(report_of(case), ".md")
+    assert "bob grades 1.0 lower than ann (95 % interval 1.0 to 1.0" in text
+    assert "All judges of an item gave it the same grade for 0 of" in text
 
 
 def test_one_judge_has_a_histogram_and_no_agreement():

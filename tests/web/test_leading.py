@@ -69,6 +69,12 @@ def test_a_later_judgment_is_seen_at_once(site):
     assert "ann" in text
 
 
+def test_agreement_is_said_with_how_often_and_who_is_stricter(differing):
+    text = differing.at("zoe", "lead").get("/lead").text
+    assert "All judges of an item gave it the same grade for" in text
+    assert re.search(r"ann grades \d\.\d+ lower than bob", text)
+
+
 def test_disagreements_come_by_what_they_do_to_the_answer(differing):
     state = state_of(differing.store, "week")
     rows = disagreements(state, differing.store)

@@ -21,7 +21,7 @@ def write_columns(
     """Write equally long columns by the suffix of the name: .csv, .tsv, .jsonl (each also .gz) or .parquet.
 
     In .csv and .tsv a text that a spreadsheet would take for a formula stands behind an apostrophe, which `Sheet` takes
-    away again.
+    away again. The names of .tsv are quoted where a cell is.
 
     Parameters
     ----------
@@ -50,7 +50,16 @@ def write_columns(
         elif suffix == ".jsonl":
             handle.write(frame.write_ndjson())
         else:
-            handle.write(_guarded(frame).write_csv(separator="\t" if suffix == ".tsv" else ","))
+            handle.write(_separated(_guarded(frame), "\t" if suffix == ".tsv" else ","))
+
+
+def _separated(frame: pl.DataFrame, separator: str) -> str:
+    """Write cells between separators; where tab-separated ones are quoted the names are too, which says so."""
+    written: str = frame.write_csv(separator=separator)
+    if separator != "\t" or '"' not in written:
+        return written
+    names = separator.join('"' + name.replace('"', '""') + '"' for name in frame.columns)
+    return f"{names}\n{frame.write_csv(separator=separator, include_header=False)}"
 
 
 def _guarded(frame: pl.DataFrame) -> pl.DataFrame:

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from activeeval.io.files import open_bytes
 from activeeval.io.suffixes import PathLike, bare_suffix
 from activeeval.io.tables.cells import as_float, unguarded
+from activeeval.io.tables.quoting import has_only_quoted_cells, quoting_of_tabs
 
 LARGE = 1 << 23
 """Bytes from which it is worth it: half a million lines, which the reader of tables takes six seconds for."""
@@ -35,10 +37,20 @@ def fast_counts(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pl.Data
         first = handle.readline(1 << 16)
     if first.startswith(_GZIP_MAGIC) or first.lower().startswith((b"sep=", b"\xef\xbb\xbf")):
         return None
-    separator = b"\t" if bare_suffix(path) == ".tsv" else max((b",", b";", b"\t"), key=first.count)
+    separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.decode("utf-8", "replace").count)
+    data = open_bytes(path)
+    if separator == "\t":
+        quoting = quoting_of_tabs(os.fspath(path), data)
+        if quoting.doubtful:
+            return None
+        mark = '"' if quoting.is_quoted else None
+    elif has_only_quoted_cells(data, separator):
+        mark = '"'
+    else:
+        return None
     try:
         lines = pl.scan_csv(
-            os.fspath(path), separator=separator.decode(), infer_schema=False, truncate_ragged_lines=False
+            os.fspath(path), separator=separator, quote_char=mark, infer_schema=False, truncate_ragged_lines=False
         )
         chosen = _chosen(lines.collect_schema().names(), names)
         if chosen is None:

@@ -17,6 +17,7 @@ from activeeval.errors import FormatError, did_you_mean, shown
 from activeeval.io.files import MOST_PARSED, open_bytes, text_stream
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
 from activeeval.io.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
+from activeeval.io.tables.quoting import Doubtful, Quoting, quoting_of_tabs
 from activeeval.io.tables.records import Records, Renamed, json_record
 from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import Texts
@@ -259,7 +260,25 @@ def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     if re.fullmatch(r"sep=.", first, re.IGNORECASE):
         separator = first[4]
         n_before = next(line for line, text in enumerate(stream, start=1) if text.strip())
-    return table_parts(name, _csv_records(name, stream, separator, n_before), separator, n_rows)
+    if separator != "\t":
+        return table_parts(name, _csv_records(name, stream, separator, n_before), separator, n_rows)
+    quoting = quoting_of_tabs(name, data)
+    records = _csv_records(name, stream, separator, n_before) if quoting.is_quoted else _plain(stream, n_before)
+    return _doubted(table_parts(name, records, separator, n_rows), quoting)
+
+
+def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
+    """Yield parts whose doubtful columns are refused when they are asked for."""
+    for part in parts:
+        names = list(part.columns)
+        cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
+        yield replace(part, columns=Doubtful(part.columns, part.source, cells)) if cells else part
+
+
+def _plain(stream: Iterable[str], n_before: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines of cells between tabs, in which a quotation mark is a character as any other."""
+    for line, text in enumerate(stream, start=1 + n_before):
+        yield line, text.rstrip("\r\n").split("\t")
 
 
 def table_parts(

@@ -11,7 +11,8 @@ from itertools import combinations
 import numpy as np
 
 from activeeval.errors import InputError
-from activeeval.judgments import Coefficient, Judge, Judgment, Judgments, grade_agreement
+from activeeval.judgments import Judge, Judgment, Judgments, grade_agreement
+from activeeval.judgments.agreement import PairAgreement
 from activeeval.judgments.coefficients import confusion
 from activeeval.judgments.log import Event, is_of_control
 from activeeval.judgments.seconds import SecondsTaken
@@ -145,8 +146,11 @@ def agreement_of(state: CampaignState, confidence: float) -> Agreement:
         n_items=agreement.n_items,
         confidence=confidence,
         alpha=agreement.alphas["ordinal"],
-        pairs=pairs({frozenset(pair.judges): pair.by_weights["quadratic"] for pair in agreement.kappas}),
+        pairs=pairs({pair.judges: pair for pair in agreement.pairs}),
         n_queries=agreement.n_queries,
+        n_alike=agreement.n_alike,
+        common_grade=int(agreement.common_grade),
+        ac1=agreement.acs["none"],
     )
 
 
@@ -154,7 +158,7 @@ def _pairs(
     judgments: Iterable[Judgment],
     judges: Sequence[str],
     grades: Sequence[int],
-    kappas: Mapping[frozenset[str], Coefficient],
+    agreements: Mapping[tuple[str, str], PairAgreement],
 ) -> list[JudgePair]:
     """Return of every two judges how often one gave the row's grade and the other the column's."""
     by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
@@ -166,8 +170,12 @@ def _pairs(
         if shared:
             rows, columns = (np.array([by_judge[judge][pair] for pair in shared]) for judge in (first, second))
             table = confusion(rows, columns, len(grades)).astype(int).tolist()
-            kappa = kappas.get(frozenset((first, second)))
-            pairs.append(JudgePair(judges=[first, second], table=table, n=len(shared), kappa=kappa))
+            agreement = agreements.get((first, second))
+            kappa = None if agreement is None else agreement.kappas["quadratic"]
+            difference = None if agreement is None else agreement.difference
+            pairs.append(
+                JudgePair(judges=[first, second], table=table, n=len(shared), kappa=kappa, difference=difference)
+            )
     return pairs
 
 
