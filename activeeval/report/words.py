@@ -360,6 +360,8 @@ _NOTES: dict[str, Words] = {
     # of a pool and its rankings
     "missing queries": lambda numbers: missing_lists_sentence(numbers["n"], numbers["of"], "{name}").removesuffix("."),
     "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
+    "unjudged items": "{n:,} of {of:item} {which} {n:is|are} not judged: {n:it counts|they count} as grade 0 "
+    "({option[unjudged]} irrelevant)",
     "no relevant document": lambda numbers: (
         "{n:,} of {of:query} {n:has|have} no relevant document: "
         + (

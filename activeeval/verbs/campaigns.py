@@ -31,7 +31,7 @@ from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
 from activeeval.tasks.campaigns.summary import summary
-from activeeval.verbs.arguments import measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import checked, measures_of, sources_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
 
@@ -115,10 +115,12 @@ class StoredCampaign:
         """Close the store."""
         self.store.close()
 
+    @checked
     def claim(self, judge: str) -> Claimed | None:
         """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
         return judging.claim(self.store, self.name, _judge(judge))
 
+    @checked
     def submit(
         self,
         claimed: Claimed | str,
@@ -156,12 +158,14 @@ class StoredCampaign:
         done: Acknowledged = judging.submit(self.store, self.name, token, judgment, key)
         return done.event
 
+    @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
         """Return how far the campaign is: spent and left, judged and waiting."""
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
 
+    @checked
     def estimate(
         self,
         *,
@@ -186,13 +190,14 @@ class StoredCampaign:
             Where no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        state, asked = self._at(as_of), texts_of(questions)
+        state, asked = self._at(as_of), tuple(questions or ())
         how: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
         estimates = estimates_of(state, measures, asked, contrasts, **how)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
         is_as_made = not measures and not asked and contrasts is None
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
+    @checked
     def audit(
         self,
         graders: Any,
@@ -212,8 +217,9 @@ class StoredCampaign:
         """
         measures = [] if measure is None else measures_of(measure)[0]
         how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
-        return audited_of(audit_of(self._at(as_of), sources_of(graders), measures, texts_of(questions), **how))
+        return audited_of(audit_of(self._at(as_of), sources_of(graders), measures, tuple(questions or ()), **how))
 
+    @checked
     def report(
         self,
         path: Any,
@@ -244,6 +250,7 @@ class StoredCampaign:
             handle.write(campaign_text(summed, suffix))
         return name
 
+    @checked
     def log(self, kind: str = "") -> Any:
         """Return every event as a data frame; ``kind`` as of `Sample.sheet`."""
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
@@ -254,6 +261,7 @@ class StoredCampaign:
         return state_of(self.store, self.name, as_of)
 
 
+@checked
 def open_campaign(url: Any, name: str) -> StoredCampaign:
     """Open a campaign where it is stored.
 

@@ -30,7 +30,7 @@ from activeeval.tasks.drawing import GoalBudget
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.held_judgments import judged_by, moments_of
 from activeeval.tasks.samples import Sample as Drawn
-from activeeval.verbs.arguments import budget_of, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, checked, in_python, measures_of, sources_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.campaigns import StoredCampaign, store_url
 from activeeval.verbs.results import Result, Results, results_of
@@ -118,6 +118,7 @@ class Sample(Shown):
             for block, query, doc in zip(*columns, strict=True)
         ]
 
+    @checked
     def sheet(self, kind: str = "") -> Any:
         """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
 
@@ -131,6 +132,7 @@ class Sample(Shown):
         """
         return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
 
+    @checked
     def save(
         self,
         path: Any,
@@ -167,6 +169,7 @@ class Sample(Shown):
         if taken and not force:
             raise InputError(f"{taken[0]} is there already: give another name, or `force`", field="force")
 
+    @checked
     def estimate(
         self,
         judged: Any,
@@ -212,7 +215,7 @@ class Sample(Shown):
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
         measures = [] if measure is None else measures_of(measure)[0]
         estimates = estimate_judged(
-            [sample], progress, agreement, measures, texts_of(questions), contrasts,
+            [sample], progress, agreement, measures, tuple(questions or ()), contrasts,
             policy=policy, scope=scope, kind=interval, confidence=confidence,
             segments=None if segments is None else os.fspath(segments),
         )  # fmt: skip
@@ -220,6 +223,7 @@ class Sample(Shown):
         kind = self.frame_kind or kind_of_frame(*sources)
         return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
 
+    @checked
     def audit(
         self,
         judged: Any,
@@ -247,11 +251,12 @@ class Sample(Shown):
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
         measures = [] if measure is None else measures_of(measure)[0]
         audited = audit_judged(
-            [sample], progress, agreement, sources_of(graders), measures, texts_of(questions),
+            [sample], progress, agreement, sources_of(graders), measures, tuple(questions or ()),
             policy=policy, scope=scope, confidence=confidence,
         )  # fmt: skip
         return audited_of(audited, self.frame_kind or kind_of_frame(*sources))
 
+    @checked
     def create_campaign(
         self,
         url: Any,
@@ -287,6 +292,7 @@ class Sample(Shown):
             raise
         return StoredCampaign(store, name)
 
+    @checked
     def top_up(self, budget: Any) -> Sample:
         """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
 
@@ -305,6 +311,7 @@ class Sample(Shown):
         drawn = self.drawn.topped_up(added, self.id)
         return Sample(drawn=drawn, notes=sentences_of(drawn.notes()), frame_kind=self.frame_kind)
 
+    @checked
     def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
         """Return the sample with its next instalment, drawn with ``looks``; None where nothing comes next.
 

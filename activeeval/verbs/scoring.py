@@ -9,11 +9,12 @@ from typing import Any
 
 from activeeval.answers import Answer
 from activeeval.cases.arguments import asked_measure
-from activeeval.cases.systems import system_names
+from activeeval.cases.systems import checked_names, system_names
+from activeeval.checks import brief
 from activeeval.errors import InputError, did_you_mean
 from activeeval.io.loading import load_run
 from activeeval.io.tables.frames import frame_of, kind_of_frame
-from activeeval.report.cautions import no_relevant_line
+from activeeval.report.cautions import counting_lines
 from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
@@ -21,7 +22,7 @@ from activeeval.report.shown import Shown, WithEnds
 from activeeval.results import Interval
 from activeeval.tasks.score import RunRow, RunTable, for_log, read_tables, run_table
 from activeeval.types import Floats
-from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.arguments import checked, is_path, judgments_in, listed, measures_of, runs_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -199,7 +200,7 @@ class Scores(Shown):
         """What measures and intervals are."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
         unjudged = [f"{line}." for line in self.made.unjudged]
-        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *unjudged, *no_relevant_line(self.made.notes)]
+        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *unjudged, *counting_lines(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
         """Return a row for each run and measure, as the command line has it, or for each query of them."""
@@ -222,6 +223,7 @@ class Scores(Shown):
         return draw_findings(self._means, self.made.confidence, ax)
 
 
+@checked
 def score(
     judgments: Any,
     runs: Any,
@@ -285,10 +287,8 @@ def score(
     chosen, _ = measures_of(measures)
     parsed = [asked_measure(each) if isinstance(each, str) else each for each in chosen]
     loaded = [load_run(run) for run in asked]
-    systems = called or system_names([run.name for run in loaded], [run.source for run in loaded])
-    if len(systems) != len(loaded) or len(set(systems)) < len(systems):
-        problem = f"`names` are {len(loaded)} different ones, of each run in its order, got {', '.join(systems)}"
-        raise InputError(problem, field="names")
+    of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
+    systems = checked_names(called, len(loaded)) or of_files
     tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
         tables, _ = for_log(tables, drawn_of(queries))
@@ -314,4 +314,6 @@ def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
     if isinstance(baseline, str) and baseline in systems:
         return systems.index(baseline)
     meant = did_you_mean(str(baseline), systems)
-    raise InputError(f"baseline {baseline!r} is none of the runs; {meant}known: {', '.join(systems)}", field="baseline")
+    raise InputError(
+        f"baseline {brief(baseline)} is none of the runs; {meant}known: {', '.join(systems)}", field="baseline"
+    )
