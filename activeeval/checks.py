@@ -148,11 +148,26 @@ def strict_share(value: Any, what: str) -> float:
     return float(value)
 
 
-def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+def generator(rng: Any, what: str = "rng") -> np.random.Generator:
+    """Return what draws: a generator as it is, or a new one of a seed; None takes the system's randomness."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        problem = f"{what} must be a seed, a whole number from 0, or a generator of NumPy, got {brief(rng)}"
+        raise InputError(problem, field=what.strip("`")) from None
+
+
+def floats(values: ArrayLike, what: str) -> Floats:
+    """Return numbers as an array, or say that they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
         raise InputError(f"{what} must be numbers: {problem}") from None
+
+
+def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+    """Return numbers as an array of a shape, or say what it should have been."""
+    array = floats(values, what)
     if array.shape != shape:
         raise InputError(f"{what} must have shape {shape}, got {array.shape}")
     return array

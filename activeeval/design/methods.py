@@ -383,7 +383,7 @@ def _asked(targets: Target | Sequence[Target]) -> list[Target]:
 def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
     """Return the largest grade that all measures know."""
     if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
-        raise InputError(f"max_grade must be a whole number from 1 on, got {max_grade!r}")
+        raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
     tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
     return min(tops) if tops else max_grade
 

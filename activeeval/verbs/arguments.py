@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from activeeval.cases.budgets import Budget
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
-from activeeval.checks import brief, file_name, flag, number, text, texts, whole_number
+from activeeval.checks import brief, file_name, flag, generator, number, text, texts, whole_number
 from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
 from activeeval.io.tables.sheets import frame_sheet
@@ -25,6 +25,11 @@ from activeeval.results import Caution
 
 _NAMES = {"train_qrels": "judged", "train_fraction": "grade_probs"}
 """What stands in a verb for what trains a grade model elsewhere; `train` takes judgments there."""
+
+
+def _seed(value: Any, what: str) -> Any:
+    generator(value, what)
+    return value
 
 
 def _positive_whole(value: Any, what: str) -> int:
@@ -50,9 +55,10 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
     **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
     **dict.fromkeys(("strata", "kind"), text),
-    **dict.fromkeys(("seed", "as_of", "active_ms"), _whole),
+    **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
     "looks": _text_or_number,
+    "rng": _seed,
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
     ),
@@ -64,7 +70,8 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("pilot", "last"), file_name),
 }
 """What an argument is wherever it has this name: each returns the value as Python has it, or raises InputError."""
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def checked(verb: Callable[P, R]) -> Callable[P, R]:
@@ -210,7 +217,7 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
     """Warn of what results say carefully or forbid, each once, at the line that calls the library."""
     for line in caution_lines(named, in_python):
-        warnings.warn(line, CautionWarning, stacklevel=_calls_within())
+        warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
 
 
 def _calls_within() -> int:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from activeeval.cases.systems import direction
+from activeeval.checks import brief
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.io.judges import judge_name
@@ -154,6 +155,8 @@ class StoredCampaign:
             How long the judge looked at it.
         """
         judgment = _said(grade, cannot, later, preferred, tie, discard, active_ms)
+        if not isinstance(claimed, (str, Claimed)):
+            raise InputError(f"`claimed` is what `claim` returned, or its token, got {brief(claimed)}", field="claimed")
         token = claimed if isinstance(claimed, str) else claimed.token
         done: Acknowledged = judging.submit(self.store, self.name, token, judgment, key)
         return done.event

@@ -12,6 +12,7 @@ from typing import Any
 from activeeval.campaign import Rules
 from activeeval.campaign.sheet import sheet_of
 from activeeval.cases.texts import texts_of as words_of
+from activeeval.checks import file_name
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.io.tables.draws import COLUMNS
@@ -155,7 +156,7 @@ class Sample(Shown):
         """
         self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
         if sheet is not None:
-            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, queries)
+            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, _file_of(queries))
             self.drawn.write(os.fspath(path), os.fspath(sheet), words)
             return self
         with write_atomically(os.fspath(path), binary=True) as handle:
@@ -283,7 +284,7 @@ class Sample(Shown):
             As of `save`.
         """
         rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
-        words, _ = words_of(self.drawn.pairs, name, documents, queries)
+        words, _ = words_of(self.drawn.pairs, name, documents, _file_of(queries))
         store = open_store(store_url(url), create=True)
         try:
             create(store, name, self.drawn, rules, texts=words, beside={"seed": self.seed, "half_width": None})
@@ -348,6 +349,11 @@ class Sample(Shown):
         if not is_new:
             return None
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+
+
+def _file_of(queries: Any) -> str | None:
+    """Return the file of the texts of queries; elsewhere an argument of this name may be what was drawn from a log."""
+    return None if queries is None else file_name(queries, "`queries`")
 
 
 def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
