@@ -41,6 +41,8 @@ QUERY = ("query_id", "q_id", "qid")
 DOCUMENT = ("doc_id", "docno", "docid")
 GRADE = ("relevance", "label", "grade", "score")
 SCORE = ("score",)
+_NOT_JUDGED = -1
+"""The grade of an item that nobody judged, as TREC has it."""
 _TOLERANCE = 1e-6
 
 
@@ -105,7 +107,7 @@ def load_qrels(source: Any) -> Qrels:
     ----------
     source : path, mapping, frame or Qrels
         A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
-        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label.
+        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN are no judgments.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def load_qrels(source: Any) -> Qrels:
     if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.grades(sheet.column("grade", GRADE))
+    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
     return Qrels(*_pairs(sheet), grades, sheet.source)
 
 

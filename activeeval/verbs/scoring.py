@@ -19,10 +19,11 @@ from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
+from activeeval.report.words import text_of
 from activeeval.results import Interval
-from activeeval.tasks.score import RunRow, RunTable, for_log, read_tables, run_table
+from activeeval.tasks.score import RunRow, RunTable, for_log, input_notes, read_tables, run_table
 from activeeval.types import Floats
-from activeeval.verbs.arguments import checked, is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -106,6 +107,8 @@ class Scores(Shown):
     Attributes
     ----------
     made : RunTable
+    notes : tuple of str
+        What to know of judgments and runs, in sentences.
     frame_kind : str
         The library whose frames came in, "" where none did.
 
@@ -120,6 +123,7 @@ class Scores(Shown):
     """
 
     made: RunTable
+    notes: tuple[str, ...] = ()
     frame_kind: str = ""
 
     def __iter__(self) -> Iterator[Score]:
@@ -200,7 +204,8 @@ class Scores(Shown):
         """What measures and intervals are."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
         unjudged = [f"{line}." for line in self.made.unjudged]
-        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *unjudged, *counting_lines(self.made.notes)]
+        intervals = f"{100 * self.made.confidence:g} % intervals."
+        return [*notes, intervals, *self.notes, *unjudged, *counting_lines(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
         """Return a row for each run and measure, as the command line has it, or for each query of them."""
@@ -291,7 +296,7 @@ def score(
     systems = checked_names(called, len(loaded)) or of_files
     tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
-        tables, _ = for_log(tables, drawn_of(queries))
+        tables = for_log(tables, drawn_of(queries))
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),
@@ -299,7 +304,9 @@ def score(
         "test": test,
         "correction": correction,
     }
-    return Scores(made=run_table(tables, systems, bound, seed=seed, **how), frame_kind=kind)  # type: ignore[arg-type]
+    made = run_table(tables, systems, bound, seed=seed, **how)  # type: ignore[arg-type]
+    notes = tuple(f"{text_of(note, in_python)}." for note in input_notes(tables, systems))
+    return Scores(made=made, notes=notes, frame_kind=kind)
 
 
 def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:

@@ -21,10 +21,11 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a cell holds nothing but blanks."""
-    return (
-        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
-    )
+    """Return whether a cell holds nothing but blanks; NaN, and pandas' NA and NaT, are what libraries have for that."""
+    if isinstance(value, str):
+        return not value.strip()
+    is_nan = isinstance(value, (float, np.floating)) and bool(value != value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_spoilt(value: Any) -> bool:

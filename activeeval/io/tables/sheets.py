@@ -258,6 +258,8 @@ def frame_sheet(frame: Any, source: str) -> Sheet:
             raise FormatError(source, None, f"column {shown(str(name))} is there twice, expected it once")
         series = table.get_column(name)
         is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
+        # polars tells NaN from what is empty; here it is the same
+        is_plain = is_plain and not (series.dtype.is_float() and series.is_nan().any())
         columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
     return Sheet(source, columns)
 
