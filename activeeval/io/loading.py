@@ -16,6 +16,7 @@ from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.pooling import TablePool, pool_from_tables
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.io.tables.cells import tiny_texts
 from activeeval.io.tables.sheets import Sheet, frame_sheet, read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
@@ -143,13 +144,15 @@ def load_run(source: Any) -> Run:
     if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_run(source)
     sheet = _sheet(source, "run", "score")
-    scores = sheet.floats(sheet.column("score", SCORE))
+    column = sheet.column("score", SCORE)
+    scores = sheet.floats(column)
     query_ids, doc_ids = _pairs(sheet)
     is_ranked = "rank" in sheet.columns
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without ranks of its own the order of a table's rows says nothing
-    notes = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
+    said_ranks = ranks if is_ranked else np.zeros_like(ranks)
+    notes = order_notes(sheet.source, query_ids, scores, said_ranks, tiny_texts(sheet.columns[column], scores))
     return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
 
 
