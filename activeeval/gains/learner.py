@@ -193,9 +193,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             scale of the weights.
         """
         readout = self.read_out()
-        if best_gain is not None and not (0 < best_gain < np.inf and readout.relative_gains[-1] == 1):
+        if best_gain is not None and not (0 < best_gain < np.inf and readout.gains[-1] == 1):
             raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
-        gains = readout.gains if best_gain is None else best_gain * readout.relative_gains
+        gains = (readout.scale if best_gain is None else best_gain) * readout.gains
         return Additive(_short(gains), _short(readout.discounts), self.n_ranks_)
 
     def rank_gains(self, best_gain: float | None = None) -> RankGains:
