@@ -115,4 +115,4 @@ def read_out(weights: ArrayLike) -> ReadOut:
     largest, best = float(np.abs(gains).max()), abs(float(gains[-1]))
     scale = best if best > _NOISE * largest else largest
     share = float(sizes[0] ** 2 / np.sum(sizes**2))
-    return ReadOut(gains / scale, u / u[0], share, scale)
+    return ReadOut(gains / scale + 0.0, u / u[0], share, scale)  # grade 0 is worth 0, not −0
