@@ -182,7 +182,7 @@ def _fold(data: LetorData, costs: Floats | None) -> mslr_like.Fold:
 
 
 def _in_id_order(data: LetorData) -> Ints:
-    """Return the rows of each query so that the numbers which pools give them as ids are in the order of the documents'.
+    """Return the rows of each query so that the numbers which pools give them are in the order of the ids.
 
     Ties are then broken by document id without keeping the ids: of ten items number 10 is the second as text.
     """

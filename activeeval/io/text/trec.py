@@ -159,7 +159,10 @@ def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, 
         return ()
     near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
     keys = list(zip(distinct_texts(query_ids)[1][near].tolist(), (scores[near] + 0.0).tolist(), strict=True))
-    held = [Decimal(tiny[row]) if row in tiny else Decimal(score) for row, (_, score) in zip(near, keys, strict=True)]
+    held = [
+        Decimal(tiny[row]) if row in tiny else Decimal(score)
+        for row, (_, score) in zip(near.tolist(), keys, strict=True)
+    ]
     several: dict[tuple[int, float], set[Decimal]] = {}
     for key, exact in zip(keys, held, strict=True):
         several.setdefault(key, set()).add(exact)
