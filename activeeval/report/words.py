@@ -344,8 +344,8 @@ _NOTES: dict[str, Words] = {
     "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
     "alone: whole "
     "numbers of that size are not told apart",
-    "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: closer to 0 "
-    "than 2e-308 numbers are not told apart, so they are ties",
+    "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
+    "below 2e-308 are not told apart, so they are ties",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
     "outside segments": "{n:query} of the pool {n:is|are} in no segment",
     "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
