@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.checks import generator, whole_number
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings
 from activeeval.types import Floats, Ints
@@ -70,9 +71,7 @@ def generate_pool(n_queries: int = 6000, rng: np.random.Generator | int | None =
     >>> generated.pool.n_queries, generated.features.shape[1], int(generated.grades.max())
     (20, 13, 4)
     """
-    if n_queries < 1:
-        raise InputError(f"n_queries must be at least 1, got {n_queries}")
-    rng = np.random.default_rng(rng)
+    n_queries, rng = whole_number(n_queries, "n_queries", 1), generator(rng)
     counts = np.clip(np.floor(np.exp(rng.normal(4.6, 0.62, n_queries))), 2, 1200).astype(np.int64)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     effect = rng.standard_normal(n_queries)

@@ -2,7 +2,8 @@
 
 Nothing is copied by hand; README takes the table of `benchmarks.headlines` as it is.
 
-What a result means where it differs from the paper is text in benchmarks/notes.md, which is taken over as it is.
+What a result means where it differs from the paper is text in benchmarks/notes.md, whose figures `benchmarks.prose`
+fills in.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from benchmarks.metric_learning import pictures as metric_learning_pictures
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
+from benchmarks.prose import filled
 from benchmarks.topk import pictures as topk_pictures
 from benchmarks.topk import report as topk
 
@@ -62,7 +64,7 @@ def write(results: Path = RESULTS, notes: Path | None = None) -> Path:
     stored = sorted(results.glob("paper-*.json"), key=lambda p: (not p.stem.startswith("paper-mslr"), p.stem))
     parts += [_paper(json.loads(one.read_text()), results) for one in stored]
     if own.exists():
-        parts.append(own.read_text().strip())
+        parts.append(filled(own.read_text().strip(), results))
     for name, (title, render) in SECTIONS.items():
         one = results / f"{name}.json"
         if one.exists():

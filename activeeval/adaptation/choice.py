@@ -121,6 +121,8 @@ class RegularizationChoice:
         Every λ, in the order given.
     base : RegularizationRow
         The base itself, with λ = ∞.
+    lead : Figure
+        By how much the B of the chosen λ is above the base's, fold by fold; its se is of these differences.
     n_queries, n_irrelevant : int
         Judged queries, and those of them without a relevant item: nDCG@5 counts these as 0.
     n_seen : int
@@ -131,6 +133,7 @@ class RegularizationChoice:
     regularization: float
     table: tuple[RegularizationRow, ...]
     base: RegularizationRow
+    lead: Figure
     n_queries: int
     n_irrelevant: int
     n_seen: int
@@ -144,6 +147,11 @@ class RegularizationChoice:
     def is_better(self) -> bool:
         """Whether the chosen λ has a larger B than the base, on what was held out."""
         return self.chosen.b.value > self.base.b.value
+
+    @property
+    def is_within_error(self) -> bool:
+        """Whether it is better by less than the standard error of the lead, so that chance may have chosen."""
+        return self.is_better and not self.lead.value > self.lead.se
 
     @property
     def end(self) -> str:
@@ -232,6 +240,7 @@ def choose_regularization(
             values[:, fold] = folds.values(fold, base, strengths, options)
         base_row, *table = map(_row, [np.inf, *strengths], values)
         best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
+        leads = values[1 + [row.regularization for row in table].index(best), :, 2] - values[0, :, 2]
         ranker = next(whole.path(users.X, users.pairs, [best], **options))
     hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
     return RegularizationChoice(
@@ -239,6 +248,7 @@ def choose_regularization(
         regularization=best,
         table=tuple(table),
         base=base_row,
+        lead=_figure(leads),
         n_queries=len(judged.names),
         n_irrelevant=len(judged.names) - len(set(judged.queries[judged.grades > 0].tolist())),
         n_seen=int(np.isin(hashes, whole.query_hashes_).sum()),
@@ -294,9 +304,13 @@ def _hash(name: Any) -> int:
     return int.from_bytes(hashlib.blake2b(str(name).encode(), digest_size=8).digest(), "little", signed=True)
 
 
+def _figure(values: Floats) -> Figure:
+    """Return the mean over folds with its standard error."""
+    return Figure(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+
+
 def _row(strength: float, values: Floats) -> RegularizationRow:
     """Return the means over folds of values (n_folds, 4), the last of which is whether a program stayed open."""
-    means, errors = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
-    measure, precision, b = (Figure(float(m), float(e)) for m, e in zip(means[:3], errors[:3], strict=True))
+    measure, precision, b = map(_figure, values.T[:3])
     is_solved = not values[:, 3].any()
     return RegularizationRow(regularization=strength, measure=measure, precision=precision, b=b, converged=is_solved)

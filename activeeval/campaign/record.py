@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from activeeval.campaign.instalments import KEPT, Instalments
 from activeeval.campaign.labels import Labels, Progress, grades_of_place
 from activeeval.campaign.rules import Rules
 from activeeval.campaign.units import Unit
+from activeeval.checks import brief, is_number
 from activeeval.design import Design, Drawn, Selection
 from activeeval.design.paths import Paths
 from activeeval.errors import InputError, StateError
@@ -384,13 +385,13 @@ class Record:
     def _check_grade(self, item: int, grade: object) -> None:
         """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
         top = self.drawn_design.max_grade
-        is_number = isinstance(grade, Real) and not isinstance(grade, bool) and float(grade).is_integer()
-        if grade is None or (is_number and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
+        is_whole = is_number(grade) and float(grade).is_integer()  # type: ignore[arg-type]
+        if grade is None or (is_whole and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
             return
         scale = "0, 1, 2 …" if top is None else f"0 … {top}"
         raise InputError(
             f"the grade of {self.drawn_design.pool.place(item)} must be one of {scale}, "
-            f"or None where it cannot be judged, got {grade!r}"
+            f"or None where it cannot be judged, got {brief(grade)}"
         )
 
     def _event(self, kind: str, **fields: Any) -> Event:

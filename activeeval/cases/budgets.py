@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
+from activeeval.checks import brief, is_number
 from activeeval.errors import BudgetError, InputError
 from activeeval.measures import Target
 from activeeval.pool import Rankings
@@ -40,10 +40,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         largest = 1.0 if self.is_share else math.inf
-        is_number = isinstance(self.amount, Real) and not isinstance(self.amount, bool)
-        if not is_number or not (0 < self.amount <= largest and math.isfinite(self.amount)):
+        if not is_number(self.amount) or not (0 < self.amount <= largest and math.isfinite(self.amount)):
             what = "the share must lie in (0, 1]" if self.is_share else "the budget must be a positive number"
-            raise InputError(f"{what}, got {self.amount!r}")
+            raise InputError(f"{what}, got {brief(self.amount)}")
 
     @classmethod
     def parse(cls, text: str) -> Budget:
@@ -74,7 +73,7 @@ class Budget:
             Where both are.
         """
         if budget is not None and share is not None:
-            raise InputError(f"give a budget or a share, got budget={budget!r} and share={share!r}")
+            raise InputError(f"give a budget or a share, got budget={brief(budget)} and share={brief(share)}")
         if share is not None:
             return cls(share, is_share=True)
         return cls(budget) if budget is not None and not isinstance(budget, Budget) else budget

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from activeeval.cases.systems import CONTRASTS
+from activeeval.cases.systems import CONTRASTS, checked_names
 from activeeval.checks import one_of, whole_number
 from activeeval.errors import ChoiceError
 from activeeval.judgments.judging import GRADES, Judging
@@ -230,9 +230,7 @@ class Choices:
             raise ChoiceError(problem, field=more)
         if self.index_update is not None and n > 1:
             raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
-        if self.names and (len(self.names) != n or len(set(self.names)) < n or not all(map(str.strip, self.names))):
-            problem = f"`names` are {n} different ones, of each system in its order, got {', '.join(self.names)}"
-            raise ChoiceError(problem, field="names")
+        checked_names(self.names, n, error=ChoiceError)
         seen: set[tuple[Hashable, ...]] = set()
         for number, system in enumerate(self.systems, 1):
             place = tuple(map(_place_of, system))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.cases.arguments import asked_measure
-from activeeval.cases.systems import system_names
+from activeeval.cases.systems import checked_names, system_names
 from activeeval.checks import one_of
 from activeeval.errors import InputError
 from activeeval.grade_models import run_features
@@ -252,7 +252,7 @@ def from_letor(
     scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
     rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
     training = _letor_training(train, data, train_rankers) if train else None
-    names = tuple(names) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
+    names = checked_names(names, len(rankers)) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
     return Inputs(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
 
 
@@ -306,10 +306,13 @@ def from_tables(
     one_of(unjudged, UNJUDGED, "unjudged")
     tables = pool_from_tables(qrels, runs, evaluated=evaluated, ties=ties)
     tables = tables if no_relevant is None else tables.with_rule(no_relevant)
-    is_irrelevant = unjudged == "irrelevant" and qrels is not None
-    notes = list(tables.notes)
+    grades, notes = tables.grades, list(tables.notes)
+    if unjudged == "irrelevant" and qrels is not None:
+        lists = np.unique(np.concatenate([ranking.items for ranking in tables.rankings[:evaluated]]))
+        notes += unjudged_notes(int(np.count_nonzero(grades[lists] < 0)), lists.size, "that are ranked")
+        grades = np.maximum(grades, 0)
     named = runs[:evaluated]
-    names = tuple(names) or system_names([run.name for run in named], [run.source for run in named])
+    names = checked_names(names, evaluated) or system_names([run.name for run in named], [run.source for run in named])
     ignored: dict[int, list[str]] = {}
     for name, n_missing, n_ignored in zip(names, tables.n_missing, tables.n_ignored, strict=False):
         if n_missing:
@@ -320,12 +323,17 @@ def from_tables(
     return Inputs(
         tables.pool,
         tuple(tables.rankings[:evaluated]),
-        np.maximum(tables.grades, 0) if is_irrelevant else tables.grades,
+        grades,
         run_features(tables.pool, tables.scores),
         names=names,
         scores=tables.scores[:evaluated].T,
         notes=tuple(notes),
     )
+
+
+def unjudged_notes(n: int, of: int, which: str) -> list[Note]:
+    """Return how many of some items nobody judged, which count as grade 0; nothing where all are judged."""
+    return [Note("unjudged items", {"n": n, "of": of, "which": which})] if n else []
 
 
 def item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:

@@ -127,6 +127,20 @@ def loaded_run(source: Any, stand_in: str) -> Run:
     return run if is_named else replace(run, source=stand_in)
 
 
+def checked_names(names: Sequence[str], n_systems: int, *, error: type[InputError] = InputError) -> tuple[str, ...]:
+    """Return what a user calls the systems; () where that is nothing.
+
+    Raises
+    ------
+    InputError
+        Where there are more or fewer names than systems, or two are alike.
+    """
+    if names and (len(names) != n_systems or len(set(names)) < n_systems or not all(map(str.strip, names))):
+        problem = f"`names` are {n_systems} different ones, of each system in its order, got {', '.join(names)}"
+        raise error(problem, field="names")
+    return tuple(names)
+
+
 def system_names(tags: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
     """Return what systems are called: their files, or what tells these apart, a tag or the nearest folder that differs.
 

@@ -169,6 +169,11 @@ def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
     if not choice.is_better:
         values = f"B {number(choice.chosen.b.value, 4)} against {number(choice.base.b.value, 4)}"
         output.say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
+    if choice.is_within_error:
+        lead = f"{number(choice.lead.value, 4)} ± {number(choice.lead.se, 4)} of B"
+        output.say(
+            f"the chosen λ is better than the base by {lead} over the folds, less than its error: it may be chance"
+        )
     if choice.end:
         output.say(
             f"the chosen λ = {choice.regularization:g} is the {choice.end} of the path, the best one may lie beyond it"

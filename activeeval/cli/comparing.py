@@ -193,7 +193,7 @@ def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[
 
 def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     """Return what the measures and intervals are."""
-    from activeeval.report.cautions import no_relevant_line
+    from activeeval.report.cautions import counting_lines
     from activeeval.report.findings import definitions, intervals_in_words, scope_in_words
 
     notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
@@ -202,7 +202,7 @@ def _meaning(decisions: Sequence[Decision], scope: str) -> str:
     margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
     about = scope_in_words(scope, decisions[0].estimate.log)
     intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"
-    relevant = no_relevant_line([note for each in decisions for note in each.estimate.notes], option_here)
+    relevant = counting_lines([note for each in decisions for note in each.estimate.notes], option_here)
     return " ".join([*notes, intervals, *relevant])
 
 

@@ -84,7 +84,7 @@ def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int
 def _note(scored: RunTable, versus: bool) -> str:
     """Return what marks, intervals and p values are, and measures in full; of ``versus`` nothing is marked."""
     from activeeval.estimation.significance import TESTS
-    from activeeval.report.cautions import no_relevant_line
+    from activeeval.report.cautions import counting_lines
     from activeeval.report.findings import definitions, scope_in_words
 
     measures = scored.by_measure
@@ -97,7 +97,7 @@ def _note(scored: RunTable, versus: bool) -> str:
         adjusted = ", not corrected" if by == "None" else f", {by} over {n} differences"
         what = f"p by {TESTS[scored.test]} against {measures[0][scored.baseline].run}{adjusted if n > 1 else ''}"
         note.append(f"{what}." if versus else f"* {what}, at most {1 - scored.confidence:.3g}.")
-    return " ".join((*note, intervals, *no_relevant_line(scored.notes, option_here)))
+    return " ".join((*note, intervals, *counting_lines(scored.notes, option_here)))
 
 
 def _versus_rows(scored: RunTable, places: int) -> list[dict[str, str]]:

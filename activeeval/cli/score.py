@@ -126,8 +126,7 @@ def score(
     how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
     tables = read_tables(qrels, paths, parsed, ties, **how_read)
     if queries is not None:
-        tables, left_out = for_log(tables, queries)
-        say_notes(left_out)
+        tables = for_log(tables, queries)
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     called = names or system_names([""] * len(paths), paths)
     if holes:
@@ -183,15 +182,9 @@ def _asked_runs(
 def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
     """Say what the files lack."""
     from activeeval.measures import least_relevant
-    from activeeval.report.cautions import NO_RELEVANT
-    from activeeval.results import Note
+    from activeeval.tasks.score import input_notes
 
-    say_notes(note for note in tables.notes if note.code != NO_RELEVANT)
-    ignored: dict[int, list[str]] = {}
-    for name, n_ignored in zip(names, tables.n_ignored, strict=True):
-        if n_ignored:
-            ignored.setdefault(n_ignored, []).append(name)
-    say_notes(Note("unjudged queries", {"n": n, "names": tuple(alike)}) for n, alike in ignored.items())
+    say_notes(input_notes(tables, names))
     top = int(tables.grades.max())
     for measure in measures:
         if (least := least_relevant(measure)) is not None and least > max(1, top):

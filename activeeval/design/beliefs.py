@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, logsumexp, softmax
 
+from activeeval.checks import brief
 from activeeval.errors import InputError
 from activeeval.kernels import known as known_kernel
 from activeeval.measures.checks import checked_grades, checked_nodes
@@ -148,8 +149,8 @@ class GradeProbs:
             raise InputError("give nodes and their weights, or a query factor that makes them: not both")
         try:
             stored = np.asarray(grade_probs, dtype=np.float32)
-        except (TypeError, ValueError):
-            raise InputError(f"grade_probs must be an array of numbers, got {grade_probs!r}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"grade_probs must be an array of numbers, got {brief(grade_probs)}") from None
         if stored.shape[-1:] == (1,):
             raise InputError("grade_probs must have a column for each grade, 2 at least, got 1")
         nodes, stored_weights = checked_nodes(pool, stored, node_weights)

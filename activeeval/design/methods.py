@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.checks import closed_share
+from activeeval.checks import brief, closed_share, is_number
 from activeeval.design.beliefs import Factor, GradeProbs, RefitMaker, known_grades
 from activeeval.design.designs import Design
 from activeeval.design.histories import History, check_looks
@@ -251,8 +251,8 @@ class Method:
         """
         asked = _asked(targets)
         known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
-        if not isinstance(bias, Real) or not 0 <= bias < math.inf:
-            raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {bias!r}")
+        if not is_number(bias) or not 0 <= bias < math.inf:
+            raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {brief(bias)}")
         self.scheme.check_asked(self.name, asked, known)
         beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, refit, max_grade, known)
         places = self.scheme.places(self.stage.places(asked, beliefs, known))
@@ -383,7 +383,7 @@ def _asked(targets: Target | Sequence[Target]) -> list[Target]:
 def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
     """Return the largest grade that all measures know."""
     if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
-        raise InputError(f"max_grade must be a whole number from 1 on, got {max_grade!r}")
+        raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
     tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
     return min(tops) if tops else max_grade
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.checks import brief, is_number
 from activeeval.design.inputs import DesignInput
 from activeeval.design.orders import Order, Places
 from activeeval.design.rates import RelativeRates
@@ -202,8 +202,8 @@ def ascending(budgets: Sequence[float]) -> Floats:
 
 def check_budget(budget: float) -> float:
     """Return a budget that is a positive number."""
-    if not isinstance(budget, Real) or isinstance(budget, bool) or not (math.isfinite(budget) and budget > 0):
-        raise InputError(f"the budget must be a positive number, got {budget!r}")
+    if not is_number(budget) or not (math.isfinite(budget) and budget > 0):
+        raise InputError(f"the budget must be a positive number, got {brief(budget)}")
     return float(budget)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from activeeval.checks import one_of, strict_share
+from activeeval.checks import floats, generator, one_of, strict_share, whole_number
 from activeeval.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.errors import InputError
 from activeeval.results import LARGEST_SHARE
@@ -186,8 +186,7 @@ def compare_scores(
     ours, theirs = _scores(first, "first"), _scores(second, "second")
     if ours.size != theirs.size:
         raise InputError(f"first holds {ours.size} scores, second {theirs.size}: both must score the same queries")
-    if isinstance(n_permutations, bool) or int(n_permutations) != n_permutations or n_permutations < 1:
-        raise InputError(f"n_permutations must be a positive whole number, got {n_permutations!r}")
+    n_permutations, rng = whole_number(n_permutations, "n_permutations", 1), generator(rng)
     differences = ours - theirs
     differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(ours), np.abs(theirs))] = 0.0
     summary = mean_interval(differences, confidence, limits)
@@ -310,10 +309,7 @@ def _p_values(p_values: ArrayLike) -> Floats:
 
 
 def _scores(values: ArrayLike, what: str) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"{what} must be numbers: {problem}") from None
+    array = floats(values, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {array.shape}")
     if array.size == 0:

@@ -124,7 +124,7 @@ def _of_grade(data: PreferenceData, grade: int) -> list[Caution]:
 
 def _hidden_directions(data: PreferenceData, readout: ReadOut) -> int:
     n_ranks, n_levels = data.depth, data.n_levels
-    by_discount = np.kron(np.eye(n_ranks), readout.relative_gains[:, None])
+    by_discount = np.kron(np.eye(n_ranks), readout.gains[:, None])
     by_gain = np.kron(readout.discounts[:, None], np.eye(n_levels)[:, 1:])
     differences = data.differences()
     seen = (differences.T @ differences).toarray()

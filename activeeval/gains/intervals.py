@@ -118,7 +118,7 @@ def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidenc
     rooms = _room(confidence, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
     low, high = _ends(likelihood, best, rooms, agreeing)
     readout = learner.read_out()
-    learned = np.concatenate((readout.discounts, readout.relative_gains[1:]))
+    learned = np.concatenate((readout.discounts, readout.gains[1:]))
     n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
     few = [Caution("careful", "rough intervals", {"n": n_units, "unit": unit})] if n_units < _FEW_UNITS else []
     whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.checks import one_of, whole_number
+from activeeval.checks import brief, is_number, one_of, whole_number
 from activeeval.errors import InputError
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.gains.choosing import Split, TunedC, folds, held_out_losses
@@ -194,9 +193,9 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
             scale of the weights.
         """
         readout = self.read_out()
-        if best_gain is not None and not (0 < best_gain < np.inf and readout.relative_gains[-1] == 1):
+        if best_gain is not None and not (0 < best_gain < np.inf and readout.gains[-1] == 1):
             raise InputError(f"best_gain must be positive, as must be the gain of the best grade, got {best_gain!r}")
-        gains = readout.gains if best_gain is None else best_gain * readout.relative_gains
+        gains = (readout.scale if best_gain is None else best_gain) * readout.gains
         return Additive(_short(gains), _short(readout.discounts), self.n_ranks_)
 
     def rank_gains(self, best_gain: float | None = None) -> RankGains:
@@ -260,21 +259,19 @@ class GainDiscountLearner(BaseEstimator):  # type: ignore[misc]
         loss_weights = {f"grid[{k}]": C for k, C in enumerate(self.grid)} if is_chosen else {"C": self.C}
         loss_weights["C_ties"] = 0.0 if self.C_ties is None else self.C_ties
         for name, value in loss_weights.items():
-            is_number = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < np.inf
-            if not is_number or (name != "C_ties" and not float(value) > 0):
+            is_weight = is_number(value) and 0 <= float(value) < np.inf
+            if not is_weight or (name != "C_ties" and not float(value) > 0):
                 kind = "finite and not negative" if name == "C_ties" else "positive and finite"
                 or_cv = ", or 'cv'" if name == "C" else ""
-                raise InputError(f"{name} must be {kind}{or_cv}, got {value!r}")
+                raise InputError(f"{name} must be {kind}{or_cv}, got {brief(value)}")
         for name, value, known in (
             ("shape", self.shape, SHAPES),
             ("margin", self.margin, MARGINS),
             ("conflicts", self.conflicts, ("error", "keep")),
         ):
             one_of(value, known, name)
-        if isinstance(self.tie_margin, bool) or not (
-            isinstance(self.tie_margin, Real) and 0 <= self.tie_margin < np.inf
-        ):
-            raise InputError(f"tie_margin must be a number that is not negative, got {self.tie_margin!r}")
+        if not (is_number(self.tie_margin) and 0 <= self.tie_margin < np.inf):
+            raise InputError(f"tie_margin must be a number that is not negative, got {brief(self.tie_margin)}")
         whole_number(self.n_folds, "n_folds", 2)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.checks import whole_number
+from activeeval.checks import is_number, whole_number
 from activeeval.errors import InputError
 from activeeval.pool import QueryPool, Rankings
 from activeeval.types import Ints
@@ -80,8 +79,7 @@ def grade_matrix(lists: Any, what: str, max_grade: int | None, place: Place, dep
 
 
 def _is_whole(grade: Any) -> bool:
-    is_number = type(grade) is int or (isinstance(grade, Real) and not isinstance(grade, bool))
-    return is_number and abs(grade) < _LARGEST_WHOLE and float(grade).is_integer()
+    return (type(grade) is int or is_number(grade)) and abs(grade) < _LARGEST_WHOLE and float(grade).is_integer()
 
 
 def top_lists(

@@ -19,32 +19,26 @@ _UNSEEN = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOut:
-    """Gains and discounts read out of learned weights, the nearest to them: w_{k,y} − w_{k,0} ≈ c_k g_y.
+    """Gains and discounts read out of learned weights, the nearest to them: w_{k,y} − w_{k,0} ≈ scale · c_k g_y.
 
     Attributes
     ----------
     gains : ndarray, shape (L,)
-        By grade, on the scale of the weights; the gain of grade 0 is 0.
+        By grade, as shares of the best grade's, as those of `activeeval.gain_intervals`: the scale of a measure says
+        nothing. The gain of grade 0 is 0. A sign stays: free weights can make a better grade worth less. Where they
+        make the best one worth as much as the worst, the shares are of the largest gain.
     discounts : ndarray, shape (K,)
         By rank; that of the first rank is 1.
     rank_one_share : float
         σ₁² / Σ σ²: 1 where what a grade is worth does not depend on the rank but for a factor.
+    scale : float
+        What the shares are of: a gain on the scale of the weights.
     """
 
     gains: Floats
     discounts: Floats
     rank_one_share: float
-
-    @property
-    def relative_gains(self) -> Floats:
-        """Gains as shares of the best grade's, shape (L,): the scale of a measure says nothing.
-
-        A sign stays: free weights can make a better grade worth less. Where they make the best one worth as much as the
-        worst, the shares are of the largest gain.
-        """
-        largest = np.abs(self.gains).max()
-        best = abs(self.gains[-1])
-        return np.asarray(self.gains / (best if best > _NOISE * largest else largest))
+    scale: float
 
     @property
     def falls(self) -> bool:
@@ -102,8 +96,10 @@ def read_out(weights: ArrayLike) -> ReadOut:
     Examples
     --------
     >>> readout = read_out(np.outer([1, 0.5], [0, 1, 3]))
-    >>> readout.gains.round(6) + 0, readout.discounts.round(6), round(readout.rank_one_share, 6)
-    (array([0., 1., 3.]), array([1. , 0.5]), 1.0)
+    >>> readout.gains.round(2) + 0, readout.discounts.round(6), round(readout.rank_one_share, 6)
+    (array([0.  , 0.33, 1.  ]), array([1. , 0.5]), 1.0)
+    >>> round(readout.scale, 6)
+    3.0
     """
     whole = anchored(weights)
     if not whole.any():
@@ -115,6 +111,8 @@ def read_out(weights: ArrayLike) -> ReadOut:
     u, v = left[:, 0], right[0]
     if not abs(u[0]) > _UNSEEN:
         raise InputError("the weights of the first rank are all alike, so no discount can be told from them")
-    gains = sizes[0] * u[0] * v
+    gains = sizes[0] * u[0] * (v - v[0])
+    largest, best = float(np.abs(gains).max()), abs(float(gains[-1]))
+    scale = best if best > _NOISE * largest else largest
     share = float(sizes[0] ** 2 / np.sum(sizes**2))
-    return ReadOut(gains - gains[0], u / u[0], share)
+    return ReadOut(gains / scale + 0.0, u / u[0], share, scale)  # grade 0 is worth 0, not −0

@@ -108,7 +108,7 @@ def bootstrap_gains(
         why = "too few pairs, or were preferred and other exchanged?"
         raise InputError(f"none of {n_resamples} resamples tells gains and discounts: {why}")
     return Stability(
-        np.array([readout.relative_gains for readout in readouts]),
+        np.array([readout.gains for readout in readouts]),
         np.array([readout.discounts for readout in readouts]),
         np.array([readout.rank_one_share for readout in readouts]),
         n_resamples - len(readouts),

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp
 
+from activeeval.checks import brief, is_number
 from activeeval.errors import InputError
 from activeeval.grade_models.probabilities import as_grades, as_probabilities, as_query_codes
 from activeeval.types import Floats, Ints
@@ -102,8 +103,8 @@ class QueryFactor:
     def __post_init__(self) -> None:
         for name, (low, high) in (("sigma", SIGMA_BOUNDS), ("slope", SLOPE_BOUNDS), ("shift", SHIFT_BOUNDS)):
             value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name} of a query factor must lie between {low:g} and {high:g}, got {value!r}")
+            if not (is_number(value) and low <= value <= high):
+                raise InputError(f"{name} of a query factor must lie between {low:g} and {high:g}, got {brief(value)}")
 
     @classmethod
     def fit(cls, probs: ArrayLike, grades: ArrayLike, queries: ArrayLike) -> Self:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from activeeval.errors import FormatError, InputError, shown
 from activeeval.io.suffixes import PathLike as PathLike  # for the rooms that take paths
 from activeeval.io.suffixes import bare_suffix
+from activeeval.io.tables.cells import LEAST_NORMAL, is_not_zero
 from activeeval.kernels.text import bytes as texts
 from activeeval.pool.checks import told_too_long
 from activeeval.pool.texts import LONGEST_ID, Texts
@@ -183,8 +184,10 @@ def let_go(data: Bytes, start: int, stop: int) -> None:
     mapped.madvise(mmap.MADV_DONTNEED, first, min(stop, len(mapped)) - first)
 
 
-def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> None:
+def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints, what: str) -> Ints:
     """Have Python read the numbers that the exact path of the kernels leaves, and put them in their places.
+
+    Return the rows of `slow` whose numbers are closer to 0 than floats tell apart, and are not 0.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
         What a message calls such a number.
     """
     if not slow.size:
-        return
+        return slow
     view = data.data
     numbers = np.array([float(view[start:stop].tobytes()) for _, start, stop in slow.tolist()], dtype=np.float64)
     infinite = np.flatnonzero(np.isinf(numbers))
@@ -203,6 +206,9 @@ def fill_exactly(path: str, data: Bytes, values: NDArray[np.float64], slow: Ints
         problem = f"the {what} {token_at(data, place)} is too large, expected a finite number"
         raise FormatError(path, line_of(data, place), problem)
     values.reshape(-1)[slow[:, 0]] = numbers
+    near = slow[np.abs(numbers) < LEAST_NORMAL]
+    is_tiny = [is_not_zero(view[start:stop].tobytes().decode("ascii")) for _, start, stop in near.tolist()]
+    return near[np.array(is_tiny, dtype=np.bool_)]
 
 
 def _content(path: PathLike, most_unpacked: int) -> bytearray | mmap.mmap:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from activeeval.io.tables.cells import LEAST_NORMAL, is_not_zero
+
 _MOST_DIGITS = 400
 
 
@@ -37,5 +39,20 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
+class TinyFloat(float):
+    """A number that is closer to 0 than floats tell apart, and is not 0, with what the file says."""
+
+    text: str
+
+
+def _fraction(text: str) -> float:
+    value = float(text)
+    if abs(value) >= LEAST_NORMAL or not is_not_zero(text):
+        return value
+    tiny = TinyFloat(value)
+    tiny.text = text
+    return tiny
+
+
 # json.loads makes one for each text, which takes longer than a short line
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_whole)
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=_whole, parse_float=_fraction)

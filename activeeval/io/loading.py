@@ -17,6 +17,7 @@ from activeeval.io.files import Stamp
 from activeeval.io.keys import distinct_texts, first_repeated_pair, places_within, positions_in
 from activeeval.io.pooling import TablePool, pool_from_tables
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.io.tables.cells import tiny_texts
 from activeeval.io.tables.sheets import Sheet, frame_sheet, read_sheet
 from activeeval.io.text.columns import read_columns
 from activeeval.io.text.trec import Qrels, Run, order_notes, read_qrels, read_run
@@ -42,6 +43,8 @@ QUERY = ("query_id", "q_id", "qid")
 DOCUMENT = ("doc_id", "docno", "docid")
 GRADE = ("relevance", "label", "grade", "score")
 SCORE = ("score",)
+_NOT_JUDGED = -1
+"""The grade of an item that nobody judged, as TREC has it."""
 _TOLERANCE = 1e-6
 
 
@@ -106,7 +109,7 @@ def load_qrels(source: Any) -> Qrels:
     ----------
     source : path, mapping, frame or Qrels
         A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
-        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label.
+        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN are no judgments.
 
     Examples
     --------
@@ -118,7 +121,7 @@ def load_qrels(source: Any) -> Qrels:
     if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
         return read_qrels(source)
     sheet = _sheet(source, "judgments", "relevance")
-    grades = sheet.grades(sheet.column("grade", GRADE))
+    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
     return Qrels(*_pairs(sheet), grades, sheet.source)
 
 
@@ -150,13 +153,15 @@ def load_run(source: Any) -> Run:
 def _table_run(source: Any) -> Run:
     """Take a run from a table on file or in memory."""
     sheet = _sheet(source, "run", "score")
-    scores = sheet.floats(sheet.column("score", SCORE))
+    column = sheet.column("score", SCORE)
+    scores = sheet.floats(column)
     query_ids, doc_ids = _pairs(sheet)
     is_ranked = "rank" in sheet.columns
     ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
     name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
     # without ranks of its own the order of a table's rows says nothing
-    notes = order_notes(sheet.source, query_ids, scores, ranks if is_ranked else np.zeros_like(ranks))
+    said_ranks = ranks if is_ranked else np.zeros_like(ranks)
+    notes = order_notes(sheet.source, query_ids, scores, said_ranks, tiny_texts(sheet.columns[column], scores))
     return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
 
 

@@ -99,6 +99,12 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     words = None
     if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
         words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
+    repeated = None if words is not None else first_repeated_pair(queries, items)
+    if repeated is not None and not is_by_text and values[repeated[0]] == values[repeated[1]]:
+        # two different grades are told by whoever asks for one of each item
+        first, again = repeated
+        at = f"document {shown(items[again])} of query {shown(queries[again])}"
+        sheet.fail(again, doc, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
     judges, numbers = ((Judge("", kind),), None) if words is None else _judges(words, _kinds(sheet, kind))
     judgments = Judgments(
         query_ids=queries,
@@ -109,7 +115,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         judges=judges,
         reasons=[note or _UNSAID for note in sheet.words("note")] if "note" in sheet.columns else None,
         is_by_text=is_by_text,
-        is_distinct=words is None and first_repeated_pair(queries, items) is None,
+        is_distinct=words is None and repeated is None,
     )
     return _placed(judgments, sheet)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.checks import LARGEST_GRADE
+from activeeval.checks import LARGEST_GRADE, brief
 from activeeval.errors import InputError, did_you_mean
 from activeeval.measures.families import Additive
 from activeeval.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
@@ -109,6 +109,8 @@ def parse_measure(text: str) -> Measure:
     >>> print(parse_measure("ERR(max_rel=4)@20"), parse_measure("ndcg_cut_10"), parse_measure("DCG@5"))
     ERR(max_rel=4)@20 nDCG(dcg='log2')@10 DCG(dcg='exp-log2')@5
     """
+    if not isinstance(text, str):
+        raise InputError(f"a measure is read from a text, as 'nDCG@10', got {brief(text)}", field="measure")
     if text.lstrip().startswith("@"):
         raise InputError(
             f"measure {text!r:.100} names a file, which only a caller's own argument may; "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
-from activeeval.checks import strict_share
+from activeeval.checks import brief, is_number, strict_share
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.planning.forecasts import Forecast
@@ -62,9 +61,8 @@ class Goal:
         if (self.half_width is None) == (self.difference is None):
             raise InputError("give a half-width to reach or a difference to detect, one of the two")
         for name, value in (("half-width", self.half_width), ("difference", self.difference)):
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if value is not None and not (is_number and 0 < value < math.inf):
-                raise InputError(f"the {name} must be a positive number, got {value!r}")
+            if value is not None and not (is_number(value) and 0 < value < math.inf):
+                raise InputError(f"the {name} must be a positive number, got {brief(value)}")
         strict_share(self.power, "power")
         check_scope(self.scope)
         strict_share(self.confidence, "confidence")

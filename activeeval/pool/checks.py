@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.checks import numbers
+from activeeval.checks import brief, numbers
 from activeeval.errors import InputError
 from activeeval.pool.texts import LONGEST_ID, Texts
 from activeeval.types import Ints
@@ -49,7 +49,10 @@ def told_too_long(text: str) -> str:
 
 def _texts_of(values: Any, what: str) -> Texts:
     if not isinstance(values, np.ndarray):
-        listed = list(values)
+        try:
+            listed = list(values)
+        except TypeError:
+            raise InputError(f"{what} must be a list of ids, got {brief(values)}") from None
         for i, value in enumerate(listed):
             if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
                 raise InputError(f"{what}[{i}] must be text or a whole number, got {value!r}")

@@ -77,7 +77,9 @@ class JudgedQueries:
             raise InputError("query_ids must name the query of each validation row")
         order = np.argsort(codes, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(np.bincount(codes))))
-        pool = QueryPool(np.arange(offsets.size - 1), offsets)
+        # numbers of one length, whose order as texts is that of the rows
+        numbers = np.char.zfill(np.arange(codes.size).astype(str), len(str(codes.size)))
+        pool = QueryPool(np.arange(offsets.size - 1), offsets, numbers)
         return cls(features[order], grades[order], pool, measure)
 
     def value(self, ranker: Scorer) -> float:
@@ -97,6 +99,8 @@ def choose(ranker: Ranker, grid: Grid, *, train: Judged, validation: Judged, mea
         Stays as it is.
     grid : dict of parameter → values, or a sequence of such dicts
     train, validation : tuple of (X, grades, query_ids)
+        Validation items of equal scores are ranked the last row first: rows in the order of document ids are ranked
+        as `Rankings.from_scores` ranks them.
     measure : measure
         Its mean over the validation queries decides, the first candidate where two tie: queries without a relevant
         item count as the measure scores them.

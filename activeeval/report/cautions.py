@@ -15,6 +15,8 @@ MISSING_LISTS = "missing queries"
 """The code of what is said first: a run has no list for some of the queries."""
 NO_RELEVANT = "no relevant document"
 """The code of how many queries have no relevant document."""
+UNJUDGED_ITEMS = "unjudged items"
+"""The code of how many items without a judgment count as grade 0."""
 _MOST_NAMED = 3
 _NUMBER = re.compile(r"\d[\d.]*")
 
@@ -83,15 +85,16 @@ def missing_fields(notes: Iterable[Note | Caution], system: str, versus: str = "
     return {field: int(str(missing.get(name, 0))) for field, name in named.items()}
 
 
-def no_relevant_line(notes: Iterable[Note | Caution], written: Callable[[str], str] = in_backticks) -> list[str]:
-    """Return the sentence on queries without any relevant document, and how they count; none where each has one.
+def counting_lines(notes: Iterable[Note | Caution], written: Callable[[str], str] = in_backticks) -> list[str]:
+    """Return the sentences on items without a judgment and queries without a relevant document: how they count.
 
     Examples
     --------
-    >>> no_relevant_line([Note("no relevant document", {"n": 1, "of": 2, "rule": "zero"})])
+    >>> counting_lines([Note("no relevant document", {"n": 1, "of": 2, "rule": "zero"})])
     ['1 of 2 queries has no relevant document: it counts as 0 (`no_relevant` skip leaves it out).']
     """
-    return list(dict.fromkeys(f"{text_of(note, written)}." for note in notes if _code(note) == NO_RELEVANT))
+    held = [note for note in notes if _code(note) in (UNJUDGED_ITEMS, NO_RELEVANT)]
+    return list(dict.fromkeys(f"{text_of(note, written)}." for note in held))
 
 
 def no_relevant_fields(notes: Iterable[Note | Caution]) -> dict[str, str | int]:

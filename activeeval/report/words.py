@@ -344,6 +344,8 @@ _NOTES: dict[str, Words] = {
     "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
     "alone: whole "
     "numbers of that size are not told apart",
+    "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
+    "below 2e-308 are not told apart, so they are ties",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
     "outside segments": "{n:query} of the pool {n:is|are} in no segment",
     "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
@@ -360,6 +362,8 @@ _NOTES: dict[str, Words] = {
     # of a pool and its rankings
     "missing queries": lambda numbers: missing_lists_sentence(numbers["n"], numbers["of"], "{name}").removesuffix("."),
     "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
+    "unjudged items": "{n:,} of {of:item} {which} {n:is|are} not judged: {n:it counts|they count} as grade 0 "
+    "({option[unjudged]} irrelevant)",
     "no relevant document": lambda numbers: (
         "{n:,} of {of:query} {n:has|have} no relevant document: "
         + (

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from activeeval.campaign import Campaign
 from activeeval.cases.budgets import Budget, check_open, whole_cost
-from activeeval.cases.inputs import Inputs, from_tables, sampled_measure
+from activeeval.cases.inputs import UNJUDGED, Inputs, from_tables, sampled_measure, unjudged_notes
 from activeeval.cases.modelling import MethodModel, uniform_beliefs
 from activeeval.cases.systems import loaded_run
 from activeeval.cases.traffic import of_log
+from activeeval.checks import one_of
 from activeeval.design import Design
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import BudgetError, InputError
@@ -25,11 +26,13 @@ from activeeval.estimation.significance import mean_interval
 from activeeval.judgments import labels_of
 from activeeval.measures import Measure, SampledMeasure, Target
 from activeeval.pool import Seed, check_judged
-from activeeval.results import Estimate
+from activeeval.results import Estimate, Note
 from activeeval.tasks.evaluations import Evaluation
 from activeeval.tasks.query_values import values_by_judgments, values_of_sample
 
 DEFENSIVE_SHARE = 0.1
+ASKED_FOR = "asked for"
+"""Items that an answer needs, in messages."""
 Judge = Callable[[str, list[str]], Sequence[int]]
 
 
@@ -144,6 +147,7 @@ def compare(
 def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
+    one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
     inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))
     target = Target(_bound(measure, max_grade), inputs.ranking, inputs.versus)
@@ -153,25 +157,34 @@ def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure,
     is_unknown = probs is None and chosen.stage.needs_model
     beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
     if target.versus is not None and not target.matters.any():
-        return _scored(target, inputs, chosen.name, max_grade)
+        return _scored(target, inputs, chosen.name, max_grade, options)
     check_open(target)
     is_scored = budget is None and not callable(judgments)
     if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
         design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
         design = _with_budget(design, target, budget)
     if is_scored:
-        return _scored(target, inputs, chosen.name, max_grade)
+        return _scored(target, inputs, chosen.name, max_grade, options)
     judge = _RememberingJudge(judgments if callable(judgments) else _lookup(inputs))
     campaign = Campaign(design, rng=options.get("rng", 0))
     while (drawn := campaign.ask()) is not None:
         campaign.tell(drawn, judge(drawn.query_id, list(drawn.item_ids)))
-    if options.get("unjudged", "error") == "error":
-        check_judged(judge.missing, judge.n_asked, "asked for")
+    lacking = _unjudged(judge.missing, judge.n_asked, options)
     pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
-    notes = (*inputs.notes, *pool.notes)
-    estimates = replace(pool, notes=notes), replace(population, notes=notes)
+    parts: dict[str, Any] = {
+        "notes": (*inputs.notes, *lacking, *pool.notes),
+        "n_items": pool.n_items - len(judge.missing),
+    }
+    estimates = replace(pool, **parts), replace(population, **parts)
     queries = None if target.versus is None else values_of_sample(campaign, target)
     return replace(_both(target, inputs.names, *estimates), queries=queries)
+
+
+def _unjudged(missing: Sequence[tuple[str, str]], n_items: int, options: Options) -> list[Note]:
+    """Return the note on items without a judgment, which count as grade 0; raise InputError where they are an error."""
+    if options.get("unjudged", "error") == "error":
+        check_judged(missing, n_items, ASKED_FOR)
+    return unjudged_notes(len(missing), n_items, ASKED_FOR)
 
 
 def _rule(options: Options, is_all_judged: bool) -> str | None:
@@ -195,7 +208,6 @@ def _inputs(
         [loaded_run(run, stand_in) for stand_in, run in runs.items()],
         evaluated=len(runs),
         ties=options.get("ties", "id"),
-        unjudged=options.get("unjudged", "error"),
         names=options.get("names", ()),
         no_relevant=no_relevant,
     ).with_costs(None, options.get("overhead", 0.0))
@@ -225,11 +237,12 @@ def _with_budget(design: Design, target: Target, budget: Budget | None) -> Desig
         raise problem if budget is None else budget.refused(problem, target) from None
 
 
-def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) -> Evaluation:
+def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, options: Options) -> Evaluation:
     """Return what all judgments say: chance has a part only in which queries of the population these are."""
-    matters, n_items = target.matters, int(np.count_nonzero(target.matters & _are_ranked(target)))
-    missing = np.flatnonzero(matters & (inputs.grades < 0))
-    check_judged(inputs.pool.pairs_of(missing), int(np.count_nonzero(matters)), "asked for")
+    matters, is_ranked = target.matters, _are_ranked(target)
+    missing = inputs.pool.pairs_of(np.flatnonzero(matters & (inputs.grades < 0)))
+    notes = (*inputs.notes, *_unjudged(missing, int(np.count_nonzero(matters)), options))
+    n_items = int(np.count_nonzero(matters & is_ranked & (inputs.grades >= 0)))
     values = target.values(np.maximum(inputs.grades, 0))
     drawn = all_values(inputs.pool, values)
     limits = target.limits(max_grade)
@@ -247,7 +260,7 @@ def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None) 
         method=method,
         log="" if drawn is None else drawn.log,
         limits=limits,
-        notes=inputs.notes,
+        notes=notes,
     )
     queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
     if not matters.any():

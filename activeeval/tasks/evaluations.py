@@ -8,7 +8,7 @@ from typing import Any
 from activeeval.answers import Answer, Needed
 from activeeval.campaign.deciding import needed_of_queries
 from activeeval.cases.systems import direction
-from activeeval.report.cautions import missing_fields, missing_lists, no_relevant_fields, no_relevant_line
+from activeeval.report.cautions import counting_lines, missing_fields, missing_lists, no_relevant_fields
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
@@ -154,7 +154,7 @@ class Evaluation(WithEnds, Shown):
         defined = [] if self.measure == self.definition else [f"{self.measure} is {self.definition}."]
         wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
         intervals = f"{100 * self.confidence:g} % intervals; all queries: {wide}."
-        return [*defined, intervals, *no_relevant_line(self.pool.notes)]
+        return [*defined, intervals, *counting_lines(self.pool.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each scope, as the command line has it."""

@@ -31,7 +31,7 @@ from activeeval.judgments import read as judgments_of
 from activeeval.judgments.judging import judging_of
 from activeeval.measures import Judged, Measure, SampledMeasure, Target, shown_name
 from activeeval.pool import QueryPool, Rankings
-from activeeval.report.cautions import no_relevant_fields
+from activeeval.report.cautions import NO_RELEVANT, no_relevant_fields
 from activeeval.report.findings import missing_lists_sentence, sentence
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
@@ -177,8 +177,24 @@ def _can_differ(first: RunScores, second: RunScores) -> bool:
     return not (np.array_equal(mine.offsets, other.offsets) and np.array_equal(mine.items, other.items))
 
 
-def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:
-    """Return a table pool whose queries stand for the log that they were drawn from, and notes.
+def input_notes(tables: TablePool, names: Sequence[str]) -> list[Note | Caution]:
+    """Return what to know of judgments and runs, queries that are ignored too; tables of scores say the rest.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the runs.
+    """
+    ignored: dict[int, list[str]] = {}
+    for name, n_ignored in zip(names, tables.n_ignored, strict=True):
+        if n_ignored:
+            ignored.setdefault(n_ignored, []).append(name)
+    unjudged = [Note("unjudged queries", {"n": n, "names": tuple(alike)}) for n, alike in ignored.items()]
+    return [*(note for note in tables.notes if note.code != NO_RELEVANT), *unjudged]
+
+
+def for_log(tables: TablePool, queries: Any) -> TablePool:
+    """Return a table pool whose queries stand for the log that they were drawn from; its notes say what was left out.
 
     Parameters
     ----------
@@ -186,8 +202,8 @@ def for_log(tables: TablePool, queries: Any) -> tuple[TablePool, list[Note]]:
     """
     drawn = drawn_queries_of(queries)
     probs, draw = drawn.align(tables.pool)
-    weighed = replace(tables, pool=tables.pool.replace(query_probs=probs, draw=draw))
-    return weighed, left_out(drawn, tables.pool)
+    weighed = tables.pool.replace(query_probs=probs, draw=draw)
+    return replace(tables, pool=weighed, notes=(*tables.notes, *left_out(drawn, tables.pool)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

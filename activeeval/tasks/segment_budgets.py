@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 from activeeval.cases.budgets import Budget, check_open
 from activeeval.cases.case import Case
 from activeeval.cases.systems import Asked, check_differ
+from activeeval.checks import brief, is_number
 from activeeval.design import equal_loss_weights
 from activeeval.design.methods import Method, default_method, find_method
 from activeeval.errors import ChoiceError, InputError, did_you_mean
@@ -83,9 +83,8 @@ class SegmentGoals:
                 raise ChoiceError(
                     f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths"
                 )
-            is_number = isinstance(half_width, Real) and not isinstance(half_width, bool)
-            if not is_number or not 0 < half_width < math.inf:
-                problem = f"the half-width of segment {name} must be a positive number, got {half_width!r}"
+            if not is_number(half_width) or not 0 < half_width < math.inf:
+                problem = f"the half-width of segment {name} must be a positive number, got {brief(half_width)}"
                 raise InputError(problem, field="segment_half_widths")
             held[name] = float(half_width)
         return cls(source=segments, half_widths=held, whole=whole, **how)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from activeeval.cases.budgets import Budget
 from activeeval.cases.known import KnownGrades, graded_rows
 from activeeval.cases.systems import loaded_run
+from activeeval.checks import brief, file_name, flag, generator, number, text, texts, whole_number
 from activeeval.design.histories import check_looks
 from activeeval.errors import CautionWarning, InputError
 from activeeval.graders import Grades
@@ -23,6 +27,82 @@ from activeeval.results import Caution
 
 _NAMES = {"train_qrels": "judged", "train_fraction": "grade_probs"}
 """What stands in a verb for what trains a grade model elsewhere; `train` takes judgments there."""
+
+
+def _seed(value: Any, what: str) -> Any:
+    generator(value, what)
+    return value
+
+
+def _positive_whole(value: Any, what: str) -> int:
+    return whole_number(value, what, 1)
+
+
+def _whole(value: Any, what: str) -> int:
+    return whole_number(value, what, 0)
+
+
+def _text_or_number(value: Any, what: str) -> str | float:
+    return value if isinstance(value, str) else number(value, what)
+
+
+def _half_widths(value: Any, what: str) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a dict, segment to half-width, got {brief(value)}", field=what.strip("`"))
+    return {text(name, f"a segment of {what}"): number(value[name], f"{what} of {name}") for name in value}
+
+
+_KINDS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("names", "questions", "methods", "model"), texts),
+    **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
+    **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
+    **dict.fromkeys(("strata", "kind"), text),
+    **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
+    **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
+    "looks": _text_or_number,
+    "rng": _seed,
+    **dict.fromkeys(
+        ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
+    ),
+    **dict.fromkeys(("ask_price", "ask_skill"), number),
+    **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
+    "segment_half_widths": _half_widths,
+    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie"), flag),
+    **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
+    **dict.fromkeys(("pilot", "last"), file_name),
+}
+"""What an argument is wherever it has this name: each returns the value as Python has it, or raises InputError."""
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(verb: Callable[P, R]) -> Callable[P, R]:
+    """Check the kind of every argument of a function before it runs; None stands for the argument's default.
+
+    Raises
+    ------
+    InputError
+        Where a number is a text, a text a number, and so on: in one line, with the name of the argument.
+    """
+    signature = inspect.signature(verb)
+
+    @wraps(verb)
+    def with_kinds(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = signature.bind(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            parameter = signature.parameters[name]
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                bound.arguments[name] = {key: _of_kind(key, each) for key, each in value.items() if each is not None}
+            else:
+                is_said = value is not None or parameter.default is inspect.Parameter.empty
+                bound.arguments[name] = _of_kind(name, value) if is_said else parameter.default
+        return verb(*bound.args, **bound.kwargs)
+
+    return with_kinds
+
+
+def _of_kind(name: str, value: Any) -> Any:
+    return _KINDS[name](value, f"`{name}`") if name in _KINDS else value
 
 
 def in_python(parameter: str) -> str:
@@ -58,11 +138,6 @@ def measures_of(measure: Any) -> tuple[list[Any], bool]:
     return [each if isinstance(each, str) or hasattr(each, "bound_to") else str(each) for each in held], is_several
 
 
-def texts_of(value: Any) -> tuple[str, ...]:
-    """Return one text or several as a tuple."""
-    return (value,) if isinstance(value, str) else tuple(value or ())
-
-
 def budget_of(budget: Any, share: float | None = None) -> Budget | None:
     """Return a budget that is said as a number of judgments, a percentage or a share; None where it is not.
 
@@ -90,7 +165,7 @@ def runs_of(runs: Any, names: Any = ()) -> tuple[list[Any], tuple[str, ...]]:
     if not held:
         raise InputError("expected a run, got none", field="runs")
     is_named = isinstance(runs, Mapping) and held[0] is not runs
-    called = texts_of(names) or (tuple(map(str, runs)) if is_named else ())
+    called = tuple(names or ()) or (tuple(map(str, runs)) if is_named else ())
     stand_ins = called if len(called) == len(held) else [f"run {k + 1}" for k in range(len(held))]
     loaded = [
         os.fspath(run) if is_path(run) else loaded_run(run, stand_in)
@@ -152,9 +227,17 @@ def known_of(source: Any, number: int) -> str | KnownGrades:
 
 
 def warn_of(named: Sequence[tuple[str, Sequence[Caution]]]) -> None:
-    """Warn of what results say carefully or forbid, each once; called by the function that the user calls."""
+    """Warn of what results say carefully or forbid, each once, at the line that calls the library."""
     for line in caution_lines(named, in_python):
-        warnings.warn(line, CautionWarning, stacklevel=3)
+        warnings.warn(line, CautionWarning, stacklevel=_calls_within() + 1)
+
+
+def _calls_within() -> int:
+    """Return how many calls of this package lie between a caller and the first that is not of it."""
+    frame, n_calls = sys._getframe(1), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__.partition(".")[0]:
+        frame, n_calls = frame.f_back, n_calls + 1  # type: ignore[assignment]
+    return n_calls
 
 
 def looks_of(looks: str | int | None) -> str | None:

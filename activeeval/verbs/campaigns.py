@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from activeeval.cases.systems import direction
+from activeeval.checks import brief
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.io.judges import judge_name
@@ -31,7 +32,7 @@ from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
 from activeeval.tasks.campaigns.summary import summary
-from activeeval.verbs.arguments import graders_of, measures_of, texts_of, warn_of
+from activeeval.verbs.arguments import checked, graders_of, measures_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
 
@@ -115,10 +116,12 @@ class StoredCampaign:
         """Close the store."""
         self.store.close()
 
+    @checked
     def claim(self, judge: str) -> Claimed | None:
         """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
         return judging.claim(self.store, self.name, _judge(judge))
 
+    @checked
     def submit(
         self,
         claimed: Claimed | str,
@@ -152,16 +155,20 @@ class StoredCampaign:
             How long the judge looked at it.
         """
         judgment = _said(grade, cannot, later, preferred, tie, discard, active_ms)
+        if not isinstance(claimed, (str, Claimed)):
+            raise InputError(f"`claimed` is what `claim` returned, or its token, got {brief(claimed)}", field="claimed")
         token = claimed if isinstance(claimed, str) else claimed.token
         done: Acknowledged = judging.submit(self.store, self.name, token, judgment, key)
         return done.event
 
+    @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
         """Return how far the campaign is: spent and left, judged and waiting."""
         state = self._at(as_of)
         goal = reached(state)
         return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
 
+    @checked
     def estimate(
         self,
         *,
@@ -186,13 +193,14 @@ class StoredCampaign:
             Where no block is complete.
         """
         measures = [] if measure is None else measures_of(measure)[0]
-        state, asked = self._at(as_of), texts_of(questions)
+        state, asked = self._at(as_of), tuple(questions or ())
         how: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
         estimates = estimates_of(state, measures, asked, contrasts, **how)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
         is_as_made = not measures and not asked and contrasts is None
         return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
 
+    @checked
     def audit(
         self,
         graders: Any,
@@ -212,8 +220,9 @@ class StoredCampaign:
         """
         measures = [] if measure is None else measures_of(measure)[0]
         how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
-        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, texts_of(questions), **how))
+        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **how))
 
+    @checked
     def report(
         self,
         path: Any,
@@ -244,6 +253,7 @@ class StoredCampaign:
             handle.write(campaign_text(summed, suffix))
         return name
 
+    @checked
     def log(self, kind: str = "") -> Any:
         """Return every event as a data frame; ``kind`` as of `Sample.sheet`."""
         names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
@@ -254,6 +264,7 @@ class StoredCampaign:
         return state_of(self.store, self.name, as_of)
 
 
+@checked
 def open_campaign(url: Any, name: str) -> StoredCampaign:
     """Open a campaign where it is stored.
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from activeeval.cases.choices import Choices
 from activeeval.errors import InputError
 from activeeval.io.tables.frames import kind_of_frame
-from activeeval.verbs.arguments import graders_of, judgments_in, known_of, listed, runs_of, sources_of, texts_of
+from activeeval.verbs.arguments import graders_of, judgments_in, known_of, listed, runs_of, sources_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -114,7 +114,7 @@ def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
 
 def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """Return the grade models by the names that choices have for them, and what stands for their files."""
-    models, tables = list(texts_of(options.get("model"))), dict[str, Any]()
+    models, tables = list(options.get("model") or ()), dict[str, Any]()
     source = options.get("grade_probs")
     if source is None:
         return models, tables

@@ -13,11 +13,12 @@ from activeeval.estimation.significance import holm, holm_confidences
 from activeeval.io.tables.frames import kind_of_frame
 from activeeval.tasks import evaluate as task
 from activeeval.tasks.evaluations import Evaluation
-from activeeval.verbs.arguments import budget_of, judgments_in, measures_of, warn_of
+from activeeval.verbs.arguments import budget_of, checked, judgments_in, measures_of, warn_of
 from activeeval.verbs.queries import drawn_of
 from activeeval.verbs.results import Evaluations
 
 
+@checked
 def evaluate(
     run: Any,
     *,
@@ -70,6 +71,7 @@ def evaluate(
     return answers if is_several else answers[0]
 
 
+@checked
 def compare(
     old: Any,
     new: Any,

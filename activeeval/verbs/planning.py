@@ -22,7 +22,7 @@ from activeeval.results import rounded_up
 from activeeval.tasks.asking_price import about_to_ask, asking_notes
 from activeeval.tasks.plan import goals_of, plan_sample
 from activeeval.tasks.segment_budgets import SegmentGoals
-from activeeval.verbs.arguments import budget_of, in_python, looks_of, measures_of, texts_of
+from activeeval.verbs.arguments import budget_of, checked, in_python, looks_of, measures_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 from activeeval.verbs.segmenting import SegmentPlan, check_alone, plan_by_segment
 
@@ -134,6 +134,7 @@ class Plan(Shown):
         return draw_half_widths(points, label, plan.target.pool.cost_unit, self.goal, ax)
 
 
+@checked
 def plan(
     runs: Any,
     *,
@@ -201,7 +202,11 @@ def plan(
         measures, _ = measures_of(measure)
         choices = choices_of(runs, names, judged, max_grade, seed, {**options})
         choices = replace(choices, judging=chosen_judging(judging, measures))
-        asked: dict[str, Any] = {"questions": texts_of(questions), "methods": texts_of(methods), "weights": weights}
+        asked: dict[str, Any] = {
+            "questions": tuple(questions or ()),
+            "methods": tuple(methods or ()),
+            "weights": weights,
+        }
         made_of = frame_kind_of(runs, judged, options)
         return plan_by_segment(choices, measures, wanted, looks=looks_of(looks), frame_kind=made_of, **asked)
     goals = goals_of(half_width, difference, power, scope=check_scope(scope), confidence=confidence)
@@ -211,7 +216,7 @@ def plan(
     if budgets and half_width is not None:
         raise InputError("`half_width` asks which budget: give that or `budget`", field="budget")
     measures, _ = measures_of(measure)
-    check_fits(measures, texts_of(methods))
+    check_fits(measures, tuple(methods or ()))
     choices = choices_of(runs, names, judged, max_grade, seed, {**options})
     choices = replace(choices, judging=chosen_judging(judging, measures))
     case = prepare(choices, use_labels=False, measures=measures)
@@ -219,7 +224,7 @@ def plan(
     share = options.get("defensive_share")
     how: dict[str, Any] = {"weights": weights, "looks": looks_of(looks)}
     made = plan_sample(
-        case, measures, texts_of(questions), texts_of(methods), budgets, goals, defensive_share=share, **how
+        case, measures, tuple(questions or ()), tuple(methods or ()), budgets, goals, defensive_share=share, **how
     )
     asking = asking_notes(case, made, ask_price, ask_skill, weights=weights, scope=scope, confidence=confidence)
     notes = tuple(dict.fromkeys(text_of(note, in_python) for note in (*case.notes, *asking)))

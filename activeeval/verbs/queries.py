@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.checks import file_name
 from activeeval.io.tables.drawn_queries import DrawnQueries, read_drawn_queries
 from activeeval.io.tables.frames import kind_of_frame
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.tasks import queries as task
-from activeeval.verbs.arguments import in_python, is_path
+from activeeval.verbs.arguments import checked, in_python, is_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -77,6 +78,7 @@ class Queries(Shown):
         return name
 
 
+@checked
 def draw_queries(
     log: Any, *, n: int, seed: int = 0, strata: str | None = None, pilot: Any = None, last: Any = None
 ) -> Queries:
@@ -130,4 +132,4 @@ def drawn_of(source: Any) -> DrawnQueries:
     """Return the drawn queries that a caller hands over, or names the file of."""
     if isinstance(source, Queries):
         return source.made.drawn
-    return source if isinstance(source, DrawnQueries) else read_drawn_queries(os.fspath(source))
+    return source if isinstance(source, DrawnQueries) else read_drawn_queries(file_name(source, "`queries`"))

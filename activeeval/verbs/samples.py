@@ -12,6 +12,7 @@ from typing import Any
 from activeeval.campaign import Rules
 from activeeval.campaign.sheet import sheet_of
 from activeeval.cases.texts import texts_of as words_of
+from activeeval.checks import file_name
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
 from activeeval.io.tables.draws import COLUMNS
@@ -30,7 +31,7 @@ from activeeval.tasks.drawing import GoalBudget
 from activeeval.tasks.estimate import estimate_judged
 from activeeval.tasks.held_judgments import judged_by, moments_of
 from activeeval.tasks.samples import Sample as Drawn
-from activeeval.verbs.arguments import budget_of, graders_of, in_python, measures_of, sources_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, checked, graders_of, in_python, measures_of, sources_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.campaigns import StoredCampaign, store_url
 from activeeval.verbs.results import Result, Results, results_of
@@ -118,6 +119,7 @@ class Sample(Shown):
             for block, query, doc in zip(*columns, strict=True)
         ]
 
+    @checked
     def sheet(self, kind: str = "") -> Any:
         """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
 
@@ -131,6 +133,7 @@ class Sample(Shown):
         """
         return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
 
+    @checked
     def save(
         self,
         path: Any,
@@ -153,7 +156,7 @@ class Sample(Shown):
         """
         self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
         if sheet is not None:
-            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, queries)
+            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, _file_of(queries))
             self.drawn.write(os.fspath(path), os.fspath(sheet), words)
             return self
         with write_atomically(os.fspath(path), binary=True) as handle:
@@ -167,6 +170,7 @@ class Sample(Shown):
         if taken and not force:
             raise InputError(f"{taken[0]} is there already: give another name, or `force`", field="force")
 
+    @checked
     def estimate(
         self,
         judged: Any,
@@ -212,7 +216,7 @@ class Sample(Shown):
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
         measures = [] if measure is None else measures_of(measure)[0]
         estimates = estimate_judged(
-            [sample], progress, agreement, measures, texts_of(questions), contrasts,
+            [sample], progress, agreement, measures, tuple(questions or ()), contrasts,
             policy=policy, scope=scope, kind=interval, confidence=confidence,
             segments=None if segments is None else os.fspath(segments),
         )  # fmt: skip
@@ -220,6 +224,7 @@ class Sample(Shown):
         kind = self.frame_kind or kind_of_frame(*sources)
         return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
 
+    @checked
     def audit(
         self,
         judged: Any,
@@ -247,11 +252,12 @@ class Sample(Shown):
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
         measures = [] if measure is None else measures_of(measure)[0]
         audited = audit_judged(
-            [sample], progress, agreement, graders_of(graders), measures, texts_of(questions),
+            [sample], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
             policy=policy, scope=scope, confidence=confidence,
         )  # fmt: skip
         return audited_of(audited, self.frame_kind or kind_of_frame(*sources))
 
+    @checked
     def create_campaign(
         self,
         url: Any,
@@ -278,7 +284,7 @@ class Sample(Shown):
             As of `save`.
         """
         rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
-        words, _ = words_of(self.drawn.pairs, name, documents, queries)
+        words, _ = words_of(self.drawn.pairs, name, documents, _file_of(queries))
         store = open_store(store_url(url), create=True)
         try:
             create(store, name, self.drawn, rules, texts=words, beside={"seed": self.seed, "half_width": None})
@@ -287,6 +293,7 @@ class Sample(Shown):
             raise
         return StoredCampaign(store, name)
 
+    @checked
     def top_up(self, budget: Any) -> Sample:
         """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
 
@@ -305,6 +312,7 @@ class Sample(Shown):
         drawn = self.drawn.topped_up(added, self.id)
         return Sample(drawn=drawn, notes=sentences_of(drawn.notes()), frame_kind=self.frame_kind)
 
+    @checked
     def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
         """Return the sample with its next instalment, drawn with ``looks``; None where nothing comes next.
 
@@ -341,6 +349,11 @@ class Sample(Shown):
         if not is_new:
             return None
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+
+
+def _file_of(queries: Any) -> str | None:
+    """Return the file of the texts of queries; elsewhere an argument of this name may be what was drawn from a log."""
+    return None if queries is None else file_name(queries, "`queries`")
 
 
 def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:

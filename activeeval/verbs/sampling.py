@@ -9,11 +9,12 @@ from typing import Any, Unpack
 from activeeval.results import Caution, Note
 from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for, fresh_seed
 from activeeval.tasks.samples import read_sample
-from activeeval.verbs.arguments import budget_of, looks_of, measures_of, texts_of, warn_of
+from activeeval.verbs.arguments import budget_of, checked, looks_of, measures_of, warn_of
 from activeeval.verbs.choosing import PoolOptions, choices_of, frame_kind_of
 from activeeval.verbs.samples import Sample, sentences_of
 
 
+@checked
 def sample(
     runs: Any,
     *,
@@ -115,7 +116,7 @@ def sample(
     choices = choices_of(runs, names, judged, max_grade, chosen, options)
     request = SampleRequest(
         measures=measures,
-        questions=texts_of(questions),
+        questions=tuple(questions or ()),
         judging=judging,
         weights=weights,
         looks=looks_of(looks),
@@ -134,6 +135,7 @@ def sample(
     return Sample(drawn=drawn, notes=sentences_of(made), frame_kind=frame_kind_of(runs, judged, options))
 
 
+@checked
 def load_sample(path: Any) -> Sample:
     """Return a sample that `Sample.save` or ``activeeval sample`` wrote.
 

@@ -9,19 +9,21 @@ from typing import Any
 
 from activeeval.answers import Answer
 from activeeval.cases.arguments import asked_measure
-from activeeval.cases.systems import system_names
+from activeeval.cases.systems import checked_names, system_names
+from activeeval.checks import brief
 from activeeval.errors import InputError, did_you_mean
 from activeeval.io.loading import load_run
 from activeeval.io.tables.frames import frame_of, kind_of_frame
-from activeeval.report.cautions import no_relevant_line
+from activeeval.report.cautions import counting_lines
 from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
+from activeeval.report.words import text_of
 from activeeval.results import Interval
-from activeeval.tasks.score import RunRow, RunTable, for_log, read_tables, run_table
+from activeeval.tasks.score import RunRow, RunTable, for_log, input_notes, read_tables, run_table
 from activeeval.types import Floats
-from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -105,6 +107,8 @@ class Scores(Shown):
     Attributes
     ----------
     made : RunTable
+    notes : tuple of str
+        What to know of judgments and runs, in sentences.
     frame_kind : str
         The library whose frames came in, "" where none did.
 
@@ -119,6 +123,7 @@ class Scores(Shown):
     """
 
     made: RunTable
+    notes: tuple[str, ...] = ()
     frame_kind: str = ""
 
     def __iter__(self) -> Iterator[Score]:
@@ -199,7 +204,8 @@ class Scores(Shown):
         """What measures and intervals are."""
         notes = definitions((score.measure, score.row.scores.definition) for score in self)
         unjudged = [f"{line}." for line in self.made.unjudged]
-        return [*notes, f"{100 * self.made.confidence:g} % intervals.", *unjudged, *no_relevant_line(self.made.notes)]
+        intervals = f"{100 * self.made.confidence:g} % intervals."
+        return [*notes, intervals, *self.notes, *unjudged, *counting_lines(self.made.notes)]
 
     def rows(self, *, by_query: bool = False) -> list[dict[str, Cell]]:
         """Return a row for each run and measure, as the command line has it, or for each query of them."""
@@ -222,6 +228,7 @@ class Scores(Shown):
         return draw_findings(self._means, self.made.confidence, ax)
 
 
+@checked
 def score(
     judgments: Any,
     runs: Any,
@@ -285,13 +292,11 @@ def score(
     chosen, _ = measures_of(measures)
     parsed = [asked_measure(each) if isinstance(each, str) else each for each in chosen]
     loaded = [load_run(run) for run in asked]
-    systems = called or system_names([run.name for run in loaded], [run.source for run in loaded])
-    if len(systems) != len(loaded) or len(set(systems)) < len(systems):
-        problem = f"`names` are {len(loaded)} different ones, of each run in its order, got {', '.join(systems)}"
-        raise InputError(problem, field="names")
+    of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
+    systems = checked_names(called, len(loaded)) or of_files
     tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
-        tables, _ = for_log(tables, drawn_of(queries))
+        tables = for_log(tables, drawn_of(queries))
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),
@@ -299,7 +304,9 @@ def score(
         "test": test,
         "correction": correction,
     }
-    return Scores(made=run_table(tables, systems, bound, seed=seed, **how), frame_kind=kind)  # type: ignore[arg-type]
+    made = run_table(tables, systems, bound, seed=seed, **how)  # type: ignore[arg-type]
+    notes = tuple(f"{text_of(note, in_python)}." for note in input_notes(tables, systems))
+    return Scores(made=made, notes=notes, frame_kind=kind)
 
 
 def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
@@ -314,4 +321,6 @@ def _place(baseline: Any, runs: Sequence[Any], systems: Sequence[str]) -> int:
     if isinstance(baseline, str) and baseline in systems:
         return systems.index(baseline)
     meant = did_you_mean(str(baseline), systems)
-    raise InputError(f"baseline {baseline!r} is none of the runs; {meant}known: {', '.join(systems)}", field="baseline")
+    raise InputError(
+        f"baseline {brief(baseline)} is none of the runs; {meant}known: {', '.join(systems)}", field="baseline"
+    )

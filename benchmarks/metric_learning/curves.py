@@ -105,7 +105,7 @@ def ratios(weights: Floats) -> tuple[Floats, Floats]:
     """Return (c_k − c_K) / (c_1 − c_K) and gains as shares of the best grade's."""
     found = read_out(weights)
     last = found.discounts[-1]
-    return (found.discounts - last) / (1 - last), found.relative_gains
+    return (found.discounts - last) / (1 - last), found.gains
 
 
 def agreement(rng: np.random.Generator) -> Iterator[Found]:

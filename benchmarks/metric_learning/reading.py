@@ -33,7 +33,7 @@ def truncated(rng: np.random.Generator) -> Iterator[Found]:
             # the first discount and the first and last gain are 0 or 1 by definition
             for what, inner, told, real in (
                 ("discounts", slice(1, None), found.discounts, true.discounts),
-                ("gains", slice(1, -1), found.relative_gains, true.relative_gains),
+                ("gains", slice(1, -1), found.gains, true.gains),
             ):
                 low, high = (end[inner] for end in stability.interval(what))
                 holds = (low <= real[inner]) & (real[inner] <= high)

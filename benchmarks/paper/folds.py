@@ -6,6 +6,7 @@ is there, which names the source; what another source left is not taken for it.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -164,19 +165,35 @@ def letor(name: str, folder: Path, parts: tuple[str, ...]) -> Source:
             raise InputError(f"{path}: no such file; {name} is part of the data kit")
     return Source(
         name,
-        {"files": {path.name: path.stat().st_size for path in paths}},
+        {"files": {path.name: path.stat().st_size for path in paths}, "rows": "by document id"},
         len(paths),
         lambda: (_fold(read_letor(path), None) for path in paths),
     )
 
 
 def _fold(data: LetorData, costs: Floats | None) -> mslr_like.Fold:
+    rows = _in_id_order(data)
     return mslr_like.Fold(
         np.diff(data.query_offsets),
-        data.grades.astype(np.int8),
-        np.ones(data.grades.size) if costs is None else costs,
-        data.features.astype(np.float32),
+        data.grades[rows].astype(np.int8),
+        np.ones(data.grades.size) if costs is None else costs[rows],
+        data.features[rows].astype(np.float32),
     )
+
+
+def _in_id_order(data: LetorData) -> Ints:
+    """Return the rows of each query so that the numbers which pools give them are in the order of the ids.
+
+    Ties are then broken by document id without keeping the ids: of ten items number 10 is the second as text.
+    """
+    rows = np.arange(data.grades.size)
+    if data.item_ids is None:
+        return rows
+    documents, starts = data.item_ids.array(), data.query_offsets
+    for start, stop in itertools.pairwise(starts.tolist()):
+        numbers = np.argsort(np.arange(1, stop - start + 1).astype(str), kind="stable")
+        rows[start + numbers] = start + np.argsort(documents[start:stop], kind="stable")
+    return rows
 
 
 def source_named(name: str, data: Path, n_queries: int | None = None) -> Source:

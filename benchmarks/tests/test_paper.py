@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activeeval import DCG, ERR, METHODS, Rankings, Target
+from activeeval import DCG, ERR, METHODS, QueryPool, Rankings, Target
 from activeeval.errors import InputError
 from benchmarks.paper import mslr_like
 from benchmarks.paper.__main__ import main
 from benchmarks.paper.averages import averaged, labels_saved
 from benchmarks.paper.cases import BUDGETS, CASES, budgets_for
 from benchmarks.paper.claims import CLAIMS
-from benchmarks.paper.folds import Collection, Fold, generated, mslr, prepare, source_named
+from benchmarks.paper.folds import Collection, Fold, generated, letor, mslr, prepare, source_named
 from benchmarks.paper.running import Run, run_case
 from benchmarks.paper.training import _Halves, train
 
@@ -250,3 +250,19 @@ def test_pool_of_a_collection_leaves_out_the_fold_that_trains(tmp_path):
     assert data.others(1) == [0, 2]
     with pytest.raises(InputError, match="no such file; ohsumed"):
         source_named("ohsumed", tmp_path)
+
+
+def test_ties_of_letor_folds_are_in_the_order_of_document_ids(tmp_path):
+    random = np.random.default_rng(0)
+    names, grades = [f"d{number}" for number in random.permutation(30)], random.integers(0, 3, 30)
+    lines = (
+        f"{grade} qid:1 1:{row} # docid = {name}\n" for row, (grade, name) in enumerate(zip(grades, names, strict=True))
+    )
+    (tmp_path / "S1.txt").write_text("".join(lines))
+    work = tmp_path / "work"
+    prepare(letor("hand", tmp_path, ("S1.txt",)), work)
+    (fold,) = prepare(letor("hand", tmp_path, ("S1.txt",)), work).folds
+    pool = QueryPool(["1"], [0, 30])  # as it is numbered in the pool of the paper's experiments
+    ranked = Rankings.from_scores(pool, np.zeros(30)).items
+    expected = [grade for _, grade in sorted(zip(names, grades.tolist(), strict=True), reverse=True)]
+    assert fold.grades[ranked].tolist() == expected

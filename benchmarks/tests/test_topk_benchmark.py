@@ -7,9 +7,14 @@ import json
 import numpy as np
 import pytest
 
+from activeeval import NDCG
+from activeeval.io.text.letor import LetorData
+from activeeval.pool.texts import Texts
+from activeeval.rankers.choosing import JudgedQueries
 from benchmarks.topk import running
+from benchmarks.topk.__main__ import merged
 from benchmarks.topk.claims import RANKER_ORDER, against_published, claims, no_worse, on_control, said
-from benchmarks.topk.collections import ANGLES, N_LEARNED, N_TESTED, N_TUNED, control
+from benchmarks.topk.collections import ANGLES, N_LEARNED, N_TESTED, N_TUNED, _collection, control
 from benchmarks.topk.pictures import save_all
 from benchmarks.topk.report import markdown
 from benchmarks.topk.running import FINE, FOCUSED, RANKS, SPLIT, Fold, directions, run_fold, summed_up
@@ -134,8 +139,10 @@ def test_a_small_world_runs_from_data_to_pictures(monkeypatch, tmp_path):
     both, made, rows = by_hand()
     seeds = [folds(TOP)[0] for _ in range(3)]
     result = {
-        "seconds": 60,
-        "n_jobs": 2,
+        "origins": {
+            name: {"git_commit": "abc", "date": "2026-01-01T00:00", "n_jobs": 1, "seconds": 60}
+            for name in ("mq2007-agg", "control")
+        },
         "queries": {"mq2007-agg": 300},
         "k": {"mq2007-agg": 10},
         "claims": rows,
@@ -154,7 +161,58 @@ def test_a_small_world_runs_from_data_to_pictures(monkeypatch, tmp_path):
     text = markdown(stored)
     assert all(f"| {row['data']} | {row['claim']} |" in text for row in rows)
     assert "| FocusedSVM | SVM-MAP |" in text
+    assert "mq2007-agg, control: commit abc, 2026-01-01, 2 minutes in 1 process." in text
     assert all(path.stat().st_size > 0 for path in save_all(stored, tmp_path))
+
+
+def test_what_is_run_again_replaces_that_alone():
+    first = {
+        "queries": {"mq2007-agg": 1, "mslr": 2},
+        "rankers": {"mq2007-agg top-k": {}, "mslr top-k": {}},
+        "claims": [{"data": "mq2007-agg", "found": "old"}, {"data": "mslr", "found": "old"}],
+        "control": {"rows": []},
+    }
+    made = {"queries": {"mq2007-agg": 3}, "claims": [{"data": "mq2007-agg", "found": "new"}]}
+    result = merged(first, made, ["mq2007-agg"])
+    assert result["queries"] == {"mq2007-agg": 3, "mslr": 2}
+    assert [row["found"] for row in result["claims"]] == ["new", "old"]
+    assert list(result["rankers"]) == ["mslr top-k"]
+    assert result["control"] == {"rows": []}
+
+
+def test_ties_are_in_the_order_of_document_ids_where_rankers_are_tuned_and_tested():
+    """Scores that are all alike: the list is the ids, descending, for both."""
+    random = np.random.default_rng(0)
+    pools = []
+    for one in range(2):  # ids that no order of rows and no order of numbers is the order of
+        ids = [f"d{number}" for number in random.permutation(30)]
+        letor = LetorData(
+            grades=random.integers(0, 3, 30),
+            query_ids=Texts.from_list([f"q{one}"]),
+            query_offsets=np.array([0, 30]),
+            item_ids=Texts.from_list(ids),
+            features=random.normal(size=(30, 2)),
+            file_offsets=np.array([0, 30]),
+            paths=("",),
+        )
+        pools.append(letor)
+    signal = random.random(60)
+    made = _collection("hand", 10, pools, signal, [one.features for one in pools], np.array([0, 1]))
+    by_id = {(q, d): g for one in pools for q in one.query_ids for d, g in zip(one.item_ids, one.grades, strict=True)}
+    ids, queries = made.pool.item_ids, made.pool.query_ids[made.pool.item_queries]
+    assert [by_id[q, d] for q, d in zip(queries.tolist(), ids.tolist(), strict=True)] == made.grades.tolist()
+    fold = Fold(made, "graded", running.Parts([0], [0], [1]))
+    rows = made.rows([1])
+    descending = np.argsort(ids[rows])[::-1]
+    expected = fold.values_of(-np.argsort(descending).astype(float))
+    held_out = JudgedQueries.of(fold.judged([1], made.grades), NDCG("exp", 10))
+    assert fold.values_of(np.zeros(30))["N@10"] == expected["N@10"]
+    assert held_out.value(_Constant()) == expected["N@10"].mean()
+
+
+class _Constant:
+    def predict(self, X):
+        return np.zeros(len(X))
 
 
 _KEYS = ("order by order", "order by choice", "choice by choice", "choice by order")

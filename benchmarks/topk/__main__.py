@@ -12,6 +12,7 @@ every claim of the paper beside it.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,9 +30,11 @@ from benchmarks.topk.running import summed_up as means_of
 
 MODULE = "benchmarks.topk"
 SEEDS = range(10)
-N_JOBS = 2
+CONTROL = "control"
 TWINS = {"AdaRank": "AdaRank", "RankBoost": "RankBoost", "RankSVM": "svm_rank"}
 """Our rankers and those published that are the same."""
+BY_NAME, BY_ROW = ("queries", "k", "rankers", "beta", "directions"), ("claims", "published", "focused_boost")
+"""Parts of a result: mappings whose keys begin with a collection's name, and rows that name one as their data."""
 
 
 def main() -> None:
@@ -39,42 +42,64 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog=f"python -m {MODULE}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--collection", action="append", choices=COLLECTIONS, help="repeatable; all by default")
+    parts = (*COLLECTIONS, CONTROL)
+    parser.add_argument(
+        "--collection", action="append", choices=parts, help="repeatable; others stay as the file has them; all"
+    )
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help="worlds of each angle of the control")
+    parser.add_argument("--jobs", type=int, default=2, help="processes; 2")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "topk.json")
     options = parser.parse_args()
-    result = describe(MODULE) | {"n_jobs": N_JOBS}
-    started = time.perf_counter()
-    with Parallel(n_jobs=N_JOBS) as parallel:
-        result |= on_collections(options.collection or list(COLLECTIONS), data_folder(), parallel)
-        print(f"collections: {time.perf_counter() - started:.0f} s", flush=True)
-        result["control"] = on_angles(options.seeds, parallel)
-    result["seconds"] = round(time.perf_counter() - started)
+    names = [name for name in parts if name in (options.collection or parts)]
+    before = json.loads(options.out.read_text()) if len(names) < len(parts) and options.out.exists() else {}
+    result = describe(MODULE) | merged(before, {}, [])
+    with Parallel(n_jobs=options.jobs) as parallel:
+        for name in names:
+            origin, started = describe(MODULE) | {"n_jobs": options.jobs}, time.perf_counter()
+            if name == CONTROL:
+                result[CONTROL] = on_angles(options.seeds, parallel)
+            else:
+                result |= merged(result, on_collection(name, data_folder(), parallel), [name])
+            origin["seconds"] = round(time.perf_counter() - started)
+            result["origins"] = before.get("origins", {}) | result.get("origins", {}) | {name: origin}
+            print(f"{name}: {origin['seconds']} s", flush=True)
+    result["origins"] = {name: result["origins"][name] for name in parts if name in result["origins"]}
     store(options.out, result)
     print(markdown(result))
 
 
-def on_collections(names: Iterable[str], folder: Path, parallel: Any) -> dict[str, Any]:
-    """Return what rankers reach on real collections, curves over β, directions, published scores and claims."""
-    result: dict[str, Any] = {"queries": {}, "k": {}, "rankers": {}, "beta": {}, "directions": {}}
-    result |= {"claims": [], "published": [], "focused_boost": []}
-    for name in names:
-        collection = COLLECTIONS[name](folder)
-        result["queries"][name], result["k"][name] = collection.pool.n_queries, collection.k
-        cases = [(world, fold) for world in WORLDS for fold in range(5)]
-        done = parallel(delayed(_one_fold)(collection, world, fold) for world, fold in cases)
-        by_world = {world: [one for (at, _), one in zip(cases, done, strict=True) if at == world] for world in WORLDS}
-        folds = {world: [one["found"] for one in found] for world, found in by_world.items()}
-        curves = {world: _by_fold([one["curves"] for one in found]) for world, found in by_world.items()}
-        result["rankers"] |= {f"{name} {world}": means_of(found) for world, found in folds.items()}
-        result["beta"] |= {f"{name} {world}": curves[world] for world in WORLDS}
-        result["directions"][name] = _means([one["directions"] for one in by_world["top-k"]])
-        result["claims"] += claims(name, folds["graded"], folds["top-k"], curves)
-        result["focused_boost"].append(no_worse(name, folds["top-k"]))
-        if name in PUBLISHED:
-            result["published"] += published(name, collection, folds["graded"], folder)
-        print(f"{name}: done", flush=True)
+def merged(before: dict[str, Any], made: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return a result in which some collections are replaced; all keep the order of `COLLECTIONS`."""
+    replaced = set(names)
+    result = {key: before[key] for key in (CONTROL, "origins") if key in before}
+    for part in BY_NAME:
+        held = {key: value for key, value in before.get(part, {}).items() if key.split()[0] not in replaced}
+        both = held | made.get(part, {})
+        result[part] = {key: both[key] for name in COLLECTIONS for key in both if key.split()[0] == name}
+    for part in BY_ROW:
+        rows = [row for row in before.get(part, []) if row["data"] not in replaced] + made.get(part, [])
+        result[part] = [row for name in COLLECTIONS for row in rows if row["data"] == name]
     return result
+
+
+def on_collection(name: str, folder: Path, parallel: Any) -> dict[str, Any]:
+    """Return what rankers reach on a real collection, curves over β, directions, published scores and claims."""
+    collection = COLLECTIONS[name](folder)
+    cases = [(world, fold) for world in WORLDS for fold in range(5)]
+    done = parallel(delayed(_one_fold)(collection, world, fold) for world, fold in cases)
+    by_world = {world: [one for (at, _), one in zip(cases, done, strict=True) if at == world] for world in WORLDS}
+    folds = {world: [one["found"] for one in found] for world, found in by_world.items()}
+    curves = {world: _by_fold([one["curves"] for one in found]) for world, found in by_world.items()}
+    return {
+        "queries": {name: collection.pool.n_queries},
+        "k": {name: collection.k},
+        "rankers": {f"{name} {world}": means_of(found) for world, found in folds.items()},
+        "beta": {f"{name} {world}": curves[world] for world in WORLDS},
+        "directions": {name: _means([one["directions"] for one in by_world["top-k"]])},
+        "claims": claims(name, folds["graded"], folds["top-k"], curves),
+        "published": published(name, collection, folds["graded"], folder) if name in PUBLISHED else [],
+        "focused_boost": [no_worse(name, folds["top-k"])],
+    }
 
 
 def _one_fold(collection: Collection, world: str, number: int) -> dict[str, Any]:
@@ -100,9 +125,8 @@ def published(name: str, collection: Collection, folds: list[dict[str, Any]], fo
         pairs = []
         for number, found in enumerate(folds):
             fold = Fold(collection, "graded", Parts.of_fold(number))
-            rows = collection.rows(fold.parts.test)
-            _, labels, queries = fold.judged(fold.parts.test, fold.truth)
-            pairs.append((found[ours]["values"]["N@10"], fold.values_of(scores[rows], labels, queries)["N@10"]))
+            theirs_of = fold.values_of(scores[collection.rows(fold.parts.test)])
+            pairs.append((found[ours]["values"]["N@10"], theirs_of["N@10"]))
         values[f"{ours}, {theirs}"] = tuple(np.concatenate(one) for one in zip(*pairs, strict=True))
     return against_published(name, values)
 

@@ -32,7 +32,7 @@ _N_ITEMS, _N_FEATURES, _NOISE = 40, 20, 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """Items of queries with more than k of them, query by query.
+    """Items of queries with more than k of them, query by query, those of a query in the order of their ids.
 
     Attributes
     ----------
@@ -136,7 +136,8 @@ def control(angle: float, seed: int) -> Collection:
     chosen = features[:, :, 0] + noise[0]
     order = cos(radians(angle)) * features[:, :, 0] + sin(radians(angle)) * features[:, :, 1] + noise[1]
     is_top = np.argsort(np.argsort(-chosen, axis=1), axis=1) < k
-    pool = QueryPool(np.arange(n), _N_ITEMS * np.arange(n + 1))
+    numbers = np.tile(np.char.zfill(np.arange(_N_ITEMS).astype(str), 2), n)  # in the order of the rows
+    pool = QueryPool(np.arange(n), _N_ITEMS * np.arange(n + 1), numbers)
     truth = top_k_grades(pool, np.where(is_top, order, order.min() - 1.0).ravel(), k)
     parts = np.repeat([0, 1, 2], (N_LEARNED, N_TUNED, N_TESTED))
     flat = features.reshape(-1, _N_FEATURES)
@@ -166,7 +167,10 @@ def _collection(
     features: list[np.ndarray],
     parts: np.ndarray | None = None,
 ) -> Collection:
-    """Keep queries of more than k items; five even parts by the hash of their ids, where there are none."""
+    """Keep queries of more than k items; five even parts by the hash of their ids, where there are none.
+
+    Items of a query are sorted by id, so that rankers are tuned with the ties that they are tested with.
+    """
     pools = [one.pool() for one in data]
     sizes = np.concatenate([np.diff(pool.query_offsets) for pool in pools])
     if parts is None:
@@ -175,6 +179,7 @@ def _collection(
     kept = np.flatnonzero(sizes > k)
     items = np.flatnonzero(np.isin(np.repeat(np.arange(sizes.size), sizes), kept))
     docs = np.concatenate([pool.item_ids for pool in pools])
+    items = items[np.lexsort((docs[items], np.repeat(np.arange(sizes.size), sizes)[items]))]
     ids = np.concatenate([pool.query_ids for pool in pools])
     pool = QueryPool(ids[kept], np.concatenate(([0], np.cumsum(sizes[kept]))), docs[items])
     grades = np.concatenate([one.grades for one in data])[items]

@@ -20,9 +20,9 @@ READINGS = (
 
 def markdown(result: Result) -> str:
     """Return the tables of a result: the claims first, then what they rest on."""
-    minutes = f"{result['seconds'] / 60:.0f} minutes on {result['n_jobs']} cores."
     lines = [
-        f"{minutes} Means over the test queries of five folds. {READINGS}",
+        *_origins(result["origins"]),
+        f"Means over the test queries of five folds. {READINGS}",
         "",
         *_when(result),
         "### The paper's claims",
@@ -36,6 +36,19 @@ def markdown(result: Result) -> str:
         *_tables(result),
     ]
     return "\n".join(lines)
+
+
+def _origins(origins: Result) -> list[str]:
+    """Return where each part of the result comes from: parts of one commit and number of processes together."""
+    parts: dict[tuple[str, str, int], list[str]] = {}
+    for name, one in origins.items():
+        parts.setdefault((one["git_commit"], one["date"][:10], one["n_jobs"]), []).append(name)
+    lines = []
+    for (commit, date, n_jobs), names in parts.items():
+        minutes = sum(origins[name]["seconds"] for name in names) / 60
+        n = f"{n_jobs} process" + ("" if n_jobs == 1 else "es")
+        lines += [f"{', '.join(names)}: commit {commit}, {date}, {minutes:.0f} minutes in {n}.", ""]
+    return lines
 
 
 def _when(result: Result) -> list[str]:

@@ -36,6 +36,7 @@ from activeeval.kernels.bundles import SparseRows
 from activeeval.kernels.learning import leaf_pairs, losses
 from activeeval.rankers.losses import PairHinge, PairSquared
 from activeeval.rankers.pairs import WeightedPairs
+from activeeval.results import Figure
 from tests import naive_adaptation as naive
 
 METHODS = ["closed_form", "sgd", "hinge"]
@@ -720,6 +721,12 @@ def test_what_a_choice_says_of_itself():
     assert (choice.n_queries, choice.n_irrelevant, choice.n_seen) == (24, 1, 0)
     assert choice.chosen in choice.table
     assert choice.is_better == (choice.chosen.b.value > choice.base.b.value)
+    assert choice.lead.value == pytest.approx(choice.chosen.b.value - choice.base.b.value, abs=1e-12)
+    assert choice.lead.se < choice.chosen.b.se + choice.base.b.se  # of pairs of folds
+    better = replace(choice, base=replace(choice.base, b=Figure(choice.chosen.b.value - 0.01, 0.0)))
+    for lead, is_within in ((Figure(0.01, 0.02), True), (Figure(0.01, 0.005), False), (Figure(0.01, np.nan), True)):
+        assert replace(better, lead=lead).is_within_error == is_within
+    assert not replace(choice, base=choice.chosen, lead=Figure(0.0, 0.1)).is_within_error  # no better at all
     assert replace(choice, regularization=1.0).end == ""
     assert replace(choice, regularization=0.1).end == "smallest"
     assert replace(choice, regularization=1e9).end == "largest"

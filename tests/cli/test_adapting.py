@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from activeeval.adaptation import read_ranker
+from activeeval.adaptation.choice import RegularizationChoice, RegularizationRow
+from activeeval.cli import adapting
 from activeeval.io.text.scores import read_scores
+from activeeval.results import Figure
 
 N_QUERIES, N_DOCS = 12, 8
 PATH = ("--regularization", 0.1, "--regularization", 1000)
@@ -143,6 +147,21 @@ def test_a_ranker_of_other_features_or_none_is_refused(folder, call):
     assert told.err.splitlines()[-1].startswith("activeeval: junk: ")
     call("rank", "judged.txt", "--ranker", "t.ranker", "--out", "s.txt")
     assert "--force overwrites it" in call("rank", "judged.txt", "--ranker", "t.ranker", "--out", "s.txt").err
+
+
+@pytest.mark.parametrize(("se", "is_said"), [(0.02, True), (0.005, False)])
+def test_a_lead_within_its_error_is_said(capsys, se, is_said):
+    row = RegularizationRow(
+        regularization=1.0, measure=Figure(0.5, 0.1), precision=Figure(0.6, 0.1), b=Figure(0.51, 0.1)
+    )
+    base = replace(row, regularization=float("inf"), b=Figure(0.5, 0.1))
+    counts = {"n_queries": 20, "n_irrelevant": 0, "n_seen": 0}
+    choice = RegularizationChoice(
+        ranker=None, regularization=1.0, table=(row,), base=base, lead=Figure(0.01, se), **counts
+    )
+    adapting._say_cautions(choice, None)
+    said = "the chosen λ is better than the base by 0.0100 ± 0.0200 of B over the folds, less than its error"
+    assert (said in " ".join(capsys.readouterr().err.split())) == is_said
 
 
 def test_queries_without_relevant_documents_an_end_and_no_gain_are_told(folder, call):

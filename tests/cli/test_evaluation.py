@@ -44,6 +44,14 @@ def dicts(folder):
     return qrels, first, second
 
 
+def all_judged(folder):
+    """Return the same with judgments of every document that the runs rank, of grade 0 where there was none."""
+    qrels, first, second = dicts(folder)
+    ranked = {query: dict.fromkeys([*first.get(query, {}), *second.get(query, {})], 0) for query in qrels}
+    graded = {query: {item: max(grade, 0) for item, grade in items.items()} for query, items in qrels.items()}
+    return {query: ranked[query] | graded[query] for query in qrels}, first, second
+
+
 def frames(folder, library, names):
     """Return the judgments and the two runs of the folder as data frames with some column names."""
     make = pytest.importorskip(library).DataFrame
@@ -132,7 +140,7 @@ def test_a_measure_may_be_an_object(folder):
 
 
 def test_a_judge_is_asked_for_drawn_items_and_no_others(folder):
-    qrels, first, second = dicts(folder)
+    qrels, first, second = all_judged(folder)
     asked = {}
 
     def judge(query_id, item_ids):
@@ -170,7 +178,7 @@ def test_one_seed_one_answer(folder):
 
 
 def test_it_is_the_campaign(folder):
-    qrels, first, second = dicts(folder)
+    qrels, first, second = all_judged(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
     inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 1.5)
     target = Target(DCG(cutoff=5).bound_to(inputs.max_grade), inputs.ranking, inputs.versus)
@@ -206,7 +214,7 @@ def test_the_grade_model_is_an_array_or_a_callable_of_the_pool(folder):
 
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("AP", "depth")])
 def test_without_a_model_grades_are_uniform_and_those_of_a_query_alike(folder, measure, method):
-    qrels, first, second = dicts(folder)
+    qrels, first, second = all_judged(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
     inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 5)
     target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
@@ -297,7 +305,7 @@ def test_a_scale_that_a_judge_does_not_tell_is_asked_for():
     ],
 )
 def test_every_method_is_its_campaign(folder, measure, method):
-    qrels, first, second = dicts(folder)
+    qrels, first, second = all_judged(folder)
     tables = load_qrels(qrels), [load_run(first), load_run(second)]
     inputs = from_tables(*tables, evaluated=2, unjudged="irrelevant").with_costs(None, 0.5)
     target = Target(parse_measure(measure).bound_to(3), inputs.ranking, inputs.versus)
@@ -362,7 +370,11 @@ def test_an_item_that_is_asked_for_and_not_judged_is_an_error_that_counts(source
     filled = {query: {item: max(grades.get(item, 0), 0) for item in "ab"} for query, grades in PARTIAL.items()}
     found, expected = ask(source, *runs, **options, unjudged="irrelevant"), ask(filled, *runs, **options)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
-    assert (found.std_error, found.n_items) == (expected.std_error, expected.n_items)
+    assert (found.std_error, found.n_items) == (expected.std_error, expected.n_items - 2)
+    assert [note.numbers for note in found.notes if note.code == "unjudged items"] == [
+        {"n": 2, "of": 8, "which": "asked for"}
+    ]
+    assert "unjudged items" not in [note.code for note in expected.notes]
 
 
 def test_what_is_not_asked_for_need_not_be_judged(folder):

@@ -180,7 +180,7 @@ def test_intervals_hold_what_was_learned_wherever_the_penalty_pulls(shape):
     for C in (1e-3, 100.0):
         learner = fitted_on(data, C=C, shape=shape)
         found, learned = gain_intervals(learner, data), learner.read_out()
-        for ends, values in ((found.discounts, learned.discounts), (found.gains, learned.relative_gains)):
+        for ends, values in ((found.discounts, learned.discounts), (found.gains, learned.gains)):
             assert np.all((ends[0] <= values + 1e-12) & (values <= ends[1] + 1e-12))
         widths.append(np.diff(found.discounts, axis=0).sum())
         assert any("the penalty puts" in text_of(caution) for caution in found.cautions) == (C == 1e-3)

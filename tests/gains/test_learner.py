@@ -170,7 +170,9 @@ def test_the_measure_of_what_was_learned_ranks_as_the_weights():
     pool, rankings = pool_of([10]), None
     rankings = rankings_of(pool, [range(10)])
     grades = np.repeat(np.arange(5), 2)
-    assert measure.score(pool, grades, rankings)[0] == pytest.approx(found.discounts @ found.gains[grades], rel=1e-5)
+    assert measure.score(pool, grades, rankings)[0] == pytest.approx(
+        found.scale * (found.discounts @ found.gains[grades]), rel=1e-5
+    )
 
 
 # The choice of C

@@ -59,11 +59,11 @@ def test_gains_times_discounts_come_apart(depth, n_levels, seed):
     discounts[0] = random.uniform(0.1, 2)
     found = read_out(np.outer(discounts, gains) + random.normal(size=depth)[:, None])
     np.testing.assert_allclose(found.discounts, discounts / discounts[0], rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(found.gains, gains * discounts[0], rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found.scale * found.gains, gains * discounts[0], rtol=1e-9, atol=1e-10)
     assert found.gains[0] == 0
     assert found.discounts[0] == pytest.approx(1, rel=1e-12)
     assert found.rank_one_share == pytest.approx(1, rel=1e-12)
-    np.testing.assert_allclose(found.relative_gains, gains / abs(gains[-1]), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.gains, gains / abs(gains[-1]), rtol=1e-6, atol=1e-9)
 
 
 @given(st.integers(2, 6), st.integers(3, 6), st.integers(0, 2**32 - 1))
@@ -80,7 +80,7 @@ def test_the_share_is_that_of_the_nearest_product(depth, n_levels, seed):
     found = read_out(weights)
     assert found.rank_one_share == pytest.approx(right @ right / np.sum(anchored**2), rel=1e-9)
     np.testing.assert_allclose(found.discounts, vector / vector[0], rtol=1e-6)
-    np.testing.assert_allclose(found.gains, right * vector[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.scale * found.gains, right * vector[0], rtol=1e-6, atol=1e-9)
     assert found.gains[-1] > 0
     assert found.discounts[0] == pytest.approx(1)
 
@@ -140,7 +140,7 @@ def test_one_multiset_of_grades_tells_discounts_but_for_a_constant(weights):
     c = found.discounts
     np.testing.assert_allclose((c - c[-1]) / (c[0] - c[-1]), (truth - truth[-1]) / (truth[0] - truth[-1]), atol=0.03)
     gains = weights[0] - weights[0, 0]
-    np.testing.assert_allclose(found.relative_gains, gains / abs(gains[-1]), atol=0.03)
+    np.testing.assert_allclose(found.gains, gains / abs(gains[-1]), atol=0.03)
     assert found.rank_one_share > 0.999
     assert np.abs(c - truth / truth[0]).max() > 0.2
 
@@ -153,7 +153,7 @@ def test_truncated_lists_tell_discounts_themselves(weights):
     found, truth = learner.read_out(), log_discounts(10)
     np.testing.assert_allclose(found.discounts, truth / truth[0], atol=0.03)
     gains = weights[0] - weights[0, 0]
-    np.testing.assert_allclose(found.relative_gains, gains / abs(gains[-1]), atol=0.03)
+    np.testing.assert_allclose(found.gains, gains / abs(gains[-1]), atol=0.03)
     assert found.rank_one_share > 0.999
     assert learner.cautions_ == ()
 

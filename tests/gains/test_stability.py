@@ -45,7 +45,7 @@ def test_a_resample_is_a_fit_of_the_pairs_that_were_drawn():
     for gains, discounts, share in zip(found.gains, found.discounts, found.rank_one_shares, strict=True):
         drawn = data.subset(random.integers(40, size=40))
         parts = fitted_on(drawn, C=learner.C_, C_ties=0.2, shape="monotone", tie_margin=0.0).read_out()
-        np.testing.assert_allclose(gains, parts.relative_gains, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(gains, parts.gains, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(discounts, parts.discounts, rtol=1e-4, atol=1e-6)
         assert share == pytest.approx(parts.rank_one_share, rel=1e-4)
 
@@ -103,7 +103,7 @@ def test_intervals_hold_the_estimate_and_the_truth():
         low, high = found.interval(what)
         assert np.all(low <= high)
         for name, one in (("estimate", estimate), ("truth", truth)):
-            value = one.relative_gains[1:-1] if what == "gains" else one.discounts[1:]
+            value = one.gains[1:-1] if what == "gains" else one.discounts[1:]
             inside = slice(1, -1) if what == "gains" else slice(1, None)
             held[name] += np.sum((low[inside] - 1e-9 <= value) & (value <= high[inside] + 1e-9))
     assert held["estimate"] >= 11

@@ -83,7 +83,6 @@ def test_integer_ids_in_frames_become_text_and_ranks_are_kept():
     [
         ({"q": {"d": 0.5}}, "the judgments dict: row 1, column relevance: holds 0.5, expected a whole number"),
         ({"q": {"d": True}}, "the judgments dict: row 1, column relevance: 'True' is not a number, expected one"),
-        ({"q": {"d": None}}, "the judgments dict: row 1, column relevance: is empty, expected a number"),
         ({"q": [1]}, r"judgments of query 'q' must be a dict, document to relevance, got \[1\]"),
         ({}, "the judgments dict holds no rows"),
         (
@@ -95,8 +94,8 @@ def test_integer_ids_in_frames_become_text_and_ranks_are_kept():
         (pd.DataFrame({"qid": [1.5], "docno": ["d"], "label": [1]}), "row 1, column qid: holds '1.5', expected an id"),
         (pd.DataFrame({"qid": [None], "docno": ["d"], "label": [1]}), "row 1, column qid: is empty, expected an id"),
         (
-            pl.DataFrame({"qid": ["q"], "docno": ["d"], "label": [None]}),
-            "row 1, column label: is empty, expected a number",
+            pl.DataFrame({"qid": ["q"], "docno": ["d"], "label": [[1]]}),
+            "row 1, column label: '.1.' is not a number, expected one",
         ),
     ],
 )

@@ -15,16 +15,19 @@ from activeeval.types import Floats
 
 MOST_DIGITS = 10**15
 """Of numbers from here on a spreadsheet does not keep every digit: it has 15."""
+LEAST_NORMAL = float(np.finfo(np.float64).smallest_normal)
+"""Numbers that are closer to 0 lose digits, or are 0."""
 _FORMULA = re.compile(r"'*(?:[=+\-@\t\r\n]|\s+[=+\-@])")
 """What a spreadsheet takes for a formula; behind apostrophes too, so that each text has one way to be written."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a cell holds nothing but blanks."""
-    return (
-        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
-    )
+    """Return whether a cell holds nothing but blanks; NaN, and pandas' NA and NaT, are what libraries have for that."""
+    if isinstance(value, str):
+        return not value.strip()
+    is_nan = isinstance(value, (float, np.floating)) and bool(value != value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_spoilt(value: Any) -> bool:
@@ -67,6 +70,21 @@ def plain_floats(values: Sequence[Any]) -> Floats | None:
         except ValueError:
             return None
     return None
+
+
+def is_not_zero(text: str) -> bool:
+    """Return whether a text of a number has a digit that is not 0 before its exponent."""
+    return text.lower().partition("e")[0].strip(" +-.0") != ""
+
+
+def tiny_texts(cells: Sequence[Any], values: Floats) -> dict[int, str]:
+    """Return the cells of numbers that are closer to 0 than floats tell apart, and are not 0, as text by row.
+
+    Cells that came as floats, as those of parquet, hold no more than these tell.
+    """
+    near = np.flatnonzero(np.abs(values) < LEAST_NORMAL).tolist()
+    texts = {row: str(getattr(cells[row], "text", cells[row])) for row in near}
+    return {row: text for row, text in texts.items() if is_not_zero(text)}
 
 
 def as_float(value: Any) -> float | None:

@@ -24,11 +24,15 @@ def kind_of_frame(*sources: Any) -> str:
     ('polars', '')
     """
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
     for source in sources:
         if isinstance(source, (str, os.PathLike, Mapping)):
             continue
-        native = nw.from_native(source, pass_through=True)
+        try:
+            native = nw.from_native(source, pass_through=True)
+        except DuplicateError:
+            continue  # its reader says which column is there twice
         if isinstance(native, (nw.DataFrame, nw.LazyFrame)):
             name = native.implementation.value
             return name if name in KINDS else "polars"

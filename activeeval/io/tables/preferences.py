@@ -63,7 +63,7 @@ def read_pairs(paths: Sequence[PathLike]) -> PairTable:
     FormatError
         ``path:line`` of a cell that cannot be read.
     """
-    if not paths:
+    if not isinstance(paths, Sequence) or not paths:
         raise InputError("there is no file of pairs to read")
     parts = [_read(path) for path in paths]
     has_queries = {part.queries is not None for part in parts}

@@ -234,19 +234,33 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
 def frame_sheet(frame: Any, source: str) -> Sheet:
     """Take the columns of a data frame of any kind that narwhals reads.
 
+    Names of columns become text, as ``0`` of a frame that was made of an array.
+
     Raises
     ------
     TypeError
         Where it is none.
+    FormatError
+        Where two columns have the same name.
     """
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
-    native = nw.from_native(frame)
+    try:
+        native = nw.from_native(frame)
+    except DuplicateError:
+        names = [str(name) for name in frame.columns]
+        again = next(name for k, name in enumerate(names) if name in names[:k])
+        raise FormatError(source, None, f"column {shown(again)} is there twice, expected it once") from None
     table = native.collect() if isinstance(native, nw.LazyFrame) else native
     columns: dict[str, Any] = {}
     for name in table.columns:
-        series = table[name]
+        if str(name) in columns:
+            raise FormatError(source, None, f"column {shown(str(name))} is there twice, expected it once")
+        series = table.get_column(name)
         is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
+        # polars tells NaN from what is empty; here it is the same
+        is_plain = is_plain and not (series.dtype.is_float() and series.is_nan().any())
         columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
     return Sheet(source, columns)
 

@@ -41,13 +41,17 @@ _BLANKS = bytes(range(33))
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows);
-    `n_longer` of them have more columns than were asked for."""
+    `n_longer` of them have more columns than were asked for. `tiny` are places in these columns, row by row in a room
+    of `room` rows, of numbers that floats do not tell from 0 or from one another, with their start and stop in `data`.
+    """
 
     path: str
     data: Bytes
     texts: list[Texts]
     numbers: Floats
     n_longer: int = 0
+    tiny: Ints | None = None
+    room: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -59,6 +63,14 @@ class Columns:
         """Return the k-th number column, shape (n_rows,)."""
         values: Floats = self.numbers[k]
         return values
+
+    def tiny_texts(self, k: int) -> dict[int, str]:
+        """Return the numbers of the k-th number column that floats do not tell apart near 0, as text by row."""
+        if self.tiny is None or not self.tiny.size:
+            return {}
+        held = self.tiny[self.tiny[:, 0] // self.room == k]
+        view = self.data.data
+        return {place % self.room: view[start:stop].tobytes().decode("ascii") for place, start, stop in held.tolist()}
 
     def wholes(self, k: int, what: str) -> Ints:
         """Return the k-th number column as whole numbers, or name the line of one that is not."""
@@ -151,25 +163,26 @@ def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
     name = os.fspath(path)
     texts = [_TextColumn(kind, data, n_lines) for kind in kinds if kind in "tq1"]
     numbers = np.empty((kinds.count("n"), n_lines))
-    n_rows, n_longer = _read(name, data, kinds, expected, texts, numbers)
+    n_rows, n_longer, tiny = _read(name, data, kinds, expected, texts, numbers)
     if n_rows == 0:
         raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
-    return Columns(name, data, [column.texts() for column in texts], numbers[:, :n_rows], n_longer)
+    read = [column.texts() for column in texts]
+    return Columns(name, data, read, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
 
 
 def _read(
     path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats
-) -> tuple[int, int]:
-    """Fill the columns in blocks that fit the cache; return how many rows there are, and longer ones."""
+) -> tuple[int, int, Ints]:
+    """Fill the columns in blocks that fit the cache; return how many rows there are, longer ones, and tiny numbers."""
     codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
     spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
     slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
     state = np.zeros(5, dtype=np.int64)
-    n_past = 0
+    n_past, tiny = 0, [np.empty((0, 3), dtype=np.int64)]
     while state[0] < data.size:
         state[2], state[3] = 0, state[1]
         code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
-        fill_exactly(path, data, numbers, slow[: state[2]], "number")
+        tiny.append(fill_exactly(path, data, numbers, slow[: state[2]], "number"))
         if code != columns_text.FINE:
             _complain(path, data, int(code), int(place), kinds, expected)
         for column, of_column in zip(texts, spans, strict=True):
@@ -177,7 +190,7 @@ def _read(
         if state[0] - n_past > _PAST:
             let_go(data, n_past, int(state[0]))
             n_past = int(state[0])
-    return int(state[1]), int(state[4])
+    return int(state[1]), int(state[4]), np.concatenate(tiny)
 
 
 def typed_column(values: Any, name: str, kind: str) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 
 from activeeval.errors import InputError, shown
 from activeeval.io.keys import distinct_texts, follows_its_query
 from activeeval.io.suffixes import PathLike
+from activeeval.io.tables.cells import LEAST_NORMAL
 from activeeval.io.text.columns import close_columns, read_columns
 from activeeval.io.writing import write_atomically
 from activeeval.pool.texts import Texts
@@ -131,15 +133,41 @@ def read_run(path: PathLike) -> Run:
     ranks = columns.wholes(0, "rank")
     query_ids, doc_ids = columns.pairs()
     scores = columns.floats(1)
-    notes = order_notes(columns.path, query_ids, scores, ranks)
+    notes = order_notes(columns.path, query_ids, scores, ranks, columns.tiny_texts(1))
     if columns.n_longer:
         notes = (Note("long lines", {"source": columns.path, "n": columns.n_longer}), *notes)
     return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
 
 
-def order_notes(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
-    """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others."""
-    return (*_turned(source, query_ids, scores, ranks), *_collapsed(source, query_ids, scores))
+def order_notes(
+    source: str, query_ids: Texts, scores: Floats, ranks: Ints, tiny: Mapping[int, str]
+) -> tuple[Note, ...]:
+    """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others.
+
+    Parameters
+    ----------
+    tiny : mapping of int to str
+        The scores that are closer to 0 than floats tell apart, and are not 0, as text by row.
+    """
+    collapsed = _collapsed(source, query_ids, scores)
+    return (*_turned(source, query_ids, scores, ranks), *collapsed, *_vanished(source, query_ids, scores, tiny))
+
+
+def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
+    """Return what is to be said of scores that differ from another of their query as text, and equal it as a number."""
+    if not tiny:
+        return ()
+    near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
+    keys = list(zip(distinct_texts(query_ids)[1][near].tolist(), (scores[near] + 0.0).tolist(), strict=True))
+    held = [
+        Decimal(tiny[row]) if row in tiny else Decimal(score)
+        for row, (_, score) in zip(near.tolist(), keys, strict=True)
+    ]
+    several: dict[tuple[int, float], set[Decimal]] = {}
+    for key, exact in zip(keys, held, strict=True):
+        several.setdefault(key, set()).add(exact)
+    n_equal = sum(len(several[key]) > 1 for row, key in zip(near.tolist(), keys, strict=True) if row in tiny)
+    return (Note("tiny scores", {"source": source, "n": n_equal}),) if n_equal else ()
 
 
 def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:

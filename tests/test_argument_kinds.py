@@ -1,0 +1,202 @@
+"""Arguments of the verbs of Python of every kind that they are not: one line of this project's, and no other error.
+
+Each argument of each verb is given values of all kinds, one at a time. What comes of it is an answer, or an error of
+this project in one line. The verbs and their arguments are read from the signatures, so that a new one is among them.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import activeeval as ae
+from activeeval.tasks.evaluate import Options
+from activeeval.verbs.choosing import PoolOptions
+
+RANDOM = np.random.default_rng(0)
+GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(6)} for q in range(8)}
+NEW, OLD = ({query: {doc: float(RANDOM.random()) for doc in row} for query, row in GRADES.items()} for _ in range(2))
+FRAME = pd.DataFrame(np.zeros((2, 3)))  # its columns are numbers, as of what scikit-learn makes
+
+
+class Other:
+    """Nothing that any argument is."""
+
+
+WRONG = {
+    "a text": "word",
+    "a number": 2.5,
+    "a whole number below 0": -1,
+    "a number beyond floats": 10**400,
+    "None": None,
+    "a list of two kinds": [1, "x"],
+    "a dict": {"a": 1},
+    "a frame": FRAME,
+    "a series": pd.Series([1, 2]),
+    "something else": Other(),
+}
+
+
+@pytest.fixture(scope="module")
+def verbs(tmp_path_factory):
+    """By name: a call that works and takes changes, and the function."""
+    folder = tmp_path_factory.mktemp("kinds")
+    drawn = ae.sample([NEW, OLD], measure="DCG@3", max_grade=2, budget=20, seed=1)
+    sheet = drawn.sheet("pandas").assign(grade=1)
+    campaign = drawn.create_campaign(folder / "week1.activeeval", "week1")
+    while (item := campaign.claim("ann")) is not None:
+        campaign.submit(item, 1)
+    asked = {"measure": "DCG@3", "max_grade": 2, "budget": 20}
+    judged = {"judgments": GRADES, "measure": "DCG@3"}
+    number = iter(range(10**6))
+
+    def new_name(suffix):
+        return folder / f"{next(number)}{suffix}"
+
+    return {
+        "sample": (ae.sample, lambda: {"runs": [NEW, OLD], "seed": 1} | asked),
+        "plan": (ae.plan, lambda: {"runs": [NEW, OLD]} | asked),
+        "score": (ae.score, lambda: {"judgments": GRADES, "runs": [NEW, OLD], "measures": "DCG@3"}),
+        "compare": (ae.compare, lambda: {"old": OLD, "new": NEW} | judged),
+        "evaluate": (ae.evaluate, lambda: {"run": NEW} | judged),
+        "draw_queries": (ae.draw_queries, lambda: {"log": {"a": 3, "b": 2}, "n": 1}),
+        "load_sample": (ae.load_sample, lambda: {"path": folder / "none.sample"}),
+        "open_campaign": (ae.open_campaign, lambda: {"url": folder / "none.activeeval", "name": "week1"}),
+        "Sample.sheet": (drawn.sheet, dict),
+        "Sample.save": (drawn.save, lambda: {"path": new_name(".sample"), "sheet": new_name(".csv")}),
+        "Sample.estimate": (drawn.estimate, lambda: {"judged": sheet}),
+        "Sample.audit": (drawn.audit, lambda: {"judged": sheet, "graders": sheet}),
+        "Sample.top_up": (drawn.top_up, lambda: {"budget": 5}),
+        "Sample.next": (drawn.next, lambda: {"judged": sheet}),
+        "Sample.create_campaign": (
+            drawn.create_campaign,
+            lambda: {"url": new_name(".activeeval"), "name": "week1"},
+        ),
+        "StoredCampaign.claim": (campaign.claim, lambda: {"judge": "bob"}),
+        "StoredCampaign.submit": (campaign.submit, lambda: {"claimed": "none", "grade": 1}),
+        "StoredCampaign.status": (campaign.status, dict),
+        "StoredCampaign.estimate": (campaign.estimate, dict),
+        "StoredCampaign.audit": (campaign.audit, lambda: {"graders": sheet}),
+        "StoredCampaign.report": (campaign.report, lambda: {"path": folder / "report.md", "force": True}),
+        "StoredCampaign.log": (campaign.log, dict),
+        "parse_measure": (ae.parse_measure, lambda: {"text": "DCG"}),
+        "compare_scores": (ae.compare_scores, lambda: {"first": [1.0, 2.0, 4.0], "second": [1.0, 1.0, 2.0]}),
+        "generate_pool": (ae.generate_pool, lambda: {"n_queries": 3}),
+        "QueryFactor": (ae.QueryFactor, dict),
+    }
+
+
+OPTIONS = {"sample": PoolOptions, "plan": PoolOptions, "compare": Options, "evaluate": Options}
+NOT_TRIED = {("compare_scores", "limits")}
+"""A pair of numbers that other code of this project makes."""
+
+
+def arguments_of(name, verb):
+    kinds = inspect.signature(verb).parameters
+    named = [key for key, parameter in kinds.items() if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = OPTIONS[name].__annotations__ if name in OPTIONS else ()
+    return [key for key in (*named, *options) if (name, key) not in NOT_TRIED]
+
+
+NAMES = [
+    *("sample", "plan", "score", "compare", "evaluate", "draw_queries", "load_sample", "open_campaign"),
+    *(f"Sample.{name}" for name in ("sheet", "save", "estimate", "audit", "top_up", "next", "create_campaign")),
+    *(f"StoredCampaign.{name}" for name in ("claim", "submit", "status", "estimate", "audit", "report", "log")),
+    *("parse_measure", "compare_scores", "generate_pool", "QueryFactor"),
+]
+
+
+SLOW = ("plan", "StoredCampaign.report")  # most values of one argument leave the others as they are, and all is done
+
+
+def test_every_method_of_what_verbs_return_is_tried():
+    for kind in (ae.Sample, ae.StoredCampaign):
+        methods = [
+            f"{kind.__name__}.{name}"
+            for name, function in vars(kind).items()
+            if inspect.isfunction(function) and name[0] != "_" and len(inspect.signature(function).parameters) > 1
+        ]
+        assert set(methods) <= set(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore::activeeval.CautionWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.slow) if each in SLOW else each for each in NAMES]
+)
+def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # a text may be the name of a file that is written
+    verb, usual = verbs[name]
+    wrong = []
+    for argument in arguments_of(name, verb):
+        for what, value in WRONG.items():
+            try:
+                verb(**usual() | {argument: value})
+            except ae.ActiveEvalError as error:
+                if "\n" in str(error):
+                    wrong.append(f"{argument}, {what}: {error!r}")
+            except Exception as error:
+                wrong.append(f"{argument}, {what}: {type(error).__name__}: {error}")
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value", "says"),
+    [
+        ("sample", "max_grade", "2", "`max_grade` must be a positive whole number, got '2'"),
+        ("sample", "names", 3, "`names` must be a text or a list of texts, got 3"),
+        ("sample", "names", [1, "x"], "`names` must be a text or a list of texts, got [1, 'x']"),
+        ("compare", "names", ["one"], "`names` are 2 different ones, of each system in its order, got one"),
+        ("sample", "method", len, "`method` must be a text, got <built-in function len>"),
+        ("sample", "overhead", "1", "`overhead` must be a number, got '1'"),
+        ("sample", "query_factor", "yes", "`query_factor` must be True or False, got 'yes'"),
+        ("sample", "cost", 3, "`cost` must be the name of a file, got 3"),
+        ("sample", "segments", len, "`segments` must be the name of a file, got <built-in function len>"),
+        ("plan", "segment_half_widths", {"a": "x"}, "`segment_half_widths` of a must be a number, got 'x'"),
+        ("Sample.estimate", "confidence", "95%", "`confidence` must be a number, got '95%'"),
+        ("compare", "rng", "a", "`rng` must be a seed, a whole number from 0, or a generator of NumPy, got 'a'"),
+        ("parse_measure", "text", len, "a measure is read from a text, as 'nDCG@10', got <built-in function len>"),
+    ],
+)
+def test_the_line_names_the_argument_and_what_it_must_be(verbs, name, argument, value, says):
+    verb, usual = verbs[name]
+    with pytest.raises(ae.InputError) as refused:
+        verb(**usual() | {argument: value})
+    assert str(refused.value) == says
+
+
+@pytest.mark.filterwarnings("ignore::activeeval.CautionWarning")
+def test_scalars_of_numpy_and_pandas_are_numbers_and_texts():
+    plain = {"budget": 40, "max_grade": 2, "seed": 1, "overhead": 0.5, "method": "items", "names": ["new", "old"]}
+    cells = pd.Series(["new", "old"])
+    others = [
+        {"budget": np.int64(40), "max_grade": np.uint8(2), "seed": np.int32(1), "overhead": np.float32(0.5)},
+        {"method": np.str_("items"), "names": cells, "query_factor": np.bool_(True)},
+        {"names": pd.Index(cells), "max_grade": pd.Series([2]).iloc[0], "budget": pd.Series([40.0]).max()},
+        {"names": None, "method": None, "looks": None, "overhead": 0.5},
+    ]
+    expected = ae.sample([NEW, OLD], measure="DCG@3", **plain)
+    for other in others[:-1]:
+        assert ae.sample([NEW, OLD], measure="DCG@3", **plain | other).id == expected.id
+    assert ae.sample([NEW, OLD], measure="DCG@3", **plain | others[-1]).n_items > 0
+
+
+@pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_frame_without_names_says_which_columns_it_has_and_which_it_needs(made):
+    frame = made(np.zeros((2, 3)))
+    held = ", ".join(map(str, frame.columns))
+    for call in (lambda: ae.score(GRADES, frame), lambda: ae.score(frame, NEW)):
+        with pytest.raises(ae.FormatError, match=rf"no (query|score) column in: {held}; expected"):
+            call()
+
+
+def test_a_frame_whose_columns_are_numbers_and_texts_is_read():
+    rows = [(query, doc, grade) for query, row in GRADES.items() for doc, grade in row.items()]
+    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"]).assign(more=1).rename(columns={"more": 0})
+    assert ae.score(frame, NEW, "DCG@3").value == ae.score(GRADES, NEW, "DCG@3").value
+    twice = pd.concat([frame, frame["relevance"]], axis=1)
+    with pytest.raises(ae.FormatError, match="column 'relevance' is there twice, expected it once"):
+        ae.score(twice, NEW)
