@@ -204,6 +204,7 @@ if TYPE_CHECKING:
     from activeeval.verbs.scoring import Score, Scores, score
     from activeeval.verbs.segmenting import SegmentPlan
 
-__getattr__, __dir__ = attached(
+__dir__ = attached(__name__, _HOMES)[1]
+__getattr__ = attached(
     __name__, {home: (*_HOMES.get(home, ()), *_REACHED.get(home, ())) for home in {**_HOMES, **_REACHED}}
-)
+)[0]

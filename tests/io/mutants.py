@@ -351,7 +351,9 @@ def problem_of(read: Callable[[Path], object], path: Path) -> str:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         read(path)
     except ActiveEvalError as told:
-        return "" if "\n" not in str(told) and len(str(told)) < LONGEST else f"told at length: {told}"[:300]
+        lines = getattr(told, "lines", (str(told),))  # of several places a line each
+        is_short = all("\n" not in line and len(line) < LONGEST for line in lines)
+        return "" if is_short else f"told at length: {told}"[:300]
     except BaseException as problem:
         return f"{type(problem).__name__}: {problem}"[:300]
     finally:
