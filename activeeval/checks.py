@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,20 @@ from activeeval.types import Floats
 LARGEST_GRADE = 1000
 """Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
 
+LARGEST_SEED = 2**63 - 1
+"""That a file of a sample and a column of a database keep."""
+
 
 def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
     """Return a whole number of any type as an int, or say what it should have been."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not float(value).is_integer() or value < least:
+    # a float holds no whole number beyond 2^53 exactly, and none at all beyond 10^308
+    is_whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if not is_whole or isinstance(value, bool) or value < least:
         kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
-        raise InputError(f"{what} must be {kind}, got {value!r}")
-    if float(value) > most:
+        raise InputError(f"{what} must be {kind}, got {value!r:.60}")
+    if value > most:
         raise InputError(f"{what} must be at most {most}, got {value!r:.60}")
-    return int(float(value))
+    return int(value)
 
 
 def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputError] = InputError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import struct
 import tokenize
 import zipfile
@@ -55,7 +56,7 @@ def is_arrays(path: PathLike) -> bool:
     """Return whether a file looks like one of named arrays, by its first bytes; no file does not."""
     try:
         with open(path, "rb") as handle:
-            return handle.read(4) == b"PK\x03\x04"
+            return stat.S_ISREG(os.fstat(handle.fileno()).st_mode) and handle.read(4) == b"PK\x03\x04"
     except OSError:  # whoever reads it says what is wrong
         return False
 

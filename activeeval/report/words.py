@@ -368,6 +368,8 @@ _NOTES: dict[str, Words] = {
             else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
         )
     ),
+    "nothing relevant": "no judgment of the {of:query} is above 0, so that nothing is relevant: see whether the grades "
+    "are in their column",
     "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
     "left out "
     "({option[pool_depth]})",

@@ -18,10 +18,10 @@ from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
-from activeeval.results import Interval
+from activeeval.results import Caution, Interval
 from activeeval.tasks.score import RunRow, RunTable, for_log, read_tables, run_table
 from activeeval.types import Floats
-from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.arguments import is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -292,6 +292,7 @@ def score(
     tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
         tables, _ = for_log(tables, drawn_of(queries))
+    warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),
