@@ -439,6 +439,7 @@ _NOTES: dict[str, Words] = {
     "policies by number": _policies,
     "events written": "{n:event}",
     "judgments by judge": "{n:judgment}, one row each judge",
+    "rows without a grade": "{n:row} beside them of items that cannot be judged",
     "truths written": "{n:the truth|the truths} of {n:query}",
     "weights written": "{n:item} of the sample, with the probabilities of all of it",
     "known grades left out": "{n:grade} known before {n:is|are} not in it, prels has {n:it|them}",

@@ -275,6 +275,7 @@ def import_(
         taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     for file in taken:
         parts = [f"{counted(file.stored, 'judgment')} stored"]
+        parts += [f"{counted(file.cannot, 'item')} cannot be judged"] if file.cannot else []
         parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
         parts += [f"{file.repeated} were there already"] if file.repeated else []
         parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]

@@ -232,6 +232,7 @@ def submit(
         for file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
             stored = f"{counted(file.stored, 'judgment')} stored"
+            stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
             output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
             output.say_notes(_of_files(file.notes))
         _suspect(store, name, sheets)

@@ -108,7 +108,9 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
         columns["judge_kind"] = ["machine" if e.machine else "person" for e in rows]
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
     _write_table(columns, path)
-    return [Note("judgments by judge", {"n": len(rows)})]
+    n_cannot = sum(e.grade is None for e in rows)
+    cannot = [Note("rows without a grade", {"n": n_cannot})] if n_cannot else []
+    return [Note("judgments by judge", {"n": len(rows) - n_cannot}), *cannot]
 
 
 @_table.register
