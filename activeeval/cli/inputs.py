@@ -61,9 +61,7 @@ SEED = click.IntRange(0, 2**63 - 1)
 SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
 seed_option = click.option("--seed", type=SEED, default=0, help="One seed, one answer.")
-fresh_seed_option = click.option(
-    "--seed", type=SEED, help="One seed, one answer. Default: a new one, which is said."
-)
+fresh_seed_option = click.option("--seed", type=SEED, help="One seed, one answer. Default: a new one, which is said.")
 name_option = click.option(
     "--name", "names", multiple=True, metavar="TEXT",
     help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",

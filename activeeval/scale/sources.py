@@ -35,7 +35,7 @@ class Source(Protocol):
         """Return some queries of a partition, ascending by their numbers in `read`."""
 
     def state(self, key: Any) -> bytes:
-        """Return what is another once something else is in the place of a partition; nothing where that is not known."""
+        """Return what is different once something else is in a partition's place; nothing where nobody can tell."""
 
     def name(self, number: int, key: Any) -> str:
         """Return what messages call a partition."""

@@ -151,7 +151,7 @@ def _server_of(served: Served) -> uvicorn.Server:
         backlog=connections.BACKLOG,
         # addresses of links are secrets: nobody writes them down
         access_log=False,
-        log_level="warning",
+        log_level="error",  # a line for each request that is no HTTP would let anybody fill the disk
         proxy_headers=False,
         server_header=False,
         date_header=True,

@@ -32,8 +32,10 @@ class TakenFile:
     Attributes
     ----------
     file : str
-    stored, cannot, replaced, repeated : int
-        Judgments that were stored, items that cannot be judged, how many of both of them in place of an earlier one, and those that were there already.
+    stored, cannot : int
+        Judgments that were stored, and items that cannot be judged.
+    replaced, repeated : int
+        How many of both took the place of an earlier answer, and how many were there already.
     late : dict of str to int
         By reason how many are kept and do not count.
     foreign : int
