@@ -8,8 +8,8 @@ which are to go on by themselves (wants playwright and Chromium). *Door*: the pa
 through HTTP by judges who skip, beside the library called directly with the same seed, and how often the interval holds
 the truth; see `benchmarks.page_campaigns`. *Answers*: seconds from an answer to the next item, each judge two seconds
 after his page, and in a closed loop, without any pause; asked by one process on the same machine. *Start*: from the
-command to the first page. *Overview*: the lead's page once the log has 10,000 events. Stores benchmarks/results/page.json.
-``--quick`` makes all of it small.
+command to the first page. *Overview*: the lead's page once the log has 10,000 events. Stores
+benchmarks/results/page.json. ``--quick`` makes all of it small.
 """
 
 from __future__ import annotations

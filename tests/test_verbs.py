@@ -400,3 +400,24 @@ def test_differences_that_hold_at_once_have_room_for_what_cannot_be_judged(tmp_p
         row = result.rows()[0]
         assert (row["low_simultaneous"], row["high_simultaneous"]) == (result.finding.low, result.finding.high)
     assert any(result.answer.estimate.cannot is not None for result in results)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**25, 10**400, 2.5, "x", None, True])
+def test_a_seed_that_is_none_is_one_line_everywhere(seed):
+    run, asked = RUNS["new.run"], {"measure": "DCG@5", "max_grade": 3, "budget": 90}
+    calls = [
+        lambda: ae.score(QRELS, list(RUNS.values()), "DCG@5", seed=seed),
+        lambda: ae.plan(run, **asked, seed=seed),
+        lambda: ae.draw_queries({"news": 900, "weather": 90}, n=1, seed=seed),
+    ]
+    calls += [] if seed is None else [lambda: ae.sample(run, **asked, seed=seed)]
+    for call in calls:
+        with pytest.raises(ae.ActiveEvalError, match="seed must be ") as refused:
+            call()
+        assert len(str(refused.value)) < 150
+
+
+def test_judgments_of_which_none_is_above_0_are_warned_of():
+    zero = {query: dict.fromkeys(grades, 0) for query, grades in QRELS.items()}
+    with pytest.warns(ae.CautionWarning, match="nothing is relevant"):
+        ae.score(zero, RUNS["new.run"], "DCG@5")

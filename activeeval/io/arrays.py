@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import struct
 import tokenize
 import zipfile
@@ -54,9 +53,11 @@ def pack(arrays: Mapping[str, NDArray[Any]], handle: IO[bytes]) -> None:
 
 def is_arrays(path: PathLike) -> bool:
     """Return whether a file looks like one of named arrays, by its first bytes; no file does not."""
+    if not os.path.isfile(path):  # whoever opens a pipe waits for the other end
+        return False
     try:
         with open(path, "rb") as handle:
-            return stat.S_ISREG(os.fstat(handle.fileno()).st_mode) and handle.read(4) == b"PK\x03\x04"
+            return handle.read(4) == b"PK\x03\x04"
     except OSError:  # whoever reads it says what is wrong
         return False
 
