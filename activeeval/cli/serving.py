@@ -74,7 +74,7 @@ def serve(
     """Serve the judging page: people open the links that it prints, and judge in a browser.
 
     It prints a link for the lead and one for each judge, which is good once and for seven days; with -o jsonl also a
-    token for each judge, with which a program may claim and submit over HTTP for ninety days. It ends with Ctrl-C; the
+    token for each judge, with which a program may claim and submit over HTTP for 90 days. It ends with Ctrl-C; the
     same command goes on where it was.
 
     The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
