@@ -68,7 +68,7 @@ class Answer:
     n_queries : int
         Judged queries.
     n_items : int or None
-        Judged items; None where whole queries were judged by comparisons.
+        Items that have a grade; None where whole queries were judged by comparisons.
     p_value : float or None
         Of a difference.
     segment : str or None
@@ -139,7 +139,7 @@ class Answer:
             "low": low,
             "high": high,
             "n_queries": estimate.n_queries,
-            "n_items": estimate.n_items,
+            "n_items": estimate.n_judged,
             "n_cannot": 0 if estimate.cannot is None else estimate.cannot.n_items,
             "is_supported": estimate.is_supported,
             "scope": estimate.scope,

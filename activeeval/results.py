@@ -200,7 +200,7 @@ class Estimate:
     n_open : int
         Judged queries that chance chose, draws in all with replacement: what the degrees of freedom come from.
     n_draws, n_queries, n_items : int
-        Draws in all, distinct queries judged, distinct items judged.
+        Draws in all, distinct queries judged, distinct items judged, those that cannot be judged with them.
     cost : float
         What the judgments cost, in mean items of the pool.
     method : str
@@ -270,6 +270,11 @@ class Estimate:
     largest: float = 0.0
     notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
     concerns: tuple[Caution, ...] = field(default=(), compare=False)
+
+    @property
+    def n_judged(self) -> int:
+        """Items that have a grade: those of the sample without those that cannot be judged."""
+        return self.n_items - (0 if self.cannot is None else self.cannot.n_items)
 
     @property
     def spread_ratio(self) -> float | None:

@@ -314,7 +314,7 @@ STEPS = (
     ),
     Step(
         "page",
-        "the judging page on SQLite: kills, pages that go on, coverage through HTTP, answers under load, start",
+        "the judging page on SQLite: kills, pages that go on, the door, coverage, answers under load, start",
         "benchmarks.page --database SQLite --seconds 25 --kills 50 --through-http 600",
         ("results/page.json",),
     ),

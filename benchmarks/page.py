@@ -3,12 +3,13 @@
 A generated campaign behind ``activeeval serve``, on SQLite with 20 judges and on PostgreSQL with 50 (a server of its
 own is started where Debian's package is installed). *Kills*: SIGKILL of the server again and again while eight
 programs judge; what it has acknowledged must be there, once. *Pages*: the same while pages in a real Chromium judge,
-which are to go on by themselves (wants playwright and Chromium). *Estimates*: whole campaigns judged through HTTP by
-judges who skip, beside the library called directly with the same seed, and how often the interval holds the truth; see
-`benchmarks.page_campaigns`. *Answers*: seconds from an answer to the next item, each judge two seconds after his page,
-and in a closed loop, without any pause; asked by one process on the same machine. *Start*: from the command to the
-first page. *Overview*: the lead's page once the log has 10,000 events. Stores benchmarks/results/page.json.
-``--quick`` makes all of it small.
+which are to go on by themselves (wants playwright and Chromium). *Door*: the page before anybody has signed in, beside
+400 slow connections and beside headers of 100 MB; see `benchmarks.page_door`. *Estimates*: whole campaigns judged
+through HTTP by judges who skip, beside the library called directly with the same seed, and how often the interval holds
+the truth; see `benchmarks.page_campaigns`. *Answers*: seconds from an answer to the next item, each judge two seconds
+after his page, and in a closed loop, without any pause; asked by one process on the same machine. *Start*: from the
+command to the first page. *Overview*: the lead's page once the log has 10,000 events. Stores
+benchmarks/results/page.json. ``--quick`` makes all of it small.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, 
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http
 from benchmarks.page_clients import judged_by
+from benchmarks.page_door import crowded
 from benchmarks.page_kills import killed
 from benchmarks.page_served import judge_all, made, served
 
@@ -38,7 +40,7 @@ MODULE = "benchmarks.page"
 P95_MS, OVERVIEW_MS, START_S, PAGE_KB = 100.0, 300.0, 2.0, 60.0
 N_JUDGES = {"SQLite": 20, "PostgreSQL": 50}
 PAUSE_S = 2.0
-PARTS = ("kills", "pages", "estimates", "answers", "start")
+PARTS = ("kills", "pages", "door", "estimates", "answers", "start")
 Row = dict[str, Any]
 
 
@@ -80,6 +82,14 @@ def answers(name: str, url: str, lasting_s: float, pause_s: float) -> list[Row]:
     return rows
 
 
+def come_in(browser: urllib.request.OpenerDirector, link: str) -> bytes:
+    """Open a link that was printed, and use its button; return the first page."""
+    browser.open(link).close()
+    button = urllib.request.Request(link, b"", {"Origin": link.partition("/come-in/")[0]})
+    with browser.open(button) as page:
+        return bytes(page.read())
+
+
 def start_and_overview(url: str, n_events: int) -> list[Row]:
     """Return how long a server takes to its first page, and the lead's page once much has happened."""
     truth = made(url, int(0.36 * n_events))
@@ -89,8 +99,8 @@ def start_and_overview(url: str, n_events: int) -> list[Row]:
     with served(url, ["ann"]) as server:
         lead = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
         judge = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        first_page = seconds(lambda: judge.open(server.judges[0]["url"]).read())
-        cold = seconds(lambda: lead.open(server.lead).read())
+        first_page = seconds(lambda: come_in(judge, server.judges[0]["url"]))
+        cold = seconds(lambda: come_in(lead, server.lead))
         page = server.lead.partition("/come-in/")[0] + "/lead"
         warm = median_seconds(lambda: lead.open(page).read(), 9)
     rows = [figure("start to first page", server.seconds + first_page, "s", at_most=START_S, events=last)]
@@ -119,6 +129,9 @@ def measure(args: argparse.Namespace) -> None:
             if "pages" in parts:
                 figures = killed_beside_pages(url(), args.page_kills, args.saved)
                 add(f"pages {name}", f"Kills beside pages in a browser, on {name}", figures)
+        if "door" in parts:
+            url = next(iter(ways.values()))
+            add("door", "Before anybody has signed in", crowded(url()))
         if "estimates" in parts:
             add("estimates", "Estimates through HTTP", through_http(args.campaigns, args.through_http))
         for name, url in ways.items():

@@ -106,6 +106,8 @@ class Pages(threading.Thread):
             for url in self._urls:
                 tab = browser.new_context().new_page()
                 tab.goto(url)
+                tab.get_by_role("button", name="Come in").click()
+                tab.wait_for_url(lambda there: "/come-in/" not in there)
                 tab.evaluate("() => { window.isSame = true; }")
                 self.pages.append(Page(tab))
             self._have_come_in.set()

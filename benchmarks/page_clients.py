@@ -42,7 +42,8 @@ class Browser:
 
     async def come_in(self) -> None:
         """Use the link, and read the first page."""
-        _, headers, _ = await self._ask("GET", urlsplit(self.url).path)
+        await self._ask("GET", urlsplit(self.url).path)
+        _, headers, _ = await self._ask("POST", urlsplit(self.url).path)
         self._cookie = next(line for line in headers if line.lower().startswith("set-cookie")).split(": ", 1)[1]
         self._cookie = self._cookie.partition(";")[0]
         status, _, body = await self._ask("GET", "/judge")

@@ -177,7 +177,7 @@ def take_pictures(folder: str) -> None:
 def take_judge_s(browser: Browser, link: str, folder: str) -> None:
     """Take an item to judge, an answer to be changed, and the item on a phone."""
     page = browser.new_context(viewport={"width": 1200, "height": 760}).new_page()
-    page.goto(link)
+    come_in(page, link)
     for key in "213":
         page.wait_for_timeout(1500)
         press(page, key)
@@ -197,7 +197,7 @@ def take_judge_s(browser: Browser, link: str, folder: str) -> None:
 def take_lead_s(browser: Browser, link: str, folder: str) -> None:
     """Take the overview, where judges differ, and who may come in."""
     page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
-    page.goto(link)
+    come_in(page, link)
     page.wait_for_timeout(500)
     save(page, f"{folder}/page-lead.png")
     page.get_by_role("link", name="Disagreements").click()
@@ -209,10 +209,17 @@ def take_lead_s(browser: Browser, link: str, folder: str) -> None:
 def take_pair(browser: Browser, link: str, folder: str) -> None:
     """Take two documents side by side."""
     page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
-    page.goto(link)
+    come_in(page, link)
     for key in ("ArrowLeft", "ArrowRight"):
         press(page, key)
     save(page, f"{folder}/page-pair.png")
+
+
+def come_in(page: Page, link: str) -> None:
+    """Open a link that was sent, and use its button."""
+    page.goto(link)
+    page.get_by_role("button", name="Come in").click()
+    page.wait_for_url(lambda url: "/come-in/" not in url)
 
 
 def press(page: Page, key: str) -> None:

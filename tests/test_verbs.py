@@ -421,3 +421,24 @@ def test_graders_in_memory_have_the_names_of_a_dict_or_numbers(folder):
     assert {row["grader"] for row in sample.audit(sheet, frames).rows()} == {"grader 1", "grader 2"}
     (name,) = {row["grader"] for row in sample.audit(sheet, frames[0]).rows()}
     assert name == "grader"
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**25, 10**400, 2.5, "x", True])
+def test_a_seed_that_is_none_is_one_line_everywhere(seed):
+    run, asked = RUNS["new.run"], {"measure": "DCG@5", "max_grade": 3, "budget": 90}
+    calls = [
+        lambda: ae.score(QRELS, list(RUNS.values()), "DCG@5", seed=seed),
+        lambda: ae.plan(run, **asked, seed=seed),
+        lambda: ae.draw_queries({"news": 900, "weather": 90}, n=1, seed=seed),
+        lambda: ae.sample(run, **asked, seed=seed),
+    ]
+    for call in calls:
+        with pytest.raises(ae.ActiveEvalError, match=r"seed`? must be ") as refused:
+            call()
+        assert len(str(refused.value)) < 150
+
+
+def test_judgments_of_which_none_is_above_0_are_warned_of():
+    zero = {query: dict.fromkeys(grades, 0) for query, grades in QRELS.items()}
+    with pytest.warns(ae.CautionWarning, match="nothing is relevant"):
+        ae.score(zero, RUNS["new.run"], "DCG@5")

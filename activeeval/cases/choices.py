@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from activeeval.cases.systems import CONTRASTS, checked_names
-from activeeval.checks import one_of, whole_number
+from activeeval.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.errors import ChoiceError
 from activeeval.judgments.judging import GRADES, Judging
 
@@ -178,7 +178,7 @@ class Choices:
         if self.tune and not can_tune:
             problem = "`tune` needs labels to tune on: `train`, `train_qrels`, `train_fraction` or `judged`"
             raise ChoiceError(problem, field="tune")
-        whole_number(self.seed, "seed", 0)
+        whole_number(self.seed, "seed", 0, LARGEST_SEED)
         if self.pool_depth is not None:
             whole_number(self.pool_depth, "`pool_depth`", 1)
         if self.pool_depth is not None and self.index_update is not None:

@@ -56,12 +56,12 @@ POSITIVE = FiniteRange(0, min_open=True)
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 SCALE = click.IntRange(1, 1000)
 """Of the largest grade; the library has the same, which a test holds."""
+SEED = click.IntRange(0, 2**63 - 1)
+"""The library has the same, which a test holds."""
 SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="One seed, one answer.")
-fresh_seed_option = click.option(
-    "--seed", type=click.IntRange(0), help="One seed, one answer. Default: a new one, which is said."
-)
+seed_option = click.option("--seed", type=SEED, default=0, help="One seed, one answer.")
+fresh_seed_option = click.option("--seed", type=SEED, help="One seed, one answer. Default: a new one, which is said.")
 name_option = click.option(
     "--name", "names", multiple=True, metavar="TEXT",
     help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",

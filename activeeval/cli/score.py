@@ -10,7 +10,7 @@ import click
 from activeeval.cli.drawing import log_queries_option
 from activeeval.cli.help import command
 from activeeval.cli.holes import check_holes, holes_options, score_holes
-from activeeval.cli.inputs import SCALE, confidence_option, machine_is_truth_option, name_option, ties_option
+from activeeval.cli.inputs import SCALE, SEED, confidence_option, machine_is_truth_option, name_option, ties_option
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes, show_first
 from activeeval.cli.per_query import check_per_query, no_relevant_option, per_query_options, write_per_query
 from activeeval.cli.run_table import show_run_table
@@ -55,7 +55,7 @@ _HALF = 0.5
 @log_queries_option
 @no_relevant_option
 @confidence_option
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of the randomization test.")
+@click.option("--seed", type=SEED, default=0, help="Of the randomization test.")
 @name_option
 @per_query_options
 @rows_options

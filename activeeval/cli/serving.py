@@ -73,8 +73,9 @@ def serve(
 ) -> None:
     """Serve the judging page: people open the links that it prints, and judge in a browser.
 
-    It prints a link for the lead and one for each judge, which is good once and for seven days, and a token with which
-    a program may claim and submit over HTTP. It ends with Ctrl-C; the same command goes on where it was.
+    It prints a link for the lead and one for each judge, which is good once and for seven days; with -o jsonl also a
+    token for each judge, with which a program may claim and submit over HTTP for 90 days. It ends with Ctrl-C; the
+    same command goes on where it was.
 
     The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
 
@@ -112,11 +113,14 @@ def serve(
 
 
 def _print(invited: Invited, form: str) -> None:
-    """Print an invitation, and have it out before anything else happens."""
+    """Print an invitation, and have it out before anything else happens; a token is made where it is shown."""
+    if form == "text":
+        click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")
+        sys.stdout.flush()
+        return
     row = {"kind": invited.kind} | ({"judge": invited.judge} if invited.kind == "judge" else {}) | {"url": invited.url}
-    row |= {"token": invited.token} if invited.token else {}
-    whose = "lead" if invited.kind == "lead" else invited.judge
-    click.echo(render([row], form) if form != "text" else f"{whose}: {invited.url}")
+    row |= {"token": invited.make_token()} if invited.make_token else {}
+    click.echo(render([row], form))
     sys.stdout.flush()
 
 

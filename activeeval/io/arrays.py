@@ -53,6 +53,8 @@ def pack(arrays: Mapping[str, NDArray[Any]], handle: IO[bytes]) -> None:
 
 def is_arrays(path: PathLike) -> bool:
     """Return whether a file looks like one of named arrays, by its first bytes; no file does not."""
+    if not os.path.isfile(path):  # whoever opens a pipe waits for the other end
+        return False
     try:
         with open(path, "rb") as handle:
             return handle.read(4) == b"PK\x03\x04"

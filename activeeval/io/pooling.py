@@ -90,7 +90,8 @@ class TablePool:
             raise InputError(problem, field="no_relevant")
         note = Note("no relevant document", {"n": of - kept.size, "of": of, "rule": no_relevant})
         part = self.of_queries(kept) if no_relevant == "skip" else self
-        return replace(part, notes=(*self.notes, note))
+        nothing = () if kept.size else (Caution("careful", "nothing relevant", {"of": of}),)
+        return replace(part, notes=(*self.notes, note, *nothing))
 
 
 @dataclass(slots=True)

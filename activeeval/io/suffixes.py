@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
+
+from activeeval.errors import InputError
 
 PathLike = str | os.PathLike[str]
 
@@ -22,3 +25,16 @@ def bare_suffix(path: PathLike) -> str:
     if name.suffix.lower() == ".gz":
         name = name.with_suffix("")
     return name.suffix.lower()
+
+
+def check_table(path: PathLike) -> None:
+    """Raise InputError where the name of a table is that of a pipe: whoever opens it waits for the other end.
+
+    A table is read more than once, and a sheet is written, filled in and read again.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # what is not there, whoever opens it says
+        return
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        raise InputError(f"{os.fspath(path)}: is a pipe, expected a file: write the table to one first")

@@ -29,7 +29,7 @@ class Reached:
     Attributes
     ----------
     done, planned : int
-        Items, those that cannot be judged with them.
+        Items that have a grade, and all, those that cannot be judged with them.
     noun : str
         What they are called, "judgment" where each is judged once.
     block, blocks : int

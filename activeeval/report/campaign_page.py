@@ -98,7 +98,7 @@ def _far(summary: Summary) -> str:
     head = summary.head
     judges = sorted(summary.cost.judges, key=lambda work: (-work.judged, work.judge))
     reached = Reached(
-        done=head.judged + head.cannot,
+        done=head.judged,
         planned=head.judged + head.cannot + head.waiting,
         noun="judgment" if head.judges_per_item == 1 else "item",
         block=head.block,

@@ -24,7 +24,7 @@ def gist_of_cost(summary: Summary) -> str:
     """Return what was spent, in a few words."""
     head, n = summary.head, len(summary.cost.judges)
     hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
-    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit}, by {counted(n, 'judge')}{hours}"
+    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
 
 
 def cost(summary: Summary) -> list[Block]:

@@ -372,6 +372,8 @@ _NOTES: dict[str, Words] = {
             else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
         )
     ),
+    "nothing relevant": "no judgment of the {of:query} is above 0, so that nothing is relevant: see whether the grades "
+    "are in their column",
     "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
     "left out "
     "({option[pool_depth]})",
@@ -441,6 +443,7 @@ _NOTES: dict[str, Words] = {
     "policies by number": _policies,
     "events written": "{n:event}",
     "judgments by judge": "{n:judgment}, one row each judge",
+    "rows without a grade": "{n:row} beside them of items that cannot be judged",
     "truths written": "{n:the truth|the truths} of {n:query}",
     "weights written": "{n:item} of the sample, with the probabilities of all of it",
     "known grades left out": "{n:grade} known before {n:is|are} not in it, prels has {n:it|them}",

@@ -14,7 +14,7 @@ from activeeval.scale.chunks import Chunk, chunk_arrays, chunk_of, joined
 from activeeval.scale.engines import Engine
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source, named
+from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.surveys import Survey, mark_of
 from activeeval.scale.tables import UnitTable
 from activeeval.types import Ints
@@ -37,6 +37,7 @@ class FetchTask:
         except InputError as problem:
             raise named(problem, self.source.name(number, key)) from None
         self._check(chunk, number, key, queries)
+        check_state(self.source, self.scratch, number, key)
         return packed(chunk_arrays(chunk))
 
     def _of_whole(self, key: Any, queries: Ints) -> bytes:

@@ -62,6 +62,14 @@ def opened(path: str) -> Iterator[Any]:
         yield file
 
 
+def state_of(path: str) -> bytes:
+    """Return the size of a file and when it was written last: what a file that takes its place has not."""
+    system, place, _ = _opened(path)
+    with _told(path):
+        info = system.get_file_info(place)
+    return f"{info.size} {info.mtime_ns}".encode()
+
+
 def said_of(path: str, file: Any) -> dict[str, Any]:
     """Return what a file of `write` says of itself; nothing where another has written it."""
     said = (file.schema_arrow.metadata or {}).get(KEY)

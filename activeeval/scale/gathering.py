@@ -22,7 +22,7 @@ from activeeval.errors import InputError
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source, named
+from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.tables import Curves, UnitTable
 from activeeval.types import Floats, Ints, Words
 
@@ -121,6 +121,7 @@ class UnitsTask:
         """
         try:
             chunk = self.source.read(key)
+            check_state(self.source, self.scratch, number, key)
             design_input = self.recipe.design_input(chunk)
         except InputError as problem:
             raise named(problem, self.source.name(number, key)) from None

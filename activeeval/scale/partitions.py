@@ -23,7 +23,7 @@ from activeeval.errors import FormatError, InputError, did_you_mean, shown
 from activeeval.pool import QueryPool, Rankings, pool_hashes
 from activeeval.pool.texts import Texts
 from activeeval.scale.chunks import Chunk
-from activeeval.scale.files import listed, names_of, opened, said_of
+from activeeval.scale.files import listed, names_of, opened, said_of, state_of
 from activeeval.types import Floats, Ints
 
 RANK, SCORE = "rank:", "score:"
@@ -116,6 +116,10 @@ class PartitionedPool:
     def name(self, number: int, key: PartKey) -> str:
         """Return what messages call a partition."""
         return f"{key.path}, row groups {key.groups[0]} to {key.groups[-1]}" if key.groups else key.path
+
+    def state(self, key: PartKey) -> bytes:
+        """Return what another file in the place of a partition's has not."""
+        return state_of(key.path)
 
     def query_name(self, partition: int, query: int) -> str:
         """Return the id of a query, quoted."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from activeeval.errors import InputError
 from activeeval.scale.chunks import Chunk
+from activeeval.scale.scratch import Scratch
 from activeeval.types import Ints
 
 Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
@@ -33,6 +34,9 @@ class Source(Protocol):
     def read_some(self, key: Any, queries: Ints) -> Chunk:
         """Return some queries of a partition, ascending by their numbers in `read`."""
 
+    def state(self, key: Any) -> bytes:
+        """Return what is different once something else is in a partition's place; nothing where nobody can tell."""
+
     def name(self, number: int, key: Any) -> str:
         """Return what messages call a partition."""
 
@@ -43,6 +47,17 @@ class Source(Protocol):
 def named(problem: InputError, name: str) -> InputError:
     """Return a problem that names its partition; one of a file does already."""
     return problem if str(problem).startswith(name) else InputError(f"{name}: {problem}")
+
+
+def keep_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
+    """Keep the state of a partition, before it is read for the first time."""
+    scratch.write(f"state-{number}", source.state(key))
+
+
+def check_state(source: Source, scratch: Scratch, number: int, key: Any) -> None:
+    """Raise InputError where something else is in the place of a partition that was read again."""
+    if source.state(key) != scratch.read(f"state-{number}"):
+        raise InputError(f"{source.name(number, key)}: was changed while the sample was drawn: draw it once more")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +94,10 @@ class GivenChunks:
     def read_some(self, key: Chunk, queries: Ints) -> Chunk:
         """Return the chunk of some of its queries."""
         return key.restricted_to(queries)
+
+    def state(self, key: Chunk) -> bytes:
+        """Return nothing: chunks that are made anew may be the same."""
+        return b""
 
     def name(self, number: int, key: Any) -> str:
         """Return what messages call a chunk."""

@@ -17,7 +17,7 @@ from activeeval.scale.chunks import Chunk
 from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
-from activeeval.scale.sources import Source, named
+from activeeval.scale.sources import Source, keep_state, named
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import digests
 from activeeval.types import Floats, Ints, Words
@@ -173,6 +173,7 @@ class SurveyTask:
         """Return the survey of a partition."""
         number, key = part
         try:
+            keep_state(self.source, self.scratch, number, key)
             chunk = self.source.read(key)
             survey, table = surveyed(chunk, self.recipe)
         except InputError as problem:

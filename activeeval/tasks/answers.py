@@ -110,7 +110,7 @@ class SampleAnswer:
             system=self.system,
             versus=self.versus,
             measure=self.target.name,
-            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_items,
+            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_judged,
             p_value=p_value if self.versus and interval.low < interval.high else None,
             segment=self.segment,
             half_width_at_end=end if end < (1 - _ALIKE) * now else None,

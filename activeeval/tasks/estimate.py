@@ -230,7 +230,7 @@ def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval,
         **more,
         "effective_sample_size": result.effective_sample_size,
         "queries": result.n_queries,
-        "items": result.n_items,
+        "items": result.n_judged,
         "spent": result.cost,
         **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
     }

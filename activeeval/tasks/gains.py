@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from activeeval.checks import LARGEST_SEED, whole_number
 from activeeval.errors import InputError
 from activeeval.gains import (
     GainDiscountLearner,
@@ -53,6 +54,7 @@ def learn_gains(
     by_rank : bool
         The measure is a gain for every rank and grade.
     """
+    whole_number(seed, "seed", 0, LARGEST_SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndeterminedWarning)  # the cautions are returned
         learner.fit(data, validation=validation)

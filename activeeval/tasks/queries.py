@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.checks import one_of, whole_number
+from activeeval.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.design.priority import allocated, priority_sample
 from activeeval.errors import ChoiceError, FormatError, InputError
 from activeeval.io.suffixes import PathLike
@@ -120,6 +120,7 @@ def draw_queries(
         Queries that were drawn before.
     """
     whole_number(n, "n", 1)
+    whole_number(seed, "seed", 0, LARGEST_SEED)
     before = None if last is None else read_drawn_queries(last)
     logged = load_query_log(log)
     names, codes = _strata_of(logged, strata)

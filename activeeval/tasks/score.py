@@ -13,7 +13,7 @@ import numpy as np
 from activeeval.answers import Answer
 from activeeval.campaign.deciding import more_queries
 from activeeval.cases.traffic import drawn_queries_of, left_out
-from activeeval.checks import one_of
+from activeeval.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.errors import ChoiceError
 from activeeval.estimation.first_phase import all_values, compare_drawn
 from activeeval.estimation.significance import (
@@ -401,6 +401,7 @@ def run_table(
         Of every randomization test.
     """
     one_of(correction, CORRECTIONS, "`correction`")
+    whole_number(seed, "seed", 0, LARGEST_SEED)
     if one_of(test, TESTS, "`test`") != "t" and tables.pool.draw is not None:
         raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
     scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]

@@ -12,7 +12,7 @@ import numpy as np
 
 from activeeval.errors import InputError
 from activeeval.io.judges import judge_name
-from activeeval.io.suffixes import SHEETS, bare_suffix
+from activeeval.io.suffixes import SHEETS, bare_suffix, check_table
 from activeeval.io.tables.draws import Draws, write_draws
 from activeeval.io.tables.grades import Guide
 from activeeval.io.writing import Together
@@ -79,6 +79,8 @@ class SheetPlan:
             raise InputError(f"{self.path}: expected a name that ends in {', '.join(SHEETS)}")
         if (self.guide.names or self.guide.guidelines) and bare_suffix(self.path) != ".xlsx":
             raise InputError(f"{self.path}: names of grades and guidelines stand in .xlsx alone")
+        for path in self.paths:
+            check_table(path)
         if not grades and len(self.judges) > 1:
             raise InputError("of top-k judging a query has one judge: give each judge a campaign, or one of them all")
         return self

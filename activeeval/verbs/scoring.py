@@ -20,10 +20,10 @@ from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
 from activeeval.report.words import text_of
-from activeeval.results import Interval
+from activeeval.results import Caution, Interval
 from activeeval.tasks.score import RunRow, RunTable, for_log, input_notes, read_tables, run_table
 from activeeval.types import Floats
-from activeeval.verbs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of
+from activeeval.verbs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.verbs.queries import drawn_of
 
 
@@ -297,6 +297,7 @@ def score(
     tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
     if queries is not None:
         tables = for_log(tables, drawn_of(queries))
+    warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),

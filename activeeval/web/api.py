@@ -84,7 +84,7 @@ def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body(
     """Take the next item; nothing is left where the answer is empty."""
     _check_name(served, name)
     item = desk_of(served.store, name).claim(who.name)
-    return {} if item is None else claimed_line(item)
+    return {} if item is None else claimed_line(item, served.store, name)
 
 
 @router.post("/submit", response_model=Stored, response_model_exclude_unset=True, responses=refusals(409))
@@ -97,7 +97,10 @@ def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, A
     if not answer.then_claim:
         return acknowledged_line(desk.submit(answer.token, answer.said, answer.key), answer.token)
     done, item = desk.submit_and_claim(answer.token, answer.said, answer.key)
-    return {**acknowledged_line(done, answer.token), "next": {} if item is None else claimed_line(item)}
+    return {
+        **acknowledged_line(done, answer.token),
+        "next": {} if item is None else claimed_line(item, served.store, name),
+    }
 
 
 @router.get("/status", response_model=Progress, responses=refusals(409))

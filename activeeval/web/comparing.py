@@ -12,7 +12,7 @@ from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.roles import Here, Number, Who, for_role
 from activeeval.web.served import Served
 
 router = APIRouter(prefix="/judge")
@@ -48,7 +48,7 @@ def undo(request: Request, served: Here, who: Who, desk: Compared) -> Response:
 
 @router.get("/document/{token}/{number}")
 @for_role("judge")
-def document(served: Here, who: Who, desk: Compared, token: str, number: int) -> Response:
+def document(served: Here, who: Who, desk: Compared, token: str, number: Number) -> Response:
     """Show a document of a query as a page of its own, in which nothing runs."""
     event = desks.owned(served, who, token)
     try:

@@ -58,7 +58,7 @@ class ClaimedItem(BaseModel):
     token: str
     query_id: str
     doc_id: str
-    unit: int
+    unit: str = Field(description="Of the queue: what is judged together has the same word; it tells no order.")
     block: int
     k: int
     lease_until: int = Field(description="UTC microseconds.")

@@ -10,14 +10,14 @@ from activeeval.web.forms import Fields, text_of
 from activeeval.web.leading import SCOPES, people_page
 from activeeval.web.people import invited
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.roles import Here, Number, Who, for_role
 
 router = APIRouter(prefix="/lead")
 
 
 @router.post("/disagreements/{seq}")
 @for_role("lead")
-def adjudicate(served: Here, who: Who, seq: int, fields: Fields) -> Response:
+def adjudicate(served: Here, who: Who, seq: Number, fields: Fields) -> Response:
     """Store what an item counts as on which judges differ."""
     grade, reason = fields.get("grade", ""), text_of(fields, "reason")
     if not (grade.isascii() and grade.isdigit() and len(grade) < 10):
@@ -51,7 +51,7 @@ def make_token(served: Here, who: Who, fields: Fields) -> Response:
 
 @router.post("/people/{number}/end")
 @for_role("lead")
-def end(served: Here, number: int) -> Response:
+def end(served: Here, number: Number) -> Response:
     """End a link, a session or a token."""
     served.store.access(served.name).end_by_id(number)
     return RedirectResponse("/lead/people", 303)

@@ -13,7 +13,7 @@ from activeeval.tasks.campaigns.training import training_of
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.roles import Here, Number, Who, for_role
 
 router = APIRouter(prefix="/judge")
 _MOST_HISTORY = 200
@@ -60,7 +60,7 @@ def answers(served: Here, who: Who, desk: Graded) -> Response:
 
 @router.get("/answers/{seq}")
 @for_role("judge")
-def correcting(served: Here, who: Who, desk: Graded, seq: int) -> Response:
+def correcting(served: Here, who: Who, desk: Graded, seq: Number) -> Response:
     """Show an earlier answer of a judge, to be changed."""
     try:
         view = desk.correcting(who.name, seq)
@@ -71,7 +71,7 @@ def correcting(served: Here, who: Who, desk: Graded, seq: int) -> Response:
 
 @router.post("/answers/{seq}")
 @for_role("judge")
-def correct(served: Here, who: Who, desk: Graded, seq: int, fields: Fields) -> Response:
+def correct(served: Here, who: Who, desk: Graded, seq: Number, fields: Fields) -> Response:
     """Store what a judge says in place of an earlier answer."""
     reply = desks.replied(served, fields)
     if reply.judgment.kind not in ("judged", "cannot"):
@@ -82,7 +82,7 @@ def correct(served: Here, who: Who, desk: Graded, seq: int, fields: Fields) -> R
 
 @router.get("/answers/{seq}/document")
 @for_role("judge")
-def answered_document(who: Who, desk: Graded, seq: int) -> Response:
+def answered_document(who: Who, desk: Graded, seq: Number) -> Response:
     """Show the document of an earlier answer as a page of its own."""
     try:
         return desks.framed(desk.shown_answer(who.name, seq))

@@ -15,7 +15,7 @@ from activeeval.store import Person
 from activeeval.web.desks import page_of
 from activeeval.web.passwords import LEAST, MOST
 from activeeval.web.refusals import RefusedError
-from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.roles import Here, NumberAsked, Who, for_role
 from activeeval.web.served import Served
 
 # what estimates need is imported where it is wanted: the first page of a judge does not wait for it
@@ -95,7 +95,7 @@ def people(served: Here, who: Who) -> Response:
 
 @router.get("/log")
 @for_role("lead")
-def log(served: Here, who: Who, before: int | None = None) -> Response:
+def log(served: Here, who: Who, before: NumberAsked = None) -> Response:
     """Show what happened, the newest first, and what can be taken along."""
     from activeeval.tasks.campaigns.over_time import date_of
 

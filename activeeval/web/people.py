@@ -18,33 +18,51 @@ HOME = {"judge": "/judge", "lead": "/lead"}
 
 @router.get("/come-in/{invite}")
 @for_role("anyone")
+def invitation(request: Request, served: Here, invite: str) -> Response:
+    """Show whom an invite is for, and a button that uses it: a chat program that previews a link uses nothing up."""
+    person = served.store.access(served.name).person_of("invite", invite)
+    if person is None:
+        return _come_in_again(request, served)
+    return HTMLResponse(rendered("coming_in.html.j2", campaign=served.name, person=person, invite=invite))
+
+
+@router.post("/come-in/{invite}")
+@for_role("anyone")
 def come_in(request: Request, served: Here, invite: str) -> Response:
     """Make a session of an invite; whoever has used it in this browser goes on."""
-    before, access = request.cookies.get(served.cookie), served.store.access(served.name)
-    came = access.come_in(invite, before)
+    came = served.store.access(served.name).come_in(invite, request.cookies.get(served.cookie))
     if came is None:
-        person = access.person_of("session", before) if before else None
-        if person is None:
-            raise RefusedError(410, "This link was used already, or is too old. Ask whoever sent it for a new one.")
-        return RedirectResponse(HOME[person.role], 303)
+        return _come_in_again(request, served)
     secret, person = came
     response = RedirectResponse(HOME[person.role], 303)
     set_session(response, served, secret)
     return response
 
 
+def _come_in_again(request: Request, served: Served) -> Response:
+    """Lead a browser that has a session to its first page; RefusedError where it has none."""
+    before = request.cookies.get(served.cookie)
+    person = served.store.access(served.name).person_of("session", before) if before else None
+    if person is None:
+        raise RefusedError(410, "This link was used already, or is too old. Ask whoever sent it for a new one.")
+    return RedirectResponse(HOME[person.role], 303)
+
+
 @router.post("/go-out")
 @for_role("judge")
 def go_out(request: Request, served: Here) -> Response:
     """End the session of this browser."""
-    served.store.access(served.name).end("session", request.cookies[served.cookie])
+    secret = request.cookies.get(served.cookie)
+    if secret is None:
+        raise RefusedError(409, "Here the proxy says who asks: sign out where you signed in for it.")
+    served.store.access(served.name).end("session", secret)
     response = HTMLResponse(rendered("gone.html.j2"))
     set_cookie(response, served, served.cookie, "", 0)
     return response
 
 
 def invited(served: Served, role: str, person: str) -> str:
-    """Return the address by which somebody comes in, once; who is known by an address may sign in elsewhere, too."""
+    """Return the address where somebody comes in, once; who is known by an address may sign in elsewhere, too."""
     access = served.store.access(served.name)
     secret = access.issue("invite", role, person)
     if served.provider and served.provider.oidc.host_of_addresses and role == "judge" and "@" in person:

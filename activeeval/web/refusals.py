@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 
 from fastapi import Request
@@ -15,6 +16,10 @@ from activeeval.web.rendering import rendered
 RETRY_S = 2
 """After so many seconds it is worth asking again where the database could not be used."""
 _PASSING = "Nothing of this was stored: the campaign's database cannot be used just now. It will be tried again."
+_PASSING_API = "the campaign's database cannot be used just now: nothing was acknowledged, send the same again"
+_NOTHING = "There is nothing here."
+_NO_SUCH_NUMBER = {"int_parsing", "int_parsing_size", "greater_than_equal", "less_than_equal"}
+_log = logging.getLogger(__name__)
 
 
 class RefusedError(Exception):
@@ -62,15 +67,22 @@ def _status_and_sentence(error: Exception, *, is_api: bool) -> tuple[int, str]:
         return error.status, error.sentence
     if isinstance(error, ActiveEvalError):
         if error.is_passing:
-            return 503, str(error) if is_api else _PASSING
+            _log.warning("%s", error)  # where the database is, is for whoever serves it
+            return 503, _PASSING_API if is_api else _PASSING
         return (409 if isinstance(error, StateError) else 422), str(error)
     if isinstance(error, RequestValidationError):
-        return 422, _first_of(error)
+        return (404, _NOTHING) if _is_no_address(error) else (422, _first_of(error))
     if isinstance(error, HTTPException):
         status = error.status_code
-        said = {404: "There is nothing here.", 405: "This address takes no such request."}
+        said = {404: _NOTHING, 405: "This address takes no such request."}
         return status, said.get(status, str(error.detail))
     return 500, "Something went wrong here; nothing of this was stored."
+
+
+def _is_no_address(error: RequestValidationError) -> bool:
+    """Whether an address has a number that nothing has."""
+    problem = error.errors()[0]
+    return problem["loc"][0] == "path" or (problem["loc"][0] == "query" and problem["type"] in _NO_SUCH_NUMBER)
 
 
 def _first_of(error: RequestValidationError) -> str:

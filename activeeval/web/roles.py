@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Query, Request
 
 from activeeval.io.judges import judge_name
 from activeeval.store import Person
@@ -67,9 +67,20 @@ def _by_session(request: Request, role: str) -> Person:
 
 
 def _by_proxy(request: Request, served: Served) -> Person | None:
-    """Return whom the proxy names; it alone can ask, as the shield holds."""
+    """Return whom the proxy names; it alone can ask, as the shield holds.
+
+    Sent twice the header says who asks and what somebody else would like it to say: nobody knows which is which.
+    """
     header = served.door.auth_header
-    name = judge_name(request.headers.get(header, "")) if header and served.door.behind_proxy else ""
+    values = request.headers.getlist(header) if header and served.door.behind_proxy else []
+    if len(values) > 1:
+        raise RefusedError(
+            400, f"{header} came {len(values)} times: the proxy is to put its own in place of any other."
+        )
+    try:
+        name = judge_name("".join(values).encode("latin-1").decode("utf-8"))  # headers are read byte by byte
+    except UnicodeDecodeError:
+        raise RefusedError(400, f"{header} is no text in UTF-8: the proxy is to say so who asks.") from None
     return Person(name, "lead" if name == served.lead else "judge") if name else None
 
 
@@ -89,5 +100,9 @@ def _person(request: Request) -> Person:
     return person
 
 
+LARGEST = 2**63 - 1
+"""Of the numbers that the store gives to events and to what lets people in."""
+Number = Annotated[int, Path(ge=0, le=LARGEST)]
+NumberAsked = Annotated[int | None, Query(ge=0, le=LARGEST)]
 Here = Annotated[Served, Depends(served_in)]
 Who = Annotated[Person, Depends(_person)]

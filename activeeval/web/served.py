@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from activeeval.errors import InputError
+from activeeval.errors import InputError, shown
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from activeeval.web.oidc import Oidc
     from activeeval.web.provider import Provider
 
+_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)  # a token of RFC 9110
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -58,6 +60,8 @@ class Door:
         if self.auth_header and not self.behind_proxy:
             problem = "`auth_header` is believed of a proxy alone: expected `behind_proxy`"
             raise InputError(problem, field="auth_header")
+        if self.auth_header and not _HEADER.fullmatch(self.auth_header):
+            raise InputError(f"{shown(self.auth_header)} is no name of a header", field="auth_header")
         if self.certificate or self.behind_proxy or is_loopback(self.host):
             return
         problem = (

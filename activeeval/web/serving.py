@@ -8,15 +8,16 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.store import Store
 from activeeval.tasks.campaigns.at_desk import JudgesDesk
 from activeeval.tasks.campaigns.at_pairs import PairsDesk
 from activeeval.tasks.campaigns.training import KnownItem
+from activeeval.web import connections
 from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc
 from activeeval.web.passwords import hashed_password, is_right
@@ -24,7 +25,6 @@ from activeeval.web.people import invited
 from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
 from activeeval.web.served import Door, Guidelines, Served
-from activeeval.web.shield import HEADERS
 
 _WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end
@@ -40,12 +40,20 @@ class Leading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invited:
-    """What somebody needs to come in: a link, and a judge's program a token."""
+    """What somebody needs to come in: a link, and a judge's program a token.
+
+    Attributes
+    ----------
+    kind : {"lead", "judge"}
+    judge, url : str
+    make_token : callable or None
+        Returns a new token of a judge's program; where nobody asks there is none. None of a lead.
+    """
 
     kind: str
     judge: str
     url: str
-    token: str
+    make_token: Callable[[], str] | None = field(default=None, repr=False)
 
 
 def serve(
@@ -93,12 +101,14 @@ def serve(
             served = replace(served, provider=Provider(oidc))
         if lead.password is not None:
             _set_password(served, lead.password)
-        say(Invited(kind="lead", judge=lead.name, url=invited(served, "lead", lead.name), token=""))
+        server = _server_of(served)
+        _end_on_signal(server)  # before anybody knows that it can be asked
+        say(Invited(kind="lead", judge=lead.name, url=invited(served, "lead", lead.name)))
         for judge in dict.fromkeys(judges):
-            token = store.access(served.name).issue("token", "judge", judge)
-            say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), token=token))
+            make_token = partial(store.access(served.name).issue, "token", "judge", judge)
+            say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), make_token=make_token))
         _warm_up_later(served)
-        _run(served, listener)
+        _run(server, served, listener)
 
 
 def _set_password(served: Served, password: str) -> None:
@@ -124,41 +134,48 @@ def _warm_up_later(served: Served) -> None:
 def _listener(door: Door) -> socket.socket:
     family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
     try:
-        return socket.create_server((door.host, door.port), family=family, backlog=512)
+        return socket.create_server((door.host, door.port), family=family, backlog=connections.BACKLOG)
     except OSError as error:
         place = f"{door.host}:{door.port}"
         raise InputError(f"cannot listen at {place}: {error.strerror or error}", field="port") from None
 
 
-class _Protocol(HttpToolsProtocol):
-    """Answers what is no HTTP, and so comes as far as no application, with the headers of all answers."""
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse a request that cannot be read, and end the connection."""
-        body = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(msg)), "connection": "close"}
-        lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in {**HEADERS, **body}.items())]
-        self.transport.write("\r\n".join([*lines, "", msg]).encode("ascii"))
-        self.transport.close()
-
-
-def _run(served: Served, listener: socket.socket) -> None:
+def _server_of(served: Served) -> uvicorn.Server:
     config = uvicorn.Config(
         make_app(served),
         ssl_certfile=served.door.certificate or None,
         ssl_keyfile=served.door.key or None,
-        http=_Protocol,  # a body in a million chunks of a byte would keep the one in Python busy for seconds
+        # of httptools: a body in a million chunks of a byte would keep the one in Python busy for seconds
+        http=connections.Connection,
+        loop=f"{connections.__name__}:{connections.Loop.__name__}",
+        backlog=connections.BACKLOG,
         # addresses of links are secrets: nobody writes them down
         access_log=False,
-        log_level="warning",
+        log_level="error",  # a line for each request that is no HTTP would let anybody fill the disk
         proxy_headers=False,
         server_header=False,
         date_header=True,
         timeout_graceful_shutdown=_GOODBYE_S,
     )
-    # uvicorn sends the signal that ended it once more to whoever was there before: that is the end, and all is well
+    return uvicorn.Server(config)
+
+
+def _end_on_signal(server: uvicorn.Server) -> None:
+    """Let a signal end a server that has not begun yet as well as it ends one that runs.
+
+    uvicorn takes signals from its beginning to its end, and then sends the one that it got once more to whoever was
+    there before: that is the end, and all is well.
+    """
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, end)
+
+
+def _run(server: uvicorn.Server, served: Served, listener: socket.socket) -> None:
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
     except OSError as error:
         raise InputError(f"{served.door.certificate}: {error.strerror or error}", field="certificate") from None

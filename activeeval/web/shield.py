@@ -19,8 +19,11 @@ from activeeval.web.served import Door
 
 MOST_BYTES = 64 * 1024
 """Of a body: an answer with its note takes a few hundred."""
-_LINGERS_S, _LETS_GO_BYTES = 2, 1 << 20
-_BODY_S = 30  # a body that trickles in is waited for so long
+LINGERS_S = 2
+"""Seconds for which what still comes of a request that is refused is let go."""
+_LETS_GO_BYTES = 1 << 20
+BODY_S = 30
+"""Seconds for which a body that trickles in is waited for."""
 _SAFE = ("GET", "HEAD", "OPTIONS")
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -112,7 +115,10 @@ def _is_from_here(headers: Headers, host: str) -> bool:
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
-    return urlsplit(headers.get("origin", "")).netloc.lower() == host.lower()
+    try:
+        return urlsplit(headers.get("origin", "")).netloc.lower() == host.lower()
+    except ValueError:  # it is no address at all
+        return False
 
 
 async def _body(receive: Receive, headers: Headers) -> bytes | int:
@@ -122,7 +128,7 @@ async def _body(receive: Receive, headers: Headers) -> bytes | int:
         return 413
     body = bytearray()
     try:
-        async with asyncio.timeout(_BODY_S):
+        async with asyncio.timeout(BODY_S):
             while True:
                 message = await receive()
                 body += message.get("body", b"")
@@ -147,11 +153,11 @@ def _lingering(receive: Receive, send: Send) -> Send:
         await send({**message, "more_body": True})
         n_read, is_more = 0, True
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LINGERS_S):
+            async with asyncio.timeout(LINGERS_S):
                 while is_more and n_read < _LETS_GO_BYTES:
                     got = await receive()
                     n_read, is_more = n_read + len(got.get("body", b"")), got.get("more_body", False)
-                await asyncio.sleep(_LINGERS_S if is_more else 0)
+                await asyncio.sleep(LINGERS_S if is_more else 0)
         return await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     return send_and_linger

@@ -65,7 +65,7 @@ def address_of(request: Request, served: Served) -> str:
     """
     peer = request.client.host if request.client else ""
     if served.door.behind_proxy:
-        peer = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or peer
+        peer = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip() or peer
     try:
         address = ipaddress.ip_address(peer)
     except ValueError:

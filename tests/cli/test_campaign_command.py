@@ -787,7 +787,7 @@ def test_what_a_campaign_has_written_out_goes_into_another(call, campaign, oracl
     campaign("retract", "--seq", second["seq"], "--judge", "ann")
     exported(campaign, form, path)
     assert call("campaign", "create", "other", *MADE).code == 0
-    assert call("campaign", "import", "other", path).err.strip().endswith("9 judgments stored")
+    assert call("campaign", "import", "other", path).err.strip().endswith("8 judgments stored, 1 item cannot be judged")
     for form in ("qrels", "csv"):
         exported(campaign, form, "one")
         assert call("campaign", "export", "other", "--format", form, "--out", "two", "--force").code == 0
@@ -827,7 +827,7 @@ def test_cells_of_a_table_are_read_as_judges_write_them(campaign, folder):
         f"{item['query_id']},{item['doc_id']},{cell}" for item, cell in zip(got, ("2.0", "", "Cannot"), strict=True)
     ]
     write_lines(folder / "t.csv", ["qid,docid,label", *lines])
-    assert "2 judgments stored" in campaign("import", "t.csv", "--judge", "dan").err
+    assert "1 judgment stored, 1 item cannot be judged" in campaign("import", "t.csv", "--judge", "dan").err
     row = campaign("status", "-o", "jsonl").rows[0]
     assert (row["judged"], row["cannot"]) == (1, 1)
     write_lines(folder / "t.csv", ["qid,docid,label", lines[0].replace("2.0", "2,5")])
@@ -943,7 +943,7 @@ def test_the_sheet_of_an_earlier_round_is_about_that_round(campaign, oracle):
     rows = judge_file("b1.csv")
     cells = [row | ({"grade": "cannot", "note": f"dead {k}"} if k < 5 else {}) for k, row in enumerate(rows)]
     write_csv("b1.csv", cells)
-    assert "15 judgments stored" in campaign("import", "b1.csv", "--judge", "ann").err
+    assert "10 judgments stored, 5 items cannot be judged" in campaign("import", "b1.csv", "--judge", "ann").err
     reasons = {e["reason"] for e in json_rows(campaign("export", "--format", "jsonl").out) if e["kind"] == "cannot"}
     assert reasons == {f"dead {k}" for k in range(5)}
     campaign("judge", "--judge", "ann", "--oracle", oracle)

@@ -6,15 +6,16 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 
-from activeeval.checks import LARGEST_GRADE
+from activeeval.checks import LARGEST_GRADE, LARGEST_SEED
 from activeeval.cli import cli
-from activeeval.cli.inputs import SCALE
+from activeeval.cli.inputs import SCALE, SEED
 from activeeval.design.methods import METHODS
 from activeeval.tasks import evaluate as evaluation
 
@@ -285,5 +286,73 @@ def test_compare_counts_what_nobody_judged(call):
     assert re.match(r"activeeval: DCG@10: --budget 0\.5 does not pay for .*: --budget \d", small.err), small.err
 
 
-def test_a_scale_ends_on_the_command_line_where_it_does_in_the_library():
+def test_a_scale_and_a_seed_end_on_the_command_line_where_they_do_in_the_library():
     assert SCALE.max == LARGEST_GRADE
+    assert SEED.max == LARGEST_SEED
+
+
+SEEDED = {
+    "score": ("score", "q.qrels", "a.run", "b.run", "P@1", "--test", "randomization"),
+    "sample": ("sample", "--run", "a.run", "--max-grade", 3, "--budget", 20, "--out", "x.sample", "--sheet", "x.csv"),
+    "create": ("campaign", "create", "x", "--run", "a.run", "--max-grade", 3, "--budget", 20),
+    "plan": ("plan", "--run", "a.run", "--max-grade", 3, "--budget", 20),
+    "simulate": ("simulate", "--run", "a.run", "--qrels", "q.qrels", "--budget", 20, "--repetitions", 2),
+}
+
+
+@pytest.mark.parametrize("seed", [2**63, 12345678901234567890123456, 10**400, -1])
+@pytest.mark.parametrize("words", SEEDED.values(), ids=SEEDED)
+def test_a_seed_that_no_file_can_keep_is_one_line(call, words, seed):
+    done = call(*words, "--seed", seed)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 4, done.err  # how it is called, and what is wrong
+    assert "--seed" in done.err
+
+
+def test_the_largest_seed_draws_a_sample_that_is_read_again(call):
+    assert call(*SEEDED["sample"], "--seed", LARGEST_SEED).code == 0
+    judge_file("x.csv")
+    assert call("estimate", "x.sample", "x.csv").code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("estimate", "x.sample", "pipe.csv"),
+        ("agreement", "pipe.csv", "pipe.csv"),
+        ("score", "pipe.csv", "a.run", "P@1"),
+        ("sample", "--run", "a.run", "--max-grade", "3", "--budget", "20", "--out", "y.sample", "--sheet", "pipe.csv"),
+        ("campaign", "import", "w", "pipe.csv", "--judge", "ann"),
+        ("campaign", "next", "w", "--out", "pipe.csv", "--force"),
+        ("campaign", "next", "w", "--out", "s.csv", "--judge", "ann", "--judge", "bob"),
+    ],
+)
+def test_a_pipe_in_the_place_of_a_sheet_is_refused(call, folder, words):
+    call(*SEEDED["sample"])
+    call("campaign", "create", "w", *SEEDED["create"][3:])
+    os.mkfifo("pipe.csv")
+    os.mkfifo("s-bob.csv")
+    # a process of its own, as whoever opens a pipe waits for the other end
+    words = [sys.executable, "-m", "activeeval", *words]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r"(pipe|s-bob)\.csv: is a pipe, expected a file", done.stderr)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "zero.qrels", "a.run", "P@1"),
+        ("score", "zero.qrels", "a.run", "AP", "--versus", "b.run"),
+        ("compare", "a.run", "b.run", "--qrels", "zero.qrels", "--measure", "DCG@5"),
+    ],
+)
+def test_judgments_of_which_none_is_above_0_are_warned_of(call, words):
+    lines = Path("q.qrels").read_text().splitlines()
+    Path("zero.qrels").write_text("".join(f"{line.rpartition(' ')[0]} 0\n" for line in lines))
+    options = ("--unjudged", "irrelevant") if words[0] == "compare" else ()
+    assert "is above 0, so that nothing is relevant" in call(*words, *options).err
+    words = [word.replace("zero", "q") for word in words]
+    assert "nothing is relevant" not in call(*words, *options).err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -84,6 +85,28 @@ def test_what_is_shown_moves_no_cursor_and_turns_no_letters(folder):
     )
     assert lost.returncode == 1
     assert not UNSEEN.search(lost.stderr.decode())
+
+
+def test_what_people_and_other_tools_are_given_of_a_campaign_moves_no_cursor(call):
+    pairs = [(f"q{k}{code}", f"d{k}{code}") for k, code in enumerate(CODES)]
+    write_lines(Path("run.csv"), ["query_id,doc_id,score", *(f"{query},{doc},1" for query, doc in pairs)])
+    write_lines(Path("grades.csv"), ["query_id,doc_id,relevance", *(f"{query},{doc},1" for query, doc in pairs)])
+    write_lines(Path("u.csv"), ["query_id,query", *(f"{query},what\x1b[2J is {query}" for query, _ in pairs)])
+    words = ("--run", "run.csv", "--queries", "u.csv", "--max-grade", 2, "--measure", "P@1", "--budget", 5)
+    made = call("campaign", "create", "u", *words)
+    assert made.code == 0, made.err
+    token = json.loads(call("campaign", "claim", "u", "--judge", "b\x1b\u202ea").out)["token"]
+    assert call("campaign", "submit", "u", "--token", token, "--cannot", "two\nlines \x1b[2J").code == 0
+    assert call("campaign", "judge", "u", "--judge", "a\x1b\u202en", "--oracle", "grades.csv").code == 0
+    for form in ("quepid", "csv"):
+        assert call("campaign", "export", "u", "--format", form, "--out", f"{form}.csv").code == 0
+    rows = csv_rows("quepid.csv")
+    assert len(rows) >= 3
+    assert all("what\\x1b[2J is q" in row["query"] for row in rows)
+    assert not UNSEEN.search(Path("quepid.csv").read_text())
+    of_people = [text for row in csv_rows("csv.csv") for name, text in row.items() if name in ("judge", "note")]
+    assert not UNSEEN.search("".join(of_people))
+    assert "two\nlines \\x1b[2J" in of_people
 
 
 def test_a_report_spells_them_out_too(call):

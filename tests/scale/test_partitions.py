@@ -209,6 +209,38 @@ def test_a_partition_that_changed_between_the_passes_is_refused(folder):
         design.campaign(12, PartitionedPool.of(pattern(folder)), rng=3)
 
 
+FEWER_DOCUMENTS = pa.array([k % 3 != 2 for k in range(12)])
+CHANGES = {
+    "other queries": lambda: pa.table(columns(100)),
+    "more queries": lambda: pa.table(columns(4, 6)),
+    "fewer documents": lambda: pa.table(columns(4)).filter(FEWER_DOCUMENTS),
+    "other documents": lambda: pa.table(columns(4, doc_id=[f"x{k}" for k in range(12)])),
+    "other scores": lambda: pa.table(columns(4, seed=9)),
+    "grades": lambda: pa.table(columns(4, grade=np.ones(12))),
+    "costs": lambda: pa.table(columns(4, cost=np.full(12, 50.0))),
+    "another run": lambda: pa.table(columns(4)).drop(["rank:b"]),
+    "no rows": lambda: pa.table(columns(4)).slice(0, 0),
+    "no table": lambda: None,
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "depth"}, {"method": "depth", "looks": "each"}, {"method": "active"}]
+)
+def test_a_partition_whose_place_another_takes_while_a_sample_is_drawn_is_named(folder, how, options):
+    pool = PartitionedPool.of(pattern(folder), ("a", "b"))
+    design = chunked_design(pool, DCG(cutoff=3), max_grade=2, **options)
+    other, place = CHANGES[how](), folder / "part-1.parquet"
+    if other is None:
+        place.write_text("hello")
+    else:
+        parquet.write_table(other, place)
+    with pytest.raises((InputError, FormatError), match=r"part-1\.parquet: ") as refused:
+        design.campaign(20, pool, rng=3)
+    assert "\n" not in str(refused.value)
+
+
 def test_options_of_an_address_stay_behind_it():
     assert within("s3://bucket/pool/?region=eu", "a.parquet") == "s3://bucket/pool/a.parquet?region=eu"
 

@@ -14,7 +14,7 @@ from campaign_cases import Clock
 from starlette.testclient import TestClient
 from store.disks import Disk
 from store.store_cases import make_campaign
-from web.conftest import BASE, SECOND, answer, item_of
+from web.conftest import BASE, SECOND, answer, come_in, item_of
 
 from activeeval.store import PlaceRow, UnitRow, open_store
 from activeeval.tasks.campaigns.at_pairs import page_desk
@@ -38,7 +38,7 @@ class Plain:
 
     def at(self, name="ann", role="judge"):
         browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        browser.get(invited(self.served, role, name), follow_redirects=False)
+        come_in(browser, invited(self.served, role, name), follow_redirects=False)
         return browser
 
 

@@ -12,7 +12,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 
 import pytest
-from web.test_serving import ask, folder, serving  # noqa: F401
+from web.test_serving import ask, come_in, folder, serving  # noqa: F401
 
 from activeeval.web.shield import HEADERS
 
@@ -90,6 +90,27 @@ def test_whoever_goes_on_sending_is_cut_off(at_door):
     assert is_cut
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read where Linux tells it")
+def test_headers_of_100_mb_are_refused_and_not_held(at_door):
+    pid, port, _ = at_door
+
+    def sent(_):
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
+            line.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nA: ".encode())
+            for _ in range(100):
+                if select.select([line], [], [], 0)[0]:
+                    break
+                with suppress(OSError):
+                    line.sendall(b"x" * MEGABYTE)
+            return int(line.recv(4096).split(b" ", 2)[1])
+
+    before = peak(pid)
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(sent, range(8))) == {431}
+    grown = peak(pid) - before
+    assert grown < MOST_BYTES, f"{grown / MEGABYTE:.0f} MB"
+
+
 def peak(pid):
     """Return the most memory that a process ever held, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -103,7 +124,7 @@ def at_door(folder):  # noqa: F811
         jar = CookieJar()
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
         for person in people:
-            browser.open(person["url"], timeout=60).close()  # the page of the lead imports what estimates need
+            come_in(browser, person["url"]).close()  # the page of the lead imports what estimates need
         cookie = "; ".join(f"{each.name}={each.value}" for each in jar)
         port = int(people[0]["url"].split("/")[2].split(":")[1])
         token = people[1]["token"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 from tasks.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
-from web.conftest import BASE
+from web.conftest import BASE, come_in
 
 from activeeval.judgments.state import State
 from activeeval.store import CampaignRow, SampleRow, open_store
@@ -38,7 +38,7 @@ class Compares:
 
     def at(self, name="ann"):
         browser = TestClient(self.app, base_url=BASE, headers={"Origin": BASE})
-        assert browser.get(invited(self.served, "judge", name)).status_code == 200
+        assert come_in(browser, invited(self.served, "judge", name)).status_code == 200
         return browser
 
     @property

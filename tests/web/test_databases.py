@@ -6,7 +6,7 @@ import threading
 
 from campaign_cases import Case
 from starlette.testclient import TestClient
-from web.conftest import BASE, answer, item_of, texts_for
+from web.conftest import BASE, answer, come_in, item_of, texts_for
 
 from activeeval.campaign import Rules
 from activeeval.store import open_store
@@ -22,7 +22,7 @@ PART = {"HX-Request": "true"}
 def judged(served, app, name, n):
     """Judge so many items as a browser with scripts does; return what was shown."""
     browser = TestClient(app, base_url=BASE, headers={"Origin": BASE})
-    page, shown = browser.get(invited(served, "judge", name)), []
+    page, shown = come_in(browser, invited(served, "judge", name)), []
     for _ in range(n):
         shown.append(item_of(page)[:2])
         data = {"token": item_of(page)[2], "grade": 1, "active_ms": 0, "idle_ms": 0, "hidden_ms": 0}
@@ -53,7 +53,7 @@ def test_judges_at_once_never_have_the_same_item_and_all_of_it_is_stored(made_ur
         assert browser.post(f"/judge/answers/{event.seq}", data={"grade": "2"}).status_code == 200
         assert [each.grade for each in store.answers_of("week", "zoe", 9)] == [2]
         assert "Nothing is left" not in answer(browser, browser.get("/judge")).text
-        assert TestClient(app, base_url=BASE).get(invited(served, "lead", "lead")).status_code == 200
+        assert come_in(TestClient(app, base_url=BASE), invited(served, "lead", "lead")).status_code == 200
         served.desk.reading.wait()
         served.desk.reading.wait()
         assert store.verify("week") == []

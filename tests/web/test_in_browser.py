@@ -77,6 +77,8 @@ class Running:
         page.on("request", lambda request: page.requests.append(request))
         page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
         page.goto(invited(self.served, role, name))
+        page.get_by_role("button", name="Come in").click()
+        page.wait_for_url(lambda url: "/come-in/" not in url)
         return page
 
     def stop(self):

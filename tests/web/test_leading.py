@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from web.conftest import Site, answer, item_of
+from web.conftest import Site, answer, come_in, item_of
 
 from activeeval.store import Said
 from activeeval.tasks.campaigns.disagreements import disagreements
@@ -136,7 +136,7 @@ def test_a_lead_invites_and_ends(site):
     lead, newcomer = site.at("zoe", "lead"), site.browser()
     page = lead.post("/lead/people", data={"person": "dora", "role": "judge"}).text
     link = re.search(r'class="secret">([^<]+)<', page)[1]
-    assert newcomer.get(link).status_code == 200
+    assert come_in(newcomer, link).status_code == 200
     people = lead.get("/lead/people").text
     assert "dora" in people
     assert link not in people

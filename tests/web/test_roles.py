@@ -9,7 +9,7 @@ import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import MetaData, select
 from starlette.testclient import TestClient
-from web.conftest import BASE, Site, answer, item_of
+from web.conftest import BASE, Site, answer, come_in, item_of
 from web.test_comparing_page import Compares, pair_of, prefer
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
@@ -63,7 +63,7 @@ def who(role, site=SITE):
         return program(site, "status" if role == "status token" else "all")
     browser = TestClient(site.app, base_url=BASE, headers={"Origin": BASE})
     if role != "nobody":
-        browser.get(invited(site.served, role, "ann"))
+        come_in(browser, invited(site.served, role, "ann"))
     return browser
 
 
@@ -227,7 +227,7 @@ def test_what_is_anns_is_neither_read_nor_changed_by_bob(graded, role):
     seq, token = ids_of_ann(site, graded)
     bob = who(role, site) if "token" not in role else program(site, "status" if "status" in role else "all", "bob")
     if "token" not in role:
-        bob.get(invited(site.served, role, "bob"))
+        come_in(bob, invited(site.served, role, "bob"))
     before, n = all_rows(site), 0
     for method, route in calls_of(site):
         if role_of(route.endpoint) not in ("judge", "token", "any token"):
@@ -279,6 +279,7 @@ def test_who_came_in_to_one_campaign_is_nobody_in_another(two):
     for path in ("/judge", "/lead", "/lead/log", f"/judge/answers/{seq}", f"/judge/document/{token}"):
         assert browser.get(path).status_code == 401
     assert browser.get(f"/come-in/{secrets['invite']}").status_code == 410
+    assert browser.post(f"/come-in/{secrets['invite']}").status_code == 410
     for call in ("claim", "submit", "status"):
         headers = {"Authorization": f"Bearer {secrets['token']}"}
         method = "GET" if call == "status" else "POST"
@@ -295,7 +296,7 @@ def test_a_lead_of_another_campaign_ends_and_decides_nothing_here(two):
     site, served, app = two
     seq, token = ids_of_ann(site, graded=True)
     stranger = TestClient(app, base_url=served.door.url, headers={"Origin": served.door.url})
-    stranger.get(invited(served, "lead", "zoe"))
+    come_in(stranger, invited(served, "lead", "zoe"))
     ids = [row.id for row in site.store.access("week").rows()]
     before = json.dumps(all_rows(site))
     for number in ids:

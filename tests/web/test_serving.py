@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from campaign_cases import Case
@@ -55,6 +55,12 @@ def ask(url, token=None, body=None):
         return answer.read().decode()
 
 
+def come_in(browser, url):
+    """Open a link that was printed, and use its button; return the first page."""
+    browser.open(url, timeout=60).close()
+    return browser.open(urllib.request.Request(url, b"", {"Origin": url.partition("/come-in/")[0]}), timeout=60)
+
+
 def test_it_prints_who_may_come_in_serves_and_ends_well(folder):
     with serving(folder, "--judge", "ann", "--judge", "Bob ") as (process, people):
         assert [list(row) for row in people] == [["kind", "url"], *[["kind", "judge", "url", "token"]] * 2]
@@ -72,6 +78,39 @@ def test_it_prints_who_may_come_in_serves_and_ends_well(folder):
     with serving(folder) as (_, people):
         assert "cannot" not in people[0]["url"]
         assert json.loads(ask(f"{people[0]['url'].partition('/come-in/')[0]}/api/openapi.json"))["openapi"]
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("place", ["after the last address", "before the loop", "once it serves"])
+def test_a_signal_ends_it_well_from_the_first_address_on(folder, number, place):
+    kill = f"os.kill(os.getpid(), signal.{number})"
+    hooks = {
+        "after the last address": f"show = serving._print; serving._print = lambda *a, **k: (show(*a, **k), {kill})",
+        "before the loop": f"run = uvicorn.Server.run; uvicorn.Server.run = lambda *a, **k: ({kill}, run(*a, **k))",
+        "once it serves": f"uvicorn.Server.main_loop = lambda self: ({kill}, loop(self))[1]",
+    }
+    code = "import os, signal, sys, uvicorn; from activeeval.cli import run as cli, serving\n"
+    code += f"loop = uvicorn.Server.main_loop; {hooks[place]}; sys.exit(cli())"
+    words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "activeeval: ended; every answer is stored\n")
+    assert done.stdout.startswith("lead: http://127.0.0.1:")
+
+
+def test_tokens_are_made_for_whoever_reads_them(folder):
+    def n_tokens():
+        with open_store(f"sqlite:///{folder}/week.activeeval") as store:
+            return sum(row.kind == "token" for row in store.access("week").rows())
+
+    before = n_tokens()
+    words = command("--port", "0", "--judge", "fay")
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert [process.stdout.readline().split(":")[0] for _ in range(2)] == ["lead", "fay"]
+        process.terminate()
+    assert n_tokens() == before
+    with serving(folder, "--judge", "fay") as (_, people):
+        assert people[1]["token"]
+    assert n_tokens() == before + 1
 
 
 def test_a_store_that_is_gone_is_said_to_be_and_comes_back(folder):
@@ -120,16 +159,20 @@ def test_without_the_extra_it_says_what_to_install(folder):
     assert "pip install 'activeeval-ir[web]'" in done.stderr
 
 
-def test_the_first_page_is_there_within_two_seconds(folder):
-    """The best of three: other tests run meanwhile. It was .9 s on two cores with nothing else to do."""
+def processor_seconds(pid):
+    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read where Linux tells it")
+def test_the_first_page_is_there_after_two_seconds_of_work(folder):
+    """The best of three, of the processor's time: others use the machine meanwhile. It was .9 s."""
     took = []
     for k in range(3):
-        began = time.monotonic()
-        with serving(folder, "--judge", f"dan{k}") as (_, people):
-            page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(people[1]["url"], timeout=20)
-            with page:
+        with serving(folder, "--judge", f"dan{k}") as (process, people):
+            with come_in(urllib.request.build_opener(urllib.request.HTTPCookieProcessor()), people[1]["url"]) as page:
                 assert "data-doc-id" in page.read().decode()
-            took.append(time.monotonic() - began)
+            took.append(processor_seconds(process.pid))
     assert min(took) <= 2.0, took
 
 

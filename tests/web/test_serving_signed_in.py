@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 from web.elsewhere_site import CLIENT, SECRET, Elsewhere
-from web.test_serving import command, folder, serving  # noqa: F401
+from web.test_serving import come_in, command, folder, serving  # noqa: F401
 
 GOOD = "correct horse battery staple"
 AT = ("--oidc", "https://accounts.example", "--oidc-client", "c")
@@ -70,7 +70,7 @@ def test_the_same_password_again_ends_nothing(folder, monkeypatch):  # noqa: F81
         with serving(folder, "--lead", "yan", "--lead-password", *(("--port", port) if port else ())) as (_, people):
             base = people[0]["url"].partition("/come-in/")[0]
             if port is None:
-                with kept.open(people[0]["url"], timeout=20):
+                with come_in(kept, people[0]["url"]):
                     port = base.rpartition(":")[2]
             with kept.open(f"{base}/lead", timeout=20) as page:
                 assert page.status == 200

@@ -6,7 +6,8 @@ import hashlib
 from importlib.resources import files
 
 import pytest
-from web.conftest import Site
+from starlette.testclient import TestClient
+from web.conftest import Site, come_in
 
 from activeeval.errors import InputError, StateError
 from activeeval.web.people import invited
@@ -41,7 +42,7 @@ def test_what_holds_items_is_not_kept_by_browsers(site):
 def test_over_https_browsers_stay_there_and_cookies_are_of_this_host_alone():
     site = Site(door=Door(host="127.0.0.1", port=8347, certificate="c", key="k"))
     browser = site.browser()
-    came = browser.get(invited(site.served, "judge", "ann"), follow_redirects=False)
+    came = come_in(browser, invited(site.served, "judge", "ann"), follow_redirects=False)
     assert came.headers["strict-transport-security"]
     cookie = came.headers["set-cookie"]
     assert cookie.startswith("__Host-")
@@ -108,6 +109,106 @@ def test_a_proxy_may_name_who_asks_and_nobody_else():
         Door(auth_header="X-Remote-User").check()
 
 
+@pytest.fixture
+def proxied():
+    door = Door(host="127.0.0.1", port=8347, behind_proxy="192.0.2.1", auth_header="X-Remote-User")
+    made = Site(door=door)
+    yield made.browser(client=("192.0.2.1", 1)), made
+    made.desk.reading.wait()
+
+
+@pytest.mark.parametrize("names", [("lead", "ann"), ("ann", "lead"), ("ann", "ann"), ("", "ann")])
+def test_a_name_that_came_twice_is_nobodys(proxied, names):
+    browser, site = proxied
+    headers = [("X-Remote-User", names[0]), ("x-remote-user", names[1])]
+    for path in ("/judge", "/lead"):
+        refused = browser.get(path, headers=headers)
+        assert refused.status_code == 400
+        assert "came 2 times" in refused.text
+    assert not [event for event in site.store.events("week") if event.kind == "shown"]
+
+
+def test_a_name_in_a_header_is_read_as_utf_8(proxied):
+    browser, site = proxied
+    assert browser.get("/judge", headers=[(b"X-Remote-User", "Zoë".encode())]).status_code == 200
+    assert [event.judge for event in site.store.events("week") if event.kind == "shown"] == ["zoë"]
+
+    async def in_latin_1(scope, receive, send):
+        headers = [(name, value.replace("ë".encode(), b"\xeb")) for name, value in scope["headers"]]
+        await site.app(scope | {"headers": headers}, receive, send)
+
+    browser = TestClient(in_latin_1, base_url=site.served.door.url, client=("192.0.2.1", 1))
+    refused = browser.get("/judge", headers=[(b"X-Remote-User", "Zoë".encode())])
+    assert refused.status_code == 400
+    assert "no text in UTF-8" in refused.text
+
+
+def test_who_is_named_by_a_header_signs_out_at_the_proxy(proxied):
+    browser, _ = proxied
+    refused = browser.post("/go-out", headers={"X-Remote-User": "ann"})
+    assert refused.status_code == 409
+    assert "the proxy says who asks" in refused.text
+
+
+@pytest.mark.parametrize("name", ["X Remote", "X-Remote:", "X\u00e9", "X\0"])
+def test_a_header_that_no_proxy_can_send_is_no_place_for_names(name):
+    door = Door(behind_proxy="192.0.2.1", auth_header=name)
+    with pytest.raises(InputError, match="is no name of a header"):
+        door.check()
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://]", "null", "\x7f", "x" * 5000, "http://a:b:c"])
+def test_an_origin_that_is_none_is_not_believed(site, origin):
+    browser = site.at()
+    for path in ("/judge/answer", "/api/campaigns/week/claim"):
+        refused = browser.post(path, headers={"Origin": origin})
+        assert refused.status_code == 403
+        assert "not sent from this page" in refused.text
+
+
+def test_a_link_that_is_previewed_is_still_good(site):
+    link = invited(site.served, "judge", "Ann <b>")
+    for _ in range(3):
+        preview = site.browser().get(link)
+        assert preview.status_code == 200
+        assert "set-cookie" not in preview.headers
+        assert "ann &lt;b&gt;" in preview.text
+    browser = site.browser()
+    assert browser.post(link, headers={"Origin": "https://chat.example"}).status_code == 403
+    came = come_in(browser, link)
+    assert "data-doc-id" in came.text
+    assert browser.get(link).url.path == "/judge"  # whoever opens it again where it was used goes on
+    assert site.browser().get(link).status_code == 410
+
+
+NUMBERS = [2**63, 2**64, 10**30, 10**200, -1, "9" * 5000]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: str(number)[:8])
+def test_a_number_that_nothing_has_is_no_address(site, number):
+    lead = site.at("zoe", "lead")
+    fields = {"grade": "1", "reason": "x"}
+    paths = ["/judge/answers/{}", "/judge/answers/{}/document", "/judge/training/{}/document", "/judge/training/{}"]
+    paths += ["/lead/texts/{}/0/0", "/lead/texts/1/{}/0/document", "/lead/log?before={}", "/lead/texts?unit={}"]
+    answers = [lead.get(path.format(number)) for path in paths]
+    posts = ("/judge/answers/{}", "/judge/training/{}", "/lead/disagreements/{}", "/lead/people/{}/end")
+    answers += [lead.post(path.format(number), data=fields) for path in posts]
+    assert {answer.status_code for answer in answers} == {404}
+    assert {"nothing here" in answer.text for answer in answers} == {True}
+
+
+def test_what_cannot_be_a_name_is_said_in_a_line(site):
+    lead, browser = site.at("zoe", "lead"), site.browser()
+    for name in ("a\0b", "\0", "x" * 100 + "\0"):
+        for path, fields in (("/lead/people", {"role": "judge"}), ("/lead/tokens", {"scope": "all"})):
+            refused = lead.post(path, data={"person": name, **fields})
+            assert refused.status_code == 422
+            assert "\0" not in refused.text
+        signed = browser.post("/sign-in", data={"person": name, "password": "a password of nobody"})
+        assert signed.status_code in (403, 422, 429)
+        assert "\0" not in signed.text
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "judge.example", "::"])
 def test_nobody_listens_where_others_can_read_along(host):
     with pytest.raises(InputError, match="reached by other machines"):
@@ -116,8 +217,8 @@ def test_nobody_listens_where_others_can_read_along(host):
     Door(host=host, behind_proxy="127.0.0.1").check()
 
 
-def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypatch):
-    problem = StateError("the database is locked")
+def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypatch, caplog):
+    problem = StateError("postgresql://team:***@secret-host/judging: cannot be reached")
     problem.is_passing = True
 
     def fail(*_, **__):
@@ -128,6 +229,9 @@ def test_a_database_that_cannot_be_used_is_no_error_of_the_judge(site, monkeypat
     for refused in (browser.get("/judge"), program.post("/api/campaigns/week/claim", json={})):
         assert refused.status_code == 503
         assert refused.headers["retry-after"]
+        assert "the campaign&#39;s database" in refused.text or "the campaign's database" in refused.json()["error"]
+        assert "secret-host" not in refused.text
+    assert "secret-host" in caplog.text  # whoever serves it is told
 
 
 def test_vendored_files_are_what_was_published():

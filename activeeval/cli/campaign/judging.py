@@ -46,7 +46,7 @@ def claim(name: str, db: str | None, judge: str) -> None:
     from activeeval.tasks.campaigns.lines import claimed_line
 
     with opened(name, db) as store:
-        _print(claimed_line(next_of(store, name, judge_of(judge))))
+        _print(claimed_line(next_of(store, name, judge_of(judge)), store, name))
 
 
 @command("Compare two documents at a time, at the terminal")
@@ -111,7 +111,7 @@ def submit(
         if then_claim:
             done, item = judging.submit_and_claim(store, name, token, judgment, key)
             _print(acknowledged_line(done, token))
-            _print(claimed_line(item))
+            _print(claimed_line(item, store, name))
         else:
             _print(acknowledged_line(judging.submit(store, name, token, judgment, key), token))
 
@@ -275,6 +275,7 @@ def import_(
         taken = take_files(store, name, files, who, keep_foreign=keep_foreign, machine_is_truth=machine_is_truth)
     for file in taken:
         parts = [f"{counted(file.stored, 'judgment')} stored"]
+        parts += [f"{counted(file.cannot, 'item')} cannot be judged"] if file.cannot else []
         parts += [f"{file.replaced} of them in place of earlier ones"] if file.replaced else []
         parts += [f"{file.repeated} were there already"] if file.repeated else []
         parts += [f"{n} kept that do not count ({why})" for why, n in file.late.items()]

@@ -17,6 +17,7 @@ from activeeval.cli.inputs import (
     MEASURES_HELP,
     POSITIVE,
     SCALE,
+    SEED,
     FiniteRange,
     machine_is_truth_option,
     scope_option,
@@ -72,7 +73,7 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
               help="The rank at which lists end.")  # fmt: skip
 @click.option("--model", "models", multiple=True, metavar="MODEL",
               help="Grade model. Default: what the labels so far teach.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), help="Of the numbers that all nights share. Default: a new one.")
+@click.option("--seed", type=SEED, help="Of the numbers that all nights share. Default: a new one.")
 @output.output_option
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
@@ -237,6 +238,7 @@ def submit(
         for step, file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
             stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
+            stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
             output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
             output.say_notes(_of_files(file.notes))
         say_shared(shared)

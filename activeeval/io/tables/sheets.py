@@ -15,7 +15,7 @@ import numpy as np
 from activeeval.checks import LARGEST_GRADE, first_above
 from activeeval.errors import FormatError, did_you_mean, shown
 from activeeval.io.files import MOST_PARSED, open_bytes, text_stream
-from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.io.suffixes import TABLES, PathLike, bare_suffix, check_table
 from activeeval.io.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
 from activeeval.io.tables.quoting import Doubtful, Quoting, quoting_of_tabs
 from activeeval.io.tables.records import Records, Renamed, json_record
@@ -223,6 +223,7 @@ def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = 
     suffix = suffix or bare_suffix(path)
     if suffix not in readers:
         raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
+    check_table(path)
     is_empty = True
     for part in readers[suffix](path, n_rows):
         is_empty = False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.campaign import Unit
-from activeeval.errors import StateError
+from activeeval.errors import StateError, visible
 from activeeval.io.comparisons import Truth, write_truth
 from activeeval.io.sampled import remove_sampled_note, write_sampled_note
 from activeeval.io.suffixes import TABLES, PathLike, bare_suffix
@@ -102,12 +102,15 @@ def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]
         name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
     }
     columns["grade"] = ["cannot" if e.grade is None else str(e.grade) for e in rows]
-    columns["note"] = [e.reason or e.note or None for e in rows]
+    columns["judge"] = [judge and visible(judge) for judge in columns["judge"]]
+    columns["note"] = ["\n".join(map(visible, (e.reason or e.note).splitlines())) or None for e in rows]
     if any(e.machine for e in rows):
         columns["judge_kind"] = ["machine" if e.machine else "person" for e in rows]
     columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
     _write_table(columns, path)
-    return [Note("judgments by judge", {"n": len(rows)})]
+    n_cannot = sum(e.grade is None for e in rows)
+    cannot = [Note("rows without a grade", {"n": n_cannot})] if n_cannot else []
+    return [Note("judgments by judge", {"n": len(rows) - n_cannot}), *cannot]
 
 
 @_table.register
@@ -176,8 +179,9 @@ def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
     n_shared = len(there) - len({texts[query] for query in there})
     shared = [Note("queries of one text", {"n": n_shared})] if n_shared else []
     columns = {
-        "query": [texts[query] for (query, _), _ in judged],
-        "docid": [doc for (_, doc), _ in judged],
+        # texts and ids as a terminal may show them: Quepid takes a control character for part of the query
+        "query": [visible(texts[query]) for (query, _), _ in judged],
+        "docid": [visible(doc) for (_, doc), _ in judged],
         "rating": [str(grade) for _, grade in judged],
     }
     _write_table(columns, path)

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from typing import TYPE_CHECKING
 
 from activeeval.tasks.campaigns.controls import as_seen
 
 if TYPE_CHECKING:
     from activeeval.report.rendering import Row
-    from activeeval.store import Acknowledged, Claimed
+    from activeeval.store import Acknowledged, Claimed, Store
 
 _CLAIMED = ("token", "query_id", "doc_id", "unit", "block", "k", "lease_until", "was_put_off", "query_text", "text")
 _STORED = ("seq", "kind", "judge", "query_id", "doc_id", "grade")
 
 
-def claimed_line(item: Claimed | None) -> Row:
+def claimed_line(item: Claimed | None, store: Store, name: str) -> Row:
     """Return an item with the token with which the answer is given; a token of None where nothing is left."""
-    return {"token": None} if item is None else {name: getattr(item, name) for name in _CLAIMED}
+    if item is None:
+        return {"token": None}
+    return {name: getattr(item, name) for name in _CLAIMED} | {"unit": _unit_word(item, store, name)}
+
+
+def _unit_word(item: Claimed, store: Store, name: str) -> str:
+    """Return a word that tells units apart and says nothing of their order in the queue.
+
+    It is keyed with the digest of the first event, which stands for the campaign's set-up and its sample and which no
+    judge is shown; so it is the same each time.
+    """
+    key = store.digest_at(name, 1) or ""
+    return hmac.new(key.encode(), str(item.unit).encode(), hashlib.sha256).hexdigest()[:16]
 
 
 def acknowledged_line(done: Acknowledged, token: str | None = None) -> Row:

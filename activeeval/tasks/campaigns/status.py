@@ -103,7 +103,7 @@ def reached_of(state: CampaignState) -> Reached:
     judges = Counter(event.judge for event in state.state.standing)
     is_each_once = state.campaign.judges_per_item == 1 and not state.campaign.judging.is_whole
     return Reached(
-        done=sum(state.progress) - state.progress.waiting,
+        done=state.progress.judged,
         planned=sum(state.progress),
         noun="judgment" if is_each_once else "item",
         block=state.block,

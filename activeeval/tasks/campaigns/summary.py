@@ -147,7 +147,7 @@ def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
         half_width_at_end=finite(answer.half_width_at_end),
         p_value=finite(answer.p_value) if answer.question == "difference" else None,
         queries=answer.estimate.n_queries,
-        items=answer.estimate.n_items,
+        items=answer.estimate.n_judged,
         effective_sample_size=answer.estimate.effective_sample_size,
         cautions=[worded(caution) for caution in answer.estimate.cautions],
         low_at_once=at_once and finite(at_once[0]),

@@ -32,8 +32,10 @@ class TakenFile:
     Attributes
     ----------
     file : str
-    stored, replaced, repeated : int
-        Judgments that were stored, how many of them in place of an earlier one, and those that were there already.
+    stored, cannot : int
+        Judgments that were stored, and items that cannot be judged.
+    replaced, repeated : int
+        How many of both took the place of an earlier answer, and how many were there already.
     late : dict of str to int
         By reason how many are kept and do not count.
     foreign : int
@@ -46,6 +48,7 @@ class TakenFile:
 
     file: str
     stored: int
+    cannot: int
     replaced: int
     repeated: int
     late: Mapping[str, int]
@@ -63,9 +66,11 @@ class TakenFile:
         """Count what the store says of as many judgments as were read from a file."""
         fresh = [acknowledged.event for acknowledged in done if not acknowledged.is_repeated]
         late = Counter(event.reason for event in fresh if event.kind == "late")
+        cannot = sum(event.kind == "cannot" for event in fresh)
         return cls(
             file=file,
-            stored=len(fresh) - late.total(),
+            stored=len(fresh) - late.total() - cannot,
+            cannot=cannot,
             replaced=sum(event.supersedes is not None for event in fresh),
             repeated=len(done) - len(fresh),
             late=dict(late),
