@@ -51,7 +51,26 @@ GOALS = {
     "functions of more than 8 arguments": 0,
     "dependencies": 15,
 }
-LIMITS: dict[str, int] = {}
+LIMITS: dict[str, int] = {
+    "code lines: package": 56_810,
+    "code lines: core": 17_409,
+    "code lines: tests": 49_580,
+    "code lines: benchmarks": 16_881,
+    "classes that hold a value and its interval": 9,
+    "commands": 55,
+    "options": 821,
+    "options of one command": 64,
+    "option names typed in three places or more": 23,
+    "public names": 88,
+    "class names twice": 34,
+    "module names more than twice": 32,
+    "docstrings that begin with Return what, how, whether, who": 660,
+    "whoever, so many, is told": 221,
+    "modules above 370 lines": 20,
+    "functions above 45 code lines": 3,
+    "functions of more than 8 arguments": 30,
+    "dependencies": 15,
+}
 
 
 @cache
