@@ -54,7 +54,7 @@ GOALS = {
 LIMITS: dict[str, int] = {
     "code lines: package": 56_810,
     "code lines: core": 17_409,
-    "code lines: tests": 49_580,
+    "code lines: tests": 49_640,
     "code lines: benchmarks": 16_881,
     "classes that hold a value and its interval": 9,
     "commands": 55,

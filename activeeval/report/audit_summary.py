@@ -33,9 +33,9 @@ class AuditRow:
     system, versus : str
         Which system, and of a difference the one that is taken off; else empty.
     grader : str
-    by_grader : float
+    by_grader : float or None
         The measure by the machine's grades: an item without a reply counts as the mean of the answered ones of its
-        query.
+        query, a query without any is left out. None where it answered nothing that counts.
     corrected, corrected_low, corrected_high : float or None
         The estimate from people's labels, with its interval.
     bias, bias_low, bias_high : float or None
@@ -65,7 +65,7 @@ class AuditRow:
     system: str
     versus: str
     grader: str
-    by_grader: float
+    by_grader: float | None
     corrected: float | None
     corrected_low: float | None
     corrected_high: float | None

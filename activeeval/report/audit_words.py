@@ -27,7 +27,7 @@ WORDS: dict[str, Words] = {
     "said of it",
     "grader drift": "its {kind}s differ: {most} gives {high:+.2f} more than people, {least} {low:+.2f}",
     "grader replies missing": "{n:,} of {of:item} that count ({share:.0%}) {n:has|have} no reply and "
-    "{n:counts|count} as the mean of the answered items of the query",
+    "{n:counts|count} as the mean of the answered items of the query; queries without any are left out",
     "grader mapped": "its values {least:g} to {largest:g} are taken for people's 0 to {top}, on a line",
     "grader stray": "{n:,} of its grades {n:lies|lie} beyond people's 0 to {top} and {n:counts|count} as missing; if "
     "{n:it belongs|they belong} to its "

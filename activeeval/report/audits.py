@@ -25,7 +25,7 @@ def audit_sentence(row: AuditRow) -> str:
     >>> print(audit_sentence(row))
     DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
     """
-    text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_number(row, row.by_grader)}"
+    text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_alone(row)}"
     text += _unanswered(row)
     text += f"; with your {counted(row.labels, 'label')} {_corrected(row)}"
     if row.half_width_without is not None:
@@ -102,7 +102,7 @@ def _cells(
     between += "" if low is None or high is None else _bias(row, high, places)
     cells = {
         "of": of,
-        "alone": _number(row, row.by_grader, places),
+        "alone": _alone(row, places),
         **({"answered": _share(row.answered)} if misses_some else {}),
         "with labels": _corrected(row, places),
         "bias": "n/a" if row.bias is None else _bias(row, row.bias, places),
@@ -174,6 +174,11 @@ def _number(row: AuditRow, value: float, exact: int | None = None) -> str:
     """Return a value with the sign of a difference, as many decimals as the interval is worth; −1 is all of them."""
     places = _places(row, exact)
     return number(value, places, signed=bool(row.versus))
+
+
+def _alone(row: AuditRow, exact: int | None = None) -> str:
+    """Write what a machine alone says; nothing where it answered nothing that counts."""
+    return "n/a" if row.by_grader is None else _number(row, row.by_grader, exact)
 
 
 def _bias(row: AuditRow, value: float, exact: int | None = None) -> str:

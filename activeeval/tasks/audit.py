@@ -13,7 +13,7 @@ import numpy as np
 from activeeval.campaign.reading import read
 from activeeval.cases.choices import GRADER
 from activeeval.cases.grading import read_graders
-from activeeval.cases.modelling import uniform_beliefs
+from activeeval.cases.modelling import KINDS, uniform_beliefs
 from activeeval.design import GradeProbs
 from activeeval.design.methods import find_method
 from activeeval.errors import InputError
@@ -277,7 +277,7 @@ def _row(
         system=answer.system,
         versus=answer.versus,
         grader=name,
-        by_grader=by_grader,
+        by_grader=_finite(by_grader),
         answered=answered,
         by_grader_missing_as_0=_with_zeros(target, on_scale),
         corrected=_finite(value),
@@ -298,19 +298,29 @@ def _row(
 
 
 def by_labels(target: Target, on_scale: OnScale) -> float:
-    """Compute a target from a machine's grades of the items that it answered.
+    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
 
-    An item without a reply counts as the mean of the answered ones of its query, see `OnScale.completed`. A measure
-    that knows no such mean (AP, R) is taken of lists without the unanswered items.
+    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
+    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
+    unanswered items.
     """
     pool, items = target.pool, target.judging_lists()[1]
     is_there = on_scale.is_there
-    if is_there[items].all() or not is_there[items].any():
+    if is_there[items].all():
         return _with_zeros(target, on_scale)
+    is_asked, is_answered = (
+        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
+    )
+    weights = pool.query_probs * (is_answered | ~is_asked)
+    if not is_answered.any():
+        return math.nan
     if target.measure.no_gain_between:
         versus = None if target.versus is None else _without(target.versus, is_there)
-        return _with_zeros(replace(target, ranking=_without(target.ranking, is_there), versus=versus), on_scale)
-    return float(pool.query_probs @ target.values(on_scale.completed(pool, items)))
+        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
+        values = lists.values(on_scale.labels)
+    else:
+        values = target.values(on_scale.completed(pool, items))
+    return float(weights @ values / weights.sum())
 
 
 def _with_zeros(target: Target, on_scale: OnScale) -> float:
@@ -352,8 +362,9 @@ def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
     grades may lie in a file of the same name.
     """
     design = sample.campaign.design
-    names = sample.model.split(", ")
-    if len(names) > 1 or not names[0].startswith(GRADER) or design.beliefs is None:
+    parts = sample.model.split(", ")  # the name of a grader may hold a comma too
+    models = [part for part in parts if part.startswith(GRADER) or part.partition("=")[0] in KINDS]
+    if len(models) > 1 or not parts[0].startswith(GRADER) or design.beliefs is None:
         return False
     probs = design.beliefs.grade_probs
     values = grades.values_on(design.pool)

@@ -38,14 +38,14 @@ def sign_of(row: AuditRow, *, knows_order: bool = True) -> str:
     if not row.versus:
         return ""
     low, high = _corrected_ends(row)
-    if not knows_order or row.by_grader == 0 or low is None or high is None or low <= 0 <= high:
+    if not knows_order or not row.by_grader or low is None or high is None or low <= 0 <= high:
         return OPEN
     return AGREES if (row.by_grader > 0) == (low > 0) else DIFFERS
 
 
 def _corrected_ends(row: AuditRow) -> tuple[float | None, float | None]:
     low, high = row.bias_low_simultaneous, row.bias_high_simultaneous
-    if low is None or high is None:
+    if low is None or high is None or row.by_grader is None:
         return row.corrected_low, row.corrected_high
     return row.by_grader - high, row.by_grader - low
 
@@ -54,13 +54,13 @@ def orders_of(rows: Sequence[AuditRow]) -> list[SystemOrder]:
     """Return how systems are ordered by each measure of which differences are told."""
     by_measure: dict[str, list[AuditRow]] = {}
     for row in rows:
-        if row.versus and row.corrected is not None:
+        if row.versus and row.corrected is not None and row.by_grader is not None:
             by_measure.setdefault(row.measure, []).append(row)
     return [_order(measure, pairs) for measure, pairs in by_measure.items()]
 
 
 def _order(measure: str, pairs: Sequence[AuditRow]) -> SystemOrder:
-    values = [(row.by_grader, row.corrected or 0.0) for row in pairs]
+    values = [(row.by_grader or 0.0, row.corrected or 0.0) for row in pairs]
     by_grader, people = ([_sign(pair[k]) for pair in values] for k in (0, 1))
     ordered = math.sqrt(sum(map(abs, by_grader)) * sum(map(abs, people)))
     both = sum(a * b for a, b in zip(by_grader, people, strict=True))

@@ -101,8 +101,8 @@ class OnScale:
     def completed(self, pool: QueryPool, items: Ints) -> SoftLabels:
         """Give each of some items without a reply the mean of the answered ones of its query.
 
-        A failed reply says nothing of its item, so that as grade 0 it would count against the machine and the run. Of a
-        query without any reply the answered items of all queries stand in.
+        A failed reply says nothing of its item: as grade 0 it would count against the machine and the run. Items of a
+        query without any reply keep grade 0: such a query is left out.
 
         Parameters
         ----------
@@ -113,9 +113,8 @@ class OnScale:
         counts = np.zeros((pool.n_queries, labels.max(initial=0) + 1))
         np.add.at(counts, (pool.item_queries[items[is_there]], labels[items[is_there]]), 1.0)
         missing = items[~is_there]
-        weights = counts[pool.item_queries[missing]]
-        weights[weights.sum(axis=1) == 0] = counts.sum(axis=0)
-        return SoftLabels(labels, missing, weights)
+        missing = missing[counts[pool.item_queries[missing]].sum(axis=1) > 0]
+        return SoftLabels(labels, missing, counts[pool.item_queries[missing]])
 
 
 def _stray(there: Floats, top: int) -> int:

@@ -476,14 +476,16 @@ def test_judgments_that_were_imported_into_an_old_night_count_for_the_new_one(wa
     assert "wait" not in status.err, status.err
 
 
-def test_an_alarm_of_a_night_whose_sheet_is_late_is_an_alarm(watch, folder):
+@pytest.mark.parametrize("by_sharing", [True, False])
+def test_an_alarm_of_a_night_whose_sheet_is_late_is_an_alarm(watch, folder, by_sharing):
+    """The items of a night that waits stand on the next night's sheet too, which completes both."""
     night_of(watch, 1, "--oracle", "all.qrels")
     write_run(folder / "worse.run", run_of(1, upside_down=20))
     night_of(watch, 2, "--sheet", "2.csv", run="worse.run")
     night_of(watch, 3, "--sheet", "3.csv", run="worse.run")
     fill_in("2.csv")
     fill_in("3.csv")
-    watch("submit", "3.csv", "--judge", "ann")
-    late = watch("submit", "2.csv", "--judge", "ann")
+    sheets = ("3.csv",) if by_sharing else ("2.csv",)
+    late = watch("submit", *sheets, "--judge", "ann")
     assert late.code == 10
     assert f"ALARM: {DATES[1]} is worse than {DATES[0]}" in " ".join(late.err.split())

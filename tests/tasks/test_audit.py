@@ -156,12 +156,11 @@ def without_replies(is_missing):
 
 
 def completed_by_hand(is_missing, run, depth, gain):
-    """Compute the mean of a sum of discounted gains where missing items have the mean gain of the query's answered."""
+    """List gains by query and rank: of missing items the mean of the query's others, of a query without any NaN."""
     gains = np.where(is_missing, np.nan, gain(MACHINE.astype(float)))
-    order = np.argsort(-SCORES[run].round(6), axis=1)[:, :depth]
-    top = np.take_along_axis(gains, order, axis=1)
-    means = np.array([np.nanmean(row) if not np.isnan(row).all() else np.nanmean(top) for row in top])
-    return np.where(np.isnan(top), means[:, None], top)
+    top = np.take_along_axis(gains, np.argsort(-SCORES[run].round(6), axis=1)[:, :depth], axis=1)
+    means = [np.nanmean(row) if not np.isnan(row).all() else np.nan for row in top]
+    return np.where(np.isnan(top), np.array(means)[:, None], top)
 
 
 @pytest.mark.parametrize("missing", ["one rank", "at random", "whole queries"])
@@ -177,7 +176,7 @@ def test_alone_counts_a_failed_reply_as_the_answered_ones_of_its_query(folder, m
     audited = audit(drawn(questions=("run",), measures=("P@5",)), ["part.qrels"])
     for row in audited.rows:
         top = completed_by_hand(is_missing, row.system[0], 5, lambda grades: grades >= 1)
-        assert row.by_grader == pytest.approx(top.mean(), abs=1e-12)
+        assert row.by_grader == pytest.approx(np.nanmean(top), abs=1e-12)
         table = np.where(is_missing, 0, MACHINE)
         assert row.by_grader_missing_as_0 == pytest.approx(alone(row.system, table, "P@5"), abs=1e-12)
         order = np.argsort(-SCORES[row.system[0]].round(6), axis=1)[:, :5]
@@ -190,6 +189,30 @@ def test_alone_counts_a_failed_reply_as_the_answered_ones_of_its_query(folder, m
     assert "of items that it answered" in audit_headline(audited.graders)[0]
 
 
+@pytest.mark.parametrize("measure", ["AP", "nDCG@5", "ERR@5", "DCG@5", "R@5"])
+def test_queries_without_any_reply_are_left_out_of_what_it_says_alone(folder, measure):
+    is_missing = np.zeros((QUERIES, DOCS), dtype=bool)
+    is_missing[15:] = True
+    without_replies(is_missing)
+    (row, *_) = audit(drawn(questions=("run",), measures=(measure,)), ["part.qrels"]).rows
+    half = {query: grades for query, grades in qrels_of(MACHINE).items() if int(query[1:]) < 15}
+    wanted = "ERR(max_rel=3)@5" if measure == "ERR@5" else measure
+    assert row.by_grader == pytest.approx(score(half, "a.run", wanted)["a.run"].value, abs=1e-12)
+
+
+def test_of_a_run_of_which_nothing_is_answered_nothing_is_said(folder):
+    rounds = drawn(questions=("run",), measures=("P@1",))
+    is_missing = np.zeros((QUERIES, DOCS), dtype=bool)
+    first = np.argsort(-SCORES["a"].round(6), axis=1)[:, 0]
+    is_missing[np.arange(QUERIES), first] = True
+    without_replies(is_missing)
+    audited = audit(rounds, ["part.qrels"])
+    row = next(row for row in audited.rows if row.system == "a.run")
+    assert (row.by_grader, row.bias, row.answered) == (None, None, 0.0)
+    assert "n/a" in {cells["alone"] for cells in audit_table(audited.rows)}
+    assert "alone says n/a" in " ".join(audit_headline(audited.graders))
+
+
 def test_nothing_is_said_of_replies_where_all_are_there(folder):
     rows = audit(drawn(questions=("run",)), ["llm.qrels"]).rows
     assert {row.answered for row in rows} == {1.0}
@@ -198,11 +221,12 @@ def test_nothing_is_said_of_replies_where_all_are_there(folder):
 
 def test_a_measure_without_gains_between_grades_is_of_the_answered_items_alone(folder):
     is_missing = np.random.default_rng(1).random((QUERIES, DOCS)) < 0.4
+    is_missing[:9] = True
     without_replies(is_missing)
     (row, *_) = audit(drawn(questions=("run",), measures=("AP",)), ["part.qrels"]).rows
     order = np.argsort(-SCORES["a"].round(6), axis=1)
     values = []
-    for query in range(QUERIES):
+    for query in range(9, QUERIES):
         relevant = [MACHINE[query, doc] >= 1 for doc in order[query] if not is_missing[query, doc]]
         hits = np.cumsum(relevant)
         values.append(sum(hits[k] / (k + 1) for k, is_hit in enumerate(relevant) if is_hit) / max(sum(relevant), 1))
@@ -216,6 +240,11 @@ def test_labels_saved_are_not_credited_to_the_same_kinds_in_another_order(folder
     write_qrels("turned.qrels", turn(MACHINE))
     assert audit(rounds, ["llm.qrels"]).rows[0].labels_saved is not None
     assert audit(rounds, ["turned.qrels:name=llm"]).rows[0].labels_saved is None
+
+
+def test_labels_saved_are_credited_to_a_grader_whose_name_has_a_comma(folder):
+    rounds = drawn(questions=("run",), graders=("llm.qrels:name=gpt, v2",))
+    assert audit(rounds, ["llm.qrels:name=gpt, v2"]).rows[0].labels_saved is not None
 
 
 @pytest.mark.parametrize(

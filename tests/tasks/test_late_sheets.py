@@ -16,6 +16,7 @@ from watch_cases import (
     run_of,
     true_value,
     write_documents,
+    write_qrels,
     write_run,
 )
 
@@ -26,8 +27,8 @@ from activeeval.io.loading import load_run
 from activeeval.store import Said
 from activeeval.tasks.campaigns.batches import write_batches
 from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.watching import nights as drawing
+from activeeval.tasks.watching.labels import labels_so_far, left_by
 from activeeval.tasks.watching.late_sheets import share_labels, take_sheets
 
 
@@ -128,22 +129,25 @@ def test_a_label_of_another_text_is_not_shared(tmp_path):
     assert share_labels(watch.store, NAME) == {DATES[1]: len(same)}
 
 
-def test_a_judge_s_correction_is_the_same_on_all_nights(late):
+@pytest.mark.parametrize("waits_still", [True, False])
+def test_a_judge_s_correction_is_the_same_on_all_nights(late, waits_still):
     watch, sheets = late
-    take_sheets(watch.store, NAME, sheets[:1], "ann")
+    take_sheets(watch.store, NAME, sheets[:1] if waits_still else sheets, "ann")
     share_labels(watch.store, NAME)
     shared = sorted(watch.asked(1) & watch.asked(2))[0]
     grade = (GRADES[shared] + 1) % 4
     watch.store.record_all(watch.campaign(1), [("ann", [(*shared, Said(kind="judged", grade=grade))])])
-    share_labels(watch.store, NAME)
-    state = state_of(watch.store, watch.campaign(2))
-    assert state.campaign is not None
+    rows = watch.store.watches.nights(NAME)
+    held = left_by(watch.store, NAME, rows[-1]).held
+    assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[shared] == grade
+    share_labels(watch.store, NAME, is_corrected=True)
     (there,) = [
         event.grade
         for event in watch.store.events(watch.campaign(2))
         if (event.query_id, event.doc_id) == shared and event.supersedes is not None
     ]
     assert there == grade
+    assert share_labels(watch.store, NAME, is_corrected=True) == {}
 
 
 def test_half_a_run_is_drawn_anew_and_its_labels_go_on_counting():
@@ -190,19 +194,71 @@ def test_a_first_night_drawn_anew_is_what_later_ones_are_compared_with():
     assert (says.n_queries, [change.verdict for change in says.changes]) == (20, ["equal"])
 
 
-def test_what_was_drawn_for_a_wrong_text_does_not_count_for_the_right_one(tmp_path):
+def test_a_first_night_drawn_anew_may_have_another_scale(tmp_path):
+    few, all_grades = tmp_path / "few.qrels", tmp_path / "all.qrels"
+    few.write_text("".join(f"{q} 0 {d} {min(g, 1)}\n" for (q, d), g in GRADES.items()))
+    write_qrels(all_grades)
+    watch = Watch(max_grade=None)
+    watch.draw(1, judged=[str(few)])
+    drawn = watch.draw(1, judged=[str(all_grades)], replaces=True)
+    assert watch.store.campaign(drawn.campaign).max_grade == 3
+
+
+@pytest.mark.parametrize("has_texts_first", [True, False])
+def test_what_was_drawn_for_a_wrong_text_does_not_count_for_the_right_one(tmp_path, has_texts_first):
+    """Catches grades of another text, which made exact values that are wrong."""
     right, wrong = tmp_path / "right.jsonl", tmp_path / "wrong.jsonl"
     write_documents(right)
     write_documents(wrong, changed={doc for _, doc in PAIRS})
-    watch = Watch()
-    watch.night(1, documents=str(right))
+    watch = Watch(budget=90.0)
+    watch.night(1, documents=str(right) if has_texts_first else None)
     n_by_wrong = watch.draw(2, documents=str(wrong)).n_in_hand
-    watch.judge(2)
+    others = {pair: 3 - grade for pair, grade in GRADES.items()}
+    for _ in judge_all(watch.store, watch.campaign(2), "ann", others):
+        pass
     drawn = watch.draw(2, documents=str(right), replaces=True)
-    assert (drawn.n_changed, drawn.n_in_hand > n_by_wrong) == (0, True)
+    if has_texts_first:
+        assert (drawn.n_changed, drawn.n_in_hand > n_by_wrong) == (0, True)
     for _ in drawing_judges(watch, drawn.campaign):
         pass
-    assert watch.says().values[0].value is not None
+    value, truth = watch.says().values[0], true_value(run_of(2))
+    assert value.low - 1e-9 <= truth <= value.high + 1e-9
+    assert share_labels(watch.store, NAME, is_corrected=True) == {}
+
+
+def test_a_label_of_a_replaced_drawing_counts_where_its_text_is_the_same(tmp_path):
+    """Late sheets of a drawing that was replaced go on counting, those of a wrong text do not."""
+    right, wrong = tmp_path / "right.jsonl", tmp_path / "wrong.jsonl"
+    write_documents(right)
+    write_documents(wrong, changed={doc for _, doc in PAIRS[::2]})
+    watch = Watch(budget=60.0)
+    watch.night(1, documents=str(right))
+    watch.draw(2, documents=str(wrong))
+    sheet = write_sheet(watch, 2, tmp_path / "wrong.csv")
+    drawn = watch.draw(2, documents=str(right), replaces=True)
+    asked = {(unit.query_id, place.doc_id) for unit in watch.store.units(drawn.campaign) for place in unit.places}
+    fill_in(sheet)
+    take_sheets(watch.store, NAME, [sheet], "ann")
+    changed = {doc for _, doc in PAIRS[::2]}
+    both = asked & watch.asked(2)
+    common = {(query, doc) for query, doc in both if doc not in changed or doc not in run_of(2)[query]}
+    assert common < both
+    assert share_labels(watch.store, NAME).get(f"{DATES[1]}.redrawn-01", 0) == len(common)
+
+
+def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
+    watch = Watch(judges_per_item=2, policy="median", budget=40.0)
+    watch.draw(1)
+    watch.draw(2)
+    pair = sorted(watch.asked(1) & watch.asked(2))[0]
+    for judge, grade in (("ann", 0), ("bob", 2)):
+        watch.store.record_all(watch.campaign(1), [(judge, [(*pair, Said(kind="judged", grade=grade))])])
+    last = [event.seq for event in watch.store.events(watch.campaign(1)) if event.kind == "judged"][-1]
+    watch.store.adjudicate(watch.campaign(1), last, "lead", 2, "it is")
+    share_labels(watch.store, NAME)
+    rows = watch.store.watches.nights(NAME)
+    held = left_by(watch.store, NAME, rows[-1]).held
+    assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[pair] == 2
 
 
 def test_nights_drawn_anew_cover_the_truth():

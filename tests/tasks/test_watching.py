@@ -27,7 +27,7 @@ from activeeval.store import open_store
 from activeeval.tasks.campaigns.scripted_judge import judge_all
 from activeeval.tasks.campaigns.state import answered, state_of
 from activeeval.tasks.watching.before import Tonight, last_night
-from activeeval.tasks.watching.labels import certain_grades, labels_of_night
+from activeeval.tasks.watching.labels import certain_grades, labels_of_step
 from activeeval.tasks.watching.nights import draw_more, draw_night
 from activeeval.tasks.watching.settings import checked_policy, set_up
 from activeeval.tasks.watching.spans import change_between
@@ -167,9 +167,9 @@ def test_what_a_lead_decides_is_what_goes_on_counting():
     event = next(each for each in watch.store.events(watch.campaign(1)) if each.kind == "judged")
     pair, night = (event.query_id, event.doc_id), last_night(watch.store, NAME)
     top = max(GRADES[pair], others[pair])
-    assert labels_of_night(watch.store, night, watch.settings)[pair] == min(GRADES[pair], others[pair])
+    assert labels_of_step(watch.store, night, watch.settings)[pair].grade == min(GRADES[pair], others[pair])
     watch.store.adjudicate(night.campaign, event.seq, "lead", top, "it is")
-    assert labels_of_night(watch.store, night, watch.settings)[pair] == top
+    assert labels_of_step(watch.store, night, watch.settings)[pair].grade == top
 
 
 def test_what_waits_comes_back_on_the_next_night():

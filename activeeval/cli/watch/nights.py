@@ -25,7 +25,7 @@ from activeeval.cli.inputs import (
 )
 from activeeval.cli.prices import price_of, price_options
 from activeeval.cli.waiting import tell
-from activeeval.cli.watch.reading import opened_watch, say_shared, show_night
+from activeeval.cli.watch.reading import opened_watch, say_earlier, say_shared, show_night
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @click.option("--run", required=True, metavar="FILE", help="Tonight's run: TREC file or table.")
 @click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
 @click.option("--replace", "replaces", is_flag=True,
-              help="Draw the last night anew, as where its run was not complete. What was judged for it goes on "
-                   "counting; the store keeps both.")  # fmt: skip
+              help="Draw the last night anew, as where its run was not complete, for another budget. What was judged "
+                   "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
 @click.option("--judged", multiple=True, metavar="FILE",
               help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")  # fmt: skip
 @click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
@@ -162,6 +162,7 @@ def night(
     """
     from activeeval.tasks.campaigns.scripted_judge import script_of
     from activeeval.tasks.watching.before import Tonight
+    from activeeval.tasks.watching.late_sheets import share_labels
     from activeeval.tasks.watching.nights import draw_night
 
     price = price_of(options)
@@ -178,13 +179,14 @@ def night(
         answers=None if script is None else script.grades,
         replaces=replaces,
     )
-    with opened_watch(name, db) as store:
+    with opened_watch(name, db) as (store, shared):
         with worded():
             drawn = draw_night(store, name, tonight, progress=tell)
         _say_drawn(drawn)
         if script is not None:
             output.say_notes(_of_files(script.notes))
             _judge(store, drawn.campaign, script.grades, script.machine)
+            shared |= share_labels(store, name)
             if more := _draw_more(store, name, script.grades):
                 _judge(store, more.campaign, script.grades, script.machine)
         if plan is not None and drawn.n_new + drawn.n_pending:
@@ -192,6 +194,7 @@ def night(
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
         show_night(context, store, name, db, form, places, price)
+        say_earlier(context, store, name, shared)
         _say_outlook(store, name)
 
 
@@ -234,7 +237,7 @@ def submit(
         who = None if judge is None else judge_of(judge)
         with worded():
             taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
-            shared = share_labels(store, name)
+            shared = share_labels(store, name, is_corrected=bool(sheets))
         for step, file in taken:
             late = f", {sum(file.late.values())} came too late" if file.late else ""
             stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
@@ -244,7 +247,7 @@ def submit(
         say_shared(shared)
         _suspect(store, name, sheets)
         show_night(context, store, name, db, form, places, price)
-        _say_earlier(context, store, name, {step.night for step, _ in taken})
+        say_earlier(context, store, name, [*(step.date for step, _ in taken), *shared])
         _say_outlook(store, name)
 
 
@@ -255,29 +258,15 @@ def _of_earlier(store: Store, name: str, step: NightRow) -> str:
     return "" if step.date == last_night(store, name).date else f" for {step.date}"
 
 
-def _say_earlier(context: click.Context, store: Store, name: str, nights: set[str]) -> None:
-    """Say what earlier nights say whose sheets came back late; an alarm of one of them is an alarm."""
-    from activeeval.answers import WORSE
-    from activeeval.report.nights import night_sentences
-    from activeeval.tasks.watching.before import last_night
-    from activeeval.tasks.watching.series import nights_say
-
-    for date in sorted(nights - {last_night(store, name).night}):
-        (night,) = nights_say(store, name, date, date)
-        if night.findings:
-            output.say(" ".join(night_sentences(night)))
-        if night.exit_code == WORSE:
-            context.find_root().obj = WORSE
-
-
 def _say_outlook(store: Store, name: str) -> None:
     """Say how likely a loss raises the alarm, once the first night is judged."""
     from activeeval.errors import StateError
     from activeeval.report.nights import outlook_sentence
+    from activeeval.tasks.watching.labels import by_night
     from activeeval.tasks.watching.outlook import expected_alarms
     from activeeval.tasks.watching.settings import Settings
 
-    if len(store.watches.nights(name)) > 1:
+    if len(by_night(store.watches.nights(name))) > 1:
         return
     settings = Settings.of(store.watches.get(name).config)
     try:

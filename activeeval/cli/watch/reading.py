@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -60,9 +60,10 @@ def status(
     if holes and form == output.COMMENT:
         raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
     price = price_of(options)
-    with opened_watch(name, db) as store:
+    with opened_watch(name, db) as (store, shared):
         if not holes:
             show_night(context, store, name, db, form, places, price)
+            say_earlier(context, store, name, shared)
             return
         night = _last_night(context, store, name)
         _show_holes(store, name, more, night.cautions, form, places)
@@ -93,7 +94,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
     from activeeval.tasks.watching.spans import change_between
 
     tell("reading the nights")
-    with opened_watch(name, db) as store:
+    with opened_watch(name, db) as (store, _):
         nights = nights_say(store, name, begin, end)
         spans = change_between(store, name, begin, end) if begin and end and begin < end else []
     output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
@@ -124,7 +125,7 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)
     tell("reading the nights")
-    with opened_watch(name, db) as store:
+    with opened_watch(name, db) as (store, _):
         nights = nights_say(store, name)
     picture_of(nights, picture)
     page_of(name, nights, picture, out)
@@ -135,13 +136,20 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
 
 
 @contextmanager
-def opened_watch(name: str, db: str | None) -> Iterator[Store]:
-    """Open the store of a watch, once judgments that came late count for all nights that ask for their items."""
+def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, int]]]:
+    """Open the store of a watch, once judgments that came late count for all nights that ask for their items.
+
+    Yields
+    ------
+    (Store, dict of str to int)
+        With how many judgments each step has taken over.
+    """
     from activeeval.tasks.watching.late_sheets import share_labels
 
     with opened(name, db) as store:
-        say_shared(share_labels(store, name))
-        yield store
+        shared = share_labels(store, name)
+        say_shared(shared)
+        yield store, shared
 
 
 def say_shared(shared: Mapping[str, int]) -> None:
@@ -149,6 +157,28 @@ def say_shared(shared: Mapping[str, int]) -> None:
     for step, n in shared.items():
         judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
         output.say(f"{judgments} for {step} too: the same items in the same texts")
+
+
+def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable[str]) -> None:
+    """Say what earlier nights say of which judgments came late; an alarm of one of them is an alarm.
+
+    Parameters
+    ----------
+    steps : iterable of str
+        Steps of nights that judgments have come to.
+    """
+    from activeeval.answers import WORSE
+    from activeeval.report.nights import night_sentences
+    from activeeval.tasks.watching.before import last_night
+    from activeeval.tasks.watching.series import nights_say
+
+    dates = {step.partition(".")[0] for step in steps} - {last_night(store, name).night}
+    for date in sorted(dates):
+        (night,) = nights_say(store, name, date, date)
+        if night.findings:
+            output.say(" ".join(night_sentences(night)))
+        if night.exit_code == WORSE:
+            context.find_root().obj = WORSE
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
 from typing import Any
 
 from activeeval.cases.known import graded_rows
@@ -14,12 +13,15 @@ from activeeval.errors import InputError, shown
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
 from activeeval.judgments import read
+from activeeval.judgments.state import State
 from activeeval.store import MORE, REDRAWN, NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.labels import by_night, labels_so_far, left_by
 from activeeval.tasks.watching.leaving import Held, Left, Pair, held_also, pairs_in, with_texts
 from activeeval.tasks.watching.settings import Settings
 
+MOST_REDRAWN = 99
+"""Times that a night is drawn anew: its steps have numbers of two digits, by which they are put in order."""
 MOST_DAYS_AHEAD = 31
 """How far ahead a night may be dated: clocks and zones differ by a day, a mistyped year or month by more."""
 
@@ -110,12 +112,6 @@ def last_night(store: Store, name: str) -> NightRow:
     return nights[-1]
 
 
-def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
-    """List the steps of each night, in order: of a night that was drawn anew those of its last drawing."""
-    drawings = [list(steps) for _, steps in groupby(rows, key=lambda row: row.drawing)]
-    return list({steps[0].night: steps for steps in drawings}.values())
-
-
 def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> Before:
     """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
     rows = store.watches.nights(watch.name)
@@ -124,16 +120,19 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
     step = tonight.date
     if tonight.replaces:
         n_drawn = len({row.drawing for row in rows if row.night == tonight.date})
+        if n_drawn > MOST_REDRAWN:
+            raise InputError(f"watch {watch.name}: {tonight.date} was drawn anew {MOST_REDRAWN} times", field="date")
         step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
-    left = _left(store, watch, rows[-1]) if rows else None
-    earlier = left if not tonight.replaces else _left(store, watch, nights[-1][-1]) if nights else None
+    left = left_by(store, watch.name, rows[-1]) if rows else None
+    earlier = left if not tonight.replaces else left_by(store, watch.name, nights[-1][-1]) if nights else None
     digests = _digests(tonight.documents, run)
     held = {} if earlier is None else dict(earlier.held)
     _check_texts(held, digests, run, tonight)
     held, n_changed = with_texts(held, digests, len(rows) + 1)
     if left is not None and tonight.replaces:
         held = held_also(held, left.held, digests)
-    labels = labels_so_far(store, rows, held, Settings.of(watch.config))
+    settings = Settings.of(watch.config)
+    labels = labels_so_far(store, watch.name, rows, held, settings, replaces=tonight.replaces)
     known_grades = {} if earlier is None else dict(earlier.known_grades)
     known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
     grades, machines = _given(tonight)
@@ -152,7 +151,7 @@ def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> B
         labels=labels,
         taught=labels,
         known_grades=known_grades,
-        machines=_machines_of(store, rows) | machines,
+        machines=_machines_of(store, rows, nights) | machines,
         n_changed=n_changed,
     )
 
@@ -161,7 +160,7 @@ def before_more(store: Store, watch: WatchRow) -> Before:
     """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
     rows = store.watches.nights(watch.name)
     earlier = by_night(rows)[:-1]
-    left = _left(store, watch, rows[-1])
+    left = left_by(store, watch.name, rows[-1])
     held = dict(left.held)
     return Before(
         number=len(rows) + 1,
@@ -170,20 +169,15 @@ def before_more(store: Store, watch: WatchRow) -> Before:
         left=left,
         queries=left.queries,
         night=earlier[-1][0].night if earlier else "",
-        run=_left(store, watch, earlier[-1][-1]).run if earlier else None,
+        run=left_by(store, watch.name, earlier[-1][-1]).run if earlier else None,
         digests={},
         held=held,
-        labels=labels_so_far(store, rows, held, Settings.of(watch.config)),
-        taught=labels_so_far(store, rows[:-1], held, Settings.of(watch.config)),
+        labels=labels_so_far(store, watch.name, rows, held, Settings.of(watch.config)),
+        taught=labels_so_far(store, watch.name, rows[:-1], held, Settings.of(watch.config)),
         known_grades=dict(left.known_grades),
-        machines=_machines_of(store, rows),
+        machines=_machines_of(store, rows, by_night(rows)),
         n_changed=0,
     )
-
-
-def _left(store: Store, watch: WatchRow, row: NightRow) -> Left:
-    """Unpack what a step of a night leaves."""
-    return Left.of(store.watches.payload(watch.name, row.date), f"watch {watch.name}, {row.date}")
 
 
 def _check_date(name: str, tonight: Tonight, nights: Sequence[str]) -> None:
@@ -239,10 +233,22 @@ def _digest(text: Mapping[str, str]) -> int:
     return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
 
 
-def _machines_of(store: Store, nights: Sequence[NightRow]) -> dict[str, int]:
-    """Return by file how many grades of machines the last night takes for people's: its own, and earlier nights'."""
-    cautions = state_of(store, nights[-1].campaign).machine_cautions if nights else []
-    return {str(caution.numbers["source"]): int(str(caution.numbers["n"])) for caution in cautions}
+def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequence[NightRow]]) -> dict[str, int]:
+    """Count by file the grades of machines that are taken for people's: known when a night was drawn, or judged on any.
+
+    Parameters
+    ----------
+    rows : sequence of NightRow
+        All steps.
+    nights : sequence of sequence of NightRow
+        Steps of the nights whose known grades go on counting.
+    """
+    known = dict(state_of(store, nights[-1][-1].campaign).sample.truth_of_machines) if nights else {}
+    for row in rows:
+        state = State()
+        state.apply_all(store.events(row.campaign))
+        known |= {source: max(n, known.get(source, 0)) for source, n in state.machine_judgments.items()}
+    return known
 
 
 def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:

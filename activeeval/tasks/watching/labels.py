@@ -3,31 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from activeeval.cases.known import Row
 from activeeval.judgments.policies import CANNOT, given_grades, one_grade
 from activeeval.judgments.state import State
 from activeeval.store import NightRow, Store
-from activeeval.tasks.watching.leaving import Held, Pair
+from activeeval.tasks.watching.leaving import Held, Left, Pair, is_same_text
 from activeeval.tasks.watching.settings import Settings
 
 
 def labels_so_far(
-    store: Store, nights: Sequence[NightRow], held: Mapping[Pair, Held], settings: Settings
+    store: Store,
+    name: str,
+    rows: Sequence[NightRow],
+    held: Mapping[Pair, Held],
+    settings: Settings,
+    *,
+    replaces: bool = False,
 ) -> dict[Pair, int]:
-    """Return the grade of each item that is judged, by query and document; −1 of one that nobody could judge.
+    """Collect the grade of each item that is judged, by query and document; −1 of one that nobody could judge.
+
+    What a lead has decided comes first, then what was said last, on whichever night.
 
     Parameters
     ----------
+    name : str
+        Of the watch.
     held : mapping
-        What is held of tonight's texts: a grade of an earlier text is none.
+        What is held of tonight's texts: a grade of another text is none.
+    replaces : bool
+        Whether the last night is being drawn anew.
     """
-    labels: dict[Pair, int] = {}
-    for number, night in enumerate(nights, 1):
-        for pair, grade in labels_of_night(store, night, settings).items():
-            if pair in held and held[pair].since <= number:
-                labels[pair] = grade
-    return labels
+    nights = by_night(rows)
+    drawings = {steps[0].drawing for steps in (nights[:-1] if replaces else nights)}
+    labels: dict[Pair, Label] = {}
+    for number, row in enumerate(rows, 1):
+        of_step = labels_of_step(store, row, settings)
+        # a night that was drawn anew may have been of texts that were not the right ones
+        drawn = None if row.drawing in drawings or not of_step else left_by(store, name, row).held
+        for pair, label in of_step.items():
+            is_held = pair in held and held[pair].since <= number
+            if is_held and (drawn is None or is_same_text(drawn.get(pair), held[pair])):
+                labels[pair] = max(labels.get(pair, label), label, key=lambda each: each[1:])
+    return {pair: label.grade for pair, label in labels.items()}
+
+
+def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
+    """List the steps of each night, in order: of a night that was drawn anew those of its last drawing."""
+    drawings = [list(steps) for _, steps in groupby(rows, key=lambda row: row.drawing)]
+    return list({steps[0].night: steps for steps in drawings}.values())
+
+
+def left_by(store: Store, name: str, row: NightRow) -> Left:
+    """Unpack what a step of a night leaves."""
+    return Left.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
 
 
 def certain_grades(
@@ -51,11 +82,19 @@ def certain_grades(
     return rows
 
 
-def labels_of_night(store: Store, night: NightRow, settings: Settings) -> dict[Pair, int]:
-    """Return the grades of the items that were judged on a night; else as `labels_so_far`."""
+class Label(NamedTuple):
+    """A grade, whether a lead has decided it, and when the last of what it rests on was said."""
+
+    grade: int
+    is_decided: bool
+    at: int
+
+
+def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pair, Label]:
+    """Collect the grades of the items that were judged on a step of a night; else as `labels_so_far`."""
     state = State(judges_per_item=settings.judges_per_item)
     state.apply_all(store.events(night.campaign))
-    labels: dict[Pair, int] = {}
+    labels: dict[Pair, Label] = {}
     for place, by_judge in state.judgments.items():
         if len(by_judge) < settings.judges_per_item:
             continue
@@ -63,5 +102,7 @@ def labels_of_night(store: Store, night: NightRow, settings: Settings) -> dict[P
         grades = {judge: CANNOT if event.grade is None else event.grade for judge, event in by_judge.items()}
         decided = state.adjudicated.get(place)
         several = given_grades(grades) if decided is None or decided.grade is None else (decided.grade,)
-        labels[first.query_id, first.doc_id] = one_grade(several, settings.policy)
+        at = max(event.at for event in (*by_judge.values(), *([] if decided is None else [decided])))
+        grade = one_grade(several, settings.policy)
+        labels[first.query_id, first.doc_id] = Label(grade, decided is not None, at)
     return labels

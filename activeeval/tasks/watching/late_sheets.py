@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from activeeval.errors import InputError
@@ -12,13 +12,12 @@ from activeeval.judgments.state import State
 from activeeval.store import NightRow, Said, Store
 from activeeval.tasks.campaigns.taking import TakenFile, read_files
 from activeeval.tasks.watching.before import last_night
-from activeeval.tasks.watching.leaving import Left, Pair
+from activeeval.tasks.watching.labels import by_night, left_by
+from activeeval.tasks.watching.leaving import Held, Pair, is_same_text
 from activeeval.tasks.watching.settings import Settings
 
 Answers = dict[str, Event]
 """What stands of an item, by judge."""
-SameText = Callable[[Pair, "_Step", "_Step"], bool]
-"""Whether an item has the same text in two steps."""
 
 
 def take_sheets(
@@ -52,29 +51,32 @@ def take_sheets(
 class _Step:
     """A step of a night: the items that it asks for, and what stands of them."""
 
-    number: int
     row: NightRow
     asked: set[Pair]
     answers: dict[Pair, Answers] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store, number: int, row: NightRow, judges_per_item: int) -> _Step:
+    def of(cls, store: Store, row: NightRow, judges_per_item: int) -> _Step:
         asked = {(unit.query_id, place.doc_id) for unit in store.units(row.campaign) for place in unit.places}
         state = State(judges_per_item=judges_per_item)
         state.apply_all(store.events(row.campaign))
-        step = cls(number, row, asked)
+        step = cls(row, asked)
         for by_judge in state.judgments.values():
             for judge, event in by_judge.items():
                 step.answers.setdefault((event.query_id, event.doc_id), {})[judge] = event
         return step
 
 
-def share_labels(store: Store, name: str) -> dict[str, int]:
+def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict[str, int]:
     """Let what a night's judges say count for every other night that asks for the same item in the same text.
 
     An item that waits when the next night is drawn may be asked for again. Whichever night is judged first, the other
-    one takes the judgment over, by the same judge; so it does with the judge's later correction. Nothing is done where
-    nothing waits.
+    one takes the judgment over, by the same judge.
+
+    Parameters
+    ----------
+    is_corrected : bool
+        Take over a judge's later correction too, where nothing waits any more.
 
     Returns
     -------
@@ -82,25 +84,27 @@ def share_labels(store: Store, name: str) -> dict[str, int]:
         How many judgments each step has taken over, of those that have.
     """
     rows, n_judges = store.watches.nights(name), Settings.of(store.watches.get(name).config).judges_per_item
-    if not any(_waits(store, row) for row in rows):
+    drawings = {steps[0].drawing for steps in by_night(rows)}
+    if not is_corrected and not any(_waits(store, row) for row in rows if row.drawing in drawings):
         return {}
-    steps = [_Step.of(store, number, row, n_judges) for number, row in enumerate(rows, 1)]
-    texts: dict[int, Left] = {}
+    steps = [_Step.of(store, row, n_judges) for row in rows]
+    held: dict[str, Mapping[Pair, Held]] = {}
 
-    def is_same_text(pair: Pair, first: _Step, second: _Step) -> bool:
-        later, earlier = sorted((first, second), key=lambda step: -step.number)
-        if later.number not in texts:
-            content = store.watches.payload(name, later.row.date)
-            texts[later.number] = Left.of(content, f"watch {name}, {later.row.date}")
-        held = texts[later.number].held.get(pair)
-        return held is not None and held.since <= earlier.number
+    def of_step(pair: Pair, step: _Step) -> Held | None:
+        if step.row.date not in held:
+            held[step.row.date] = left_by(store, name, step.row).held
+        return held[step.row.date].get(pair)
 
     shared: dict[str, int] = {}
     for step in steps:
+        if step.row.drawing not in drawings:  # nobody reads it any more
+            continue
         taken: dict[str, list[tuple[str, str, Said]]] = {}
         for pair in sorted(step.asked):
             there = step.answers.get(pair, {})
-            for judge, event in _newest(pair, step, steps, is_same_text).items():
+            others = [other for other in steps if other is not step and pair in other.answers]
+            newest = _newest(pair, there, [o for o in others if is_same_text(of_step(pair, step), of_step(pair, o))])
+            for judge, event in newest.items():
                 if judge in there or len(there) < n_judges:
                     taken.setdefault(judge, []).append((*pair, _said(event)))
         if taken:
@@ -115,16 +119,13 @@ def _waits(store: Store, row: NightRow) -> bool:
     return waiting["free"] + waiting["leased"] > 0
 
 
-def _newest(pair: Pair, step: _Step, steps: Sequence[_Step], is_same_text: SameText) -> Answers:
-    """Find by judge the newest answer of other steps that is newer than the step's own."""
+def _newest(pair: Pair, there: Answers, others: Sequence[_Step]) -> Answers:
+    """Find by judge the newest answer of other steps that says something else, later than what is there."""
     newest: Answers = {}
-    of_step = step.answers.get(pair, {})
-    for other in steps:
-        if other is step or pair not in other.answers or not is_same_text(pair, step, other):
-            continue
+    for other in others:
         for judge, event in other.answers[pair].items():
-            stands = newest.get(judge) or of_step.get(judge)
-            if stands is None or (event.at, event.seq) > (stands.at, stands.seq):
+            stands = newest.get(judge) or there.get(judge)
+            if stands is None or ((event.at, event.seq) > (stands.at, stands.seq) and _said(event) != _said(stands)):
                 newest[judge] = event
     return newest
 

@@ -162,6 +162,13 @@ def with_texts(held: Mapping[Pair, Held], texts: Mapping[Pair, int], night: int)
     return after, n_changed
 
 
+def is_same_text(first: Held | None, second: Held | None) -> bool:
+    """Whether an item is held in the same text on two steps; a step that knows no text takes any of its version."""
+    if first is None or second is None or first.version != second.version:
+        return False
+    return first.text == second.text or 0 in (first.text, second.text)
+
+
 def held_also(held: Mapping[Pair, Held], drawn: Mapping[Pair, Held], texts: Mapping[Pair, int]) -> dict[Pair, Held]:
     """Add what a night that is drawn anew had drawn: its labels count, where they are of the same texts.
 
@@ -177,13 +184,9 @@ def held_also(held: Mapping[Pair, Held], drawn: Mapping[Pair, Held], texts: Mapp
     after = dict(held)
     for pair, row in drawn.items():
         before = held.get(pair)
-        if before is None:
-            is_same = row.text in (0, texts.get(pair, row.text))
-            row = row._replace(text=texts.get(pair, row.text))
-        else:
-            is_same = (row.text, row.version) == (before.text, before.version)
-        if is_same:
-            after[pair] = row
+        now = row._replace(text=texts.get(pair, row.text)) if before is None else before
+        if is_same_text(row, now):
+            after[pair] = row._replace(text=now.text)
     return after
 
 

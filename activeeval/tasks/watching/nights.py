@@ -29,8 +29,9 @@ from activeeval.tasks.campaigns.drawing import kept_texts
 from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
-from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, by_night, last_night
+from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, last_night
 from activeeval.tasks.watching.cases import case_of
+from activeeval.tasks.watching.labels import by_night
 from activeeval.tasks.watching.leaving import Left, Pair, held_after, in_hand, run_of
 from activeeval.tasks.watching.segments import NightPlan, plan_night
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
@@ -289,9 +290,10 @@ def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, 
     """Return the largest grade of a watch: as it was set up, else as its first night had it."""
     if settings.max_grade is not None:
         return settings.max_grade
-    if before.left is not None:
-        return int(store.campaign(store.watches.nights(watch.name)[0].campaign).max_grade or 0)
-    largest = max((tonight.largest, *(grade for grade, _ in before.known_grades.values())))
+    if before.queries:  # of a first night that is drawn anew the scale is not yet settled
+        return int(store.campaign(by_night(store.watches.nights(watch.name))[0][0].campaign).max_grade or 0)
+    known = (grade for grade, _ in before.known_grades.values())
+    largest = max((tonight.largest, *known, *before.labels.values()))
     if not largest:
         problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
         raise InputError(problem, field="max_grade")

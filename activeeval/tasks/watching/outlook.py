@@ -70,7 +70,7 @@ def expected_alarms(store: Store, name: str) -> list[Expected]:
     """
     settings, rows = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     left = Left.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
-    labels = labels_so_far(store, rows, left.held, settings)
+    labels = labels_so_far(store, name, rows, left.held, settings)
     runs = {_NIGHT: _turned(left.run), _BEFORE: left.run}
     top = store.campaign(rows[0].campaign).max_grade
     case = case_of(runs, settings, left.known_grades, labels, top)

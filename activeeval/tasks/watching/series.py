@@ -19,7 +19,8 @@ from activeeval.store import NightRow, Store
 from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState, answered, state_of
-from activeeval.tasks.watching.before import by_night, last_night
+from activeeval.tasks.watching.before import last_night
+from activeeval.tasks.watching.labels import by_night
 from activeeval.tasks.watching.nights import MISSING
 from activeeval.tasks.watching.segments import SegmentValue, answers_by_segment, segment_value
 from activeeval.tasks.watching.settings import REFERENCE, Settings, segments_of

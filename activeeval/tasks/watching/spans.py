@@ -7,9 +7,8 @@ from activeeval.campaign import Campaign
 from activeeval.design.carried import reread
 from activeeval.pool import key_of
 from activeeval.store import Store
-from activeeval.tasks.watching.before import by_night
 from activeeval.tasks.watching.cases import case_of
-from activeeval.tasks.watching.labels import labels_so_far
+from activeeval.tasks.watching.labels import by_night, labels_so_far
 from activeeval.tasks.watching.leaving import Left, in_hand
 from activeeval.tasks.watching.nights import check_judged
 from activeeval.tasks.watching.series import change_of, same_lists
@@ -33,7 +32,7 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
     }
     last = nights[-1]
     latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
-    labels = labels_so_far(store, nights, latest.held, settings)
+    labels = labels_so_far(store, name, nights, latest.held, settings)
     check_judged(store, name, last)
     runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade
     case = case_of(runs, settings, latest.known_grades, labels, top)
