@@ -1,8 +1,9 @@
-"""Whether a change of the code left every number as it was: ``python -m benchmarks.unchanged --out BEFORE.json``.
+"""Whether a change of the code left every answer as it was: ``python -m benchmarks.unchanged --out BEFORE.json``.
 
-Draws 30 samples of a pool that it makes by a seed, judges their sheets, asks 300 questions and more of them, and writes
-the digest of each sample and of each answer. ``--against BEFORE.json`` compares with another checkout's and names what
-differs. Everything goes through the command line, which stays when rooms move.
+Draws 30 samples of a pool that it makes by a seed, judges their sheets and asks 300 questions and more of them; then it
+calls every command on the same files, and keeps its exit code and its rows of JSON (its text where it has none).
+``--against BEFORE.json`` compares with another checkout's and names the fields that differ, but for those that
+`INTENDED` lists. Everything goes through the command line, which stays when rooms move.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import sys
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
+from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 
@@ -30,6 +32,23 @@ NUMBERS = (
     *("half_width_at_end", "effective_sample_size", "n_queries", "n_items", "cost", "spent", "block", "draws"),
     *("rank_from", "rank_to"),
 )
+BY_THE_CLOCK = {
+    "token",
+    "until",
+    "head",
+    "lease_until",
+    "at",
+    "digest",
+    "shown_at",
+    "active_ms",
+    "created_at",
+    "db",
+    "seconds",
+}
+"""Fields that no two calls have alike."""
+VERDICTS = (0, 10, 11)
+INTENDED = Path(__file__).with_name("intended.md")
+"""A table of patterns of differences that are meant, and why."""
 MEASURES = ("DCG@10", "ERR@5", "nDCG@10", "AP", "P@5", "RR", "RBP(p=0.8)")
 METHODS = ("passive", "active", "random", "whole", "depth_plain", "depth", "items_plain", "items")
 
@@ -133,13 +152,16 @@ def asked(name: str) -> list[list[str]]:
 
 
 def number(value: object) -> object:
-    """Return a number by all its digits but the last two, which the order of sums may move."""
+    """Round a number to all its digits but the last two, which the order of sums may move; also within lists."""
+    if isinstance(value, dict):
+        return {key: number(each) for key, each in value.items() if key not in BY_THE_CLOCK}
+    if isinstance(value, list):
+        return [number(each) for each in value]
     return float(f"{value:.13g}") if isinstance(value, float) else value
 
 
-def made(seed: int) -> dict[str, str]:
-    """Return the digest of every sample and of every answer."""
-    grades = write_collection()
+def samples(seed: int, grades: dict[tuple[str, str], int]) -> dict[str, str]:
+    """Compute the digest of every sample and of every answer."""
     digests: dict[str, str] = {}
     for name, options in cases().items():
         budget = [] if "--budget" in options else ["--budget", "40%"]
@@ -161,26 +183,196 @@ def made(seed: int) -> dict[str, str]:
     return digests
 
 
+class Commands:
+    """Calls commands one after the other and keeps what they answer.
+
+    Attributes
+    ----------
+    answers : dict of str to dict
+        By command: its exit code, and its rows or its text.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[str, dict] = {}
+
+    def __call__(self, *arguments: str) -> None:
+        """Call a command and keep its answer."""
+        code, printed, told = answered(*arguments)
+        if code not in VERDICTS:
+            raise SystemExit(f"activeeval {' '.join(arguments)} ended with {code}\n{told}")
+        rows = [number(json.loads(line)) for line in printed.splitlines() if line.startswith("{")]
+        answer = {"code": code, "rows": rows} if rows else {"code": code, "text": printed.splitlines()}
+        self.answers[" ".join(arguments).removesuffix(" -o jsonl")] = answer
+
+
+def of_commands(grades: dict[tuple[str, str], int]) -> dict[str, dict]:
+    """Call every command that answers on the files of `write_collection`; see `Commands.answers`."""
+    call = Commands()
+    _write_more(grades)
+    _measure(call)
+    _sampled(call, grades)
+    _campaign(call, grades)
+    _watched(call)
+    _learned(call)
+    return call.answers
+
+
+def _write_more(grades: dict[tuple[str, str], int]) -> None:
+    """Write complete judgments, a machine's, two judges', a log of queries, texts, preferences and features."""
+    random = np.random.default_rng(3)
+    mine = {pair: grade for pair, grade in grades.items() if int(pair[0][1:]) < N_QUERIES}
+    Path("all.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for (q, d), g in mine.items()), "utf-8")
+    noisy = {pair: int(np.clip(g + random.integers(-1, 2), 0, MAX_GRADE)) for pair, g in mine.items()}
+    Path("machine.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for (q, d), g in noisy.items()), "utf-8")
+    for judge, chance in (("ann", 0.1), ("bob", 0.3)):
+        rows = [
+            f"{q},{d},{min(g + int(random.random() < chance), MAX_GRADE)},{judge}\n"
+            for (q, d), g in [*mine.items()][::5]
+        ]
+        Path(f"{judge}.csv").write_text("query_id,doc_id,grade,judge\n" + "".join(rows), "utf-8")
+    counts = [f"what is {q},{int(n)}\n" for q, n in enumerate(random.integers(1, 50, 40))]
+    Path("log.csv").write_text("query,count\n" + "".join(counts), "utf-8")
+    queries = [json.dumps({"id": f"q{q}", "text": f"query {q}"}) + "\n" for q in range(N_QUERIES)]
+    documents = [json.dumps({"id": f"d{d}", "text": f"document {d}"}) + "\n" for d in range(N_ITEMS)]
+    Path("queries.jsonl").write_text("".join(queries), "utf-8")
+    Path("documents.jsonl").write_text("".join(documents), "utf-8")
+    letor = [
+        f"{g} qid:{q[1:]} 1:{random.normal() + g:.4f} 2:{random.normal():.4f} # {d}\n"
+        for (q, d), g in [*mine.items()][:560]
+    ]
+    Path("features.txt").write_text("".join(letor), "utf-8")
+    prefs = []
+    for q in range(30):
+        of_query = [(grade, d) for (query, d), grade in mine.items() if query == f"q{q}"]
+        better = sorted(of_query, reverse=True)[:5]
+        first, second = [g for g, _ in better], [g for g, _ in better[::-1]]
+        prefs.append(json.dumps({"query": f"q{q}", "preferred": first, "other": second, "tie": False}) + "\n")
+    Path("prefs.jsonl").write_text("".join(prefs), "utf-8")
+
+
+def _measure(call: Commands) -> None:
+    rows = ("-o", "jsonl")
+    call("score", "all.qrels", "new60.run", "DCG@10", "nDCG@10", "AP", "ERR(max_rel=3)@10", "--run", "old60.run", *rows)
+    call("score", "known.qrels", "new60.run", "DCG@5", "--versus", "old60.run", *rows)
+    call("compare", "old60.run", "new60.run", "--qrels", "all.qrels", "--measure", "DCG@10", "--margin", "0.2", *rows)
+    call(
+        "compare",
+        "old60.run",
+        "new60.run",
+        "--qrels",
+        "known.qrels",
+        "--unjudged",
+        "irrelevant",
+        "--measure",
+        "P@5",
+        *rows,
+    )
+    call("agreement", "ann.csv", "bob.csv", *rows)
+    call("methods", *rows)
+    call("coherence", "DCG", "DCG(dcg='log2')", "--grades", "3,3,2,2,1,1,0,0", *rows)
+
+
+def _sampled(call: Commands, grades: dict[tuple[str, str], int]) -> None:
+    rows = ("-o", "jsonl")
+    pair = ["--run", "new60.run", "--versus-run", "old60.run", "--max-grade", str(MAX_GRADE), "--measure", "DCG@10"]
+    call("plan", *pair, "--model", "uniform", "--seed", "5", *rows)
+    call("plan", *pair, "--model", "uniform", "--half-width", "1", "--seed", "5", *rows)
+    call("simulate", "--run", "new60.run", "--versus-run", "old60.run", "--qrels", "all.qrels", "--measure", "DCG@10",
+         "--model", "uniform", "--budget", "100", "--repetitions", "20", "--seed", "5", *rows)  # fmt: skip
+    call("sample", *pair, "--grader", "machine.qrels", "--budget", "150", "--seed", "5", "--out", "b.sample", "--sheet",
+         "b.csv")  # fmt: skip
+    judge("b.csv", grades, n_cannot=2)
+    for scope in ("pool", "population"):
+        call("estimate", "b.sample", "b.csv", "--scope", scope, *rows)
+    call("audit", "b.sample", "b.csv", "--grader", "machine.qrels", *rows)
+    call("top-up", "b.sample", "--budget", "40", "--out", "more.sample", "--sheet", "more.csv")
+    judge("more.csv", grades)
+    call("estimate", "more.sample", "b.csv", "more.csv", *rows)
+
+
+def _campaign(call: Commands, grades: dict[tuple[str, str], int]) -> None:
+    rows = ("-o", "jsonl")
+    pair = ["--run", "new60.run", "--versus-run", "old60.run", "--max-grade", str(MAX_GRADE), "--measure", "DCG@10"]
+    call("campaign", "create", "week", *pair, "--model", "uniform", "--budget", "60", "--seed", "5", *rows)
+    call("campaign", "next", "week", "--out", "week.csv", *rows)
+    judge("week.csv", grades, n_cannot=1)
+    call("campaign", "import", "week", "week.csv", "--judge", "ann", *rows)
+    for command_of_it in ("status", "estimate", "verify"):
+        call("campaign", command_of_it, "week", *rows)
+    call("campaign", "audit", "week", "--grader", "machine.qrels", *rows)
+    call("campaign", "export", "week", "--format", "jsonl")
+    call("campaign", "top-up", "week", "--budget", "20", *rows)
+    call("campaign", "report", "week", "--out", "week.json", *rows)
+
+
+def _watched(call: Commands) -> None:
+    rows = ("-o", "jsonl")
+    call("watch", "init", "nights", "--measure", "DCG@10", "--max-grade", str(MAX_GRADE), "--budget-per-night", "40",
+         "--margin", "0.3", "--seed", "5", *rows)  # fmt: skip
+    for day, name in enumerate(("old60.run", "new60.run", "third60.run"), 1):
+        call("watch", "night", "nights", "--run", name, "--date", f"2026-01-0{day}", "--oracle", "all.qrels", *rows)
+    call("watch", "status", "nights", *rows)
+    call("watch", "estimate", "nights", *rows)
+
+
+def _learned(call: Commands) -> None:
+    rows = ("-o", "jsonl")
+    call("queries", "draw", "log.csv", "--n", "10", "--seed", "5", "--out", "drawn.csv")
+    call("gains", "learn", "prefs.jsonl", "--out", "gains.json", *rows)
+    call("gains", "show", "gains.json", *rows)
+
+
+def intended(name: str) -> bool:
+    """Whether a difference is one that the repository lists."""
+    lines = INTENDED.read_text("utf-8").splitlines() if INTENDED.exists() else []
+    patterns = [line.split("|")[1].strip() for line in lines if line.startswith("| `")]
+    return any(fnmatch(name, pattern.strip("`")) for pattern in patterns)
+
+
+def differences(before: dict, now: dict) -> list[str]:
+    """List the names of answers, and of the fields in them, that differ between two checkouts."""
+    names = []
+    for name in {**before, **now}:
+        old, new = before.get(name), now.get(name)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict) and "rows" in old and "rows" in new:
+            if old["code"] != new["code"]:
+                names.append(f"{name}: code {old['code']} → {new['code']}")
+            if len(old["rows"]) != len(new["rows"]):
+                names.append(f"{name}: {len(old['rows'])} → {len(new['rows'])} rows")
+            for k, (first, second) in enumerate(zip(old["rows"], new["rows"], strict=False)):
+                fields = [field for field in {**first, **second} if first.get(field) != second.get(field)]
+                names += [f"{name}: row {k}, {f}: {first.get(f)!r:.60} → {second.get(f)!r:.60}" for f in fields]
+        else:
+            names.append(name)
+    return [name for name in names if not intended(name)]
+
+
 def main() -> None:
     """Write digests, or compare them with those of another checkout."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="where to write the digests")
     parser.add_argument("--against", type=Path, help="digests of another checkout")
     parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--only", choices=("samples", "commands"))
     options = parser.parse_args()
     before = json.loads(options.against.read_text("utf-8")) if options.against else None
     out = options.out and options.out.resolve()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        digests = made(options.seed)
+        grades = write_collection()
+        digests = {} if options.only == "commands" else samples(options.seed, grades)
+        commands = {} if options.only == "samples" else of_commands(grades)
         os.chdir("/")
     n_samples = sum(name.startswith("sample") for name in digests)
-    print(f"{n_samples} samples, {len(digests) - n_samples} answers")
+    print(f"{n_samples} samples, {len(digests) - n_samples} answers, {len(commands)} commands")
+    digests |= commands
     if out:
         out.write_text(json.dumps(digests, indent=1) + "\n", "utf-8")
     if before is not None:
-        differ = [name for name in {**before, **digests} if before.get(name) != digests.get(name)]
-        print(*(f"differs: {name}" for name in differ), f"{len(differ)} of {len(before)} differ", sep="\n")
+        differ = differences(before, digests)
+        print(*(f"differs: {name}" for name in differ), f"{len(differ)} differences", sep="\n")
         sys.exit(bool(differ))
 
 
