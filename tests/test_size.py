@@ -52,10 +52,10 @@ GOALS = {
     "dependencies": 15,
 }
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_810,
+    "code lines: package": 56_860,
     "code lines: core": 17_409,
-    "code lines: tests": 49_640,
-    "code lines: benchmarks": 16_881,
+    "code lines: tests": 49_690,
+    "code lines: benchmarks": 17_065,
     "classes that hold a value and its interval": 9,
     "commands": 55,
     "options": 821,
