@@ -24,9 +24,8 @@ LARGEST_SEED = 2**63 - 1
 
 def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
     """Return a whole number of any type as an int, or say what it should have been."""
-    # a float holds no whole number beyond 2^53 exactly, and none at all beyond 10^308
-    is_whole = isinstance(value, Integral) or (is_number(value) and float(value).is_integer())
-    if not is_whole or isinstance(value, bool) or value < least:
+    is_whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
+    if not is_whole or value < least:
         kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
         raise InputError(f"{what} must be {kind}, got {brief(value)}")
     if value > most:

@@ -104,6 +104,9 @@ class KillingSource:
     def query_name(self, partition, query):
         return self.pool.query_name(partition, query)
 
+    def state(self, key):
+        return self.pool.state(key)
+
     def read(self, key):
         if key.path.endswith("1.parquet"):
             killed_once(f"{self.flags}/survey")

@@ -198,7 +198,7 @@ def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
     assert (made.low, made.high) == pytest.approx((interval.low - 0.15, interval.high + 0.05))
     assert made.verdict == "undecided"
     room = "2 items cannot be judged: the interval has room for every grade that they could have."
-    assert sentence(made).endswith(f"31 queries, 60 judgments; {room}")
+    assert sentence(made).endswith(f"31 queries, 58 judgments; {room}")
     alone = replace(estimate, cannot=Cannot(n_items=1, low=0.1, high=0.2, treated="as no gain"))
     said = sentence(Answer.of(alone, interval, system="new", measure="P@1"))
     assert said.endswith("; 1 item cannot be judged: the interval has room for every grade that it could have.")

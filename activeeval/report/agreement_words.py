@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from activeeval.judgments import Coefficient
 from activeeval.report.numbers import counted, number
+
+if TYPE_CHECKING:
+    from activeeval.judgments import Coefficient
+    from activeeval.report.campaign_work import SharedAgreement
 
 
 def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: float) -> str:
@@ -52,3 +56,13 @@ def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def sentences_beside(figures: SharedAgreement) -> list[str]:
+    """Say what the coefficients of a campaign leave out, and who is stricter than whom."""
+    alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
+    sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
+    for pair in figures.pairs:
+        if pair.difference is not None:
+            sentences.append(severity_sentence(pair.judges, pair.difference, figures.confidence))
+    return [sentence for sentence in sentences if sentence]

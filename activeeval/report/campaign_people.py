@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.judgments.shares import Share
-from activeeval.report.agreement_words import alike_sentence, severity_sentence, undefined_sentence
+from activeeval.report.agreement_words import sentences_beside
 from activeeval.report.campaign_summary import Summary
 from activeeval.report.campaign_words import amount_of, count, interval_of, p_of, percent
 from activeeval.report.campaign_work import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
@@ -116,16 +116,6 @@ def agreement(summary: Summary) -> list[Block]:
         first, second = pair.judges
         blocks += [Heading(f"{first} (rows) and {second} (columns)"), _confusion(pair, figures.grades)]
     return blocks
-
-
-def sentences_beside(figures: SharedAgreement) -> list[str]:
-    """Say what the coefficients of a campaign leave out, and who is stricter than whom."""
-    alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
-    sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
-    for pair in figures.pairs:
-        if pair.difference is not None:
-            sentences.append(severity_sentence(pair.judges, pair.difference, figures.confidence))
-    return [sentence for sentence in sentences if sentence]
 
 
 def _kappa(pair: JudgePair) -> list[str]:

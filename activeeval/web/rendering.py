@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from activeeval.errors import visible
 from activeeval.report import judging_words
-from activeeval.report.campaign_people import sentences_beside
+from activeeval.report.agreement_words import sentences_beside
 from activeeval.report.numbers import agreeing, counted, number
 
 _SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")

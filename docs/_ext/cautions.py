@@ -35,6 +35,7 @@ TO_DO = {
     "grader turned": "Ask whether its scale is turned round.",
     "grader winner": "Do not decide by it.",
     "grader replies missing": "Ask again about the documents that have no reply.",
+    "nothing relevant": "See whether the grades were read from the right column.",
     "none explainable": "Ask whether the better list was written in the wrong column.",
     "pulled by the penalty": "Collect more preferences at these ranks and grades.",
     "rising discounts": "Use `--shape monotone`, or collect more preferences.",

@@ -756,7 +756,8 @@ def test_measured_queries_are_scored_as_the_library_scores_them():
     X, grades = in_order(X, grades, query_ids)
     scores = []
     for first in range(0, len(X), 12):
-        pool, rows = QueryPool(["q"], [0, 12]), slice(first, first + 12)
+        # ties go by document id, of rows in their order, the last one first
+        pool, rows = QueryPool(["q"], [0, 12], [f"{row:02d}" for row in range(12)]), slice(first, first + 12)
         ranking = Rankings.from_scores(pool, base.predict(X[rows]))
         scores.append(NDCG("exp", cutoff=5).score(pool, grades[rows], ranking)[0])
     assert choice.base.measure.value == pytest.approx(np.mean(scores), rel=1e-12)  # a fold for each query

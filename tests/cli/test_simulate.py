@@ -335,6 +335,7 @@ def test_missing_and_ignored_queries_are_told(call):
     *notes, model = call("simulate", *RUNS, "--versus-run", "b.run", "--budget", "20%", *BRIEF).err.splitlines()
     assert model.startswith("activeeval: no training data: ")
     assert [note.removeprefix("activeeval: ") for note in notes] == [
+        "115 of 309 items that are ranked are not judged: they count as grade 0 (--unjudged irrelevant)",
         "1 of 30 queries has no list in a.run: it counts as 0",
         "1 of 30 queries has no list in b.run: it counts as 0",
         "1 query of a.run has no judgments: ignored",

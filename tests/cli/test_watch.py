@@ -454,12 +454,12 @@ def test_commands_take_late_sheets_and_draw_a_night_anew(watch, folder):
     assert f"judgments stored for {DATES[0]}, 0 were there already" in words
     assert f"of other nights count for {DATES[1]} too: the same items in the same texts" in words
     assert f"{DATES[0]}: DCG@5" in words  # what the night says that is complete now
-    assert watch("submit", "2.csv", "--judge", "ann").code in (0, 10, 11)
+    assert watch("submit", "2.csv", "--judge", "ann").code != 1
     again = night_of(watch, 2, run="half.run")
     assert again.code == 1
     assert "is there already: --replace draws it anew" in " ".join(again.err.split())
     redrawn = night_of(watch, 2, "--replace", "--oracle", "all.qrels", run="half.run")
-    assert redrawn.code in (0, 10, 11), redrawn.err
+    assert redrawn.code == 10, redrawn.err  # lists that are missing count as 0
     dates, campaigns = stored(folder)
     assert {f"{DATES[1]}.redrawn-01", DATES[1]} <= set(dates)
     assert {f"{NAME}.{date}" for date in dates} <= set(campaigns)
@@ -469,7 +469,7 @@ def test_judgments_that_were_imported_into_an_old_night_count_for_the_new_one(wa
     for night in (1, 2):
         night_of(watch, night, "--sheet", f"{night}.csv")
         fill_in(f"{night}.csv")
-    assert watch("submit", "2.csv", "--judge", "ann").code in (0, 10, 11)
+    assert watch("submit", "2.csv", "--judge", "ann").code != 1
     db = f"sqlite:///{folder}/{NAME}.activeeval"
     assert call("campaign", "import", f"{NAME}.{DATES[0]}", "1.csv", "--judge", "ann", "--db", db).code == 0
     status = watch("status")

@@ -178,7 +178,7 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
         if night.findings:
             output.say(" ".join(night_sentences(night)))
         if night.exit_code == WORSE:
-            context.find_root().obj = WORSE
+            context.find_root().obj = night.exit_code
 
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
