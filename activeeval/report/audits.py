@@ -40,7 +40,7 @@ def _unanswered(row: AuditRow) -> str:
         return ""
     zeros = row.by_grader_missing_as_0
     of_zeros = "" if zeros is None else f" ({_number(row, zeros)} where the others have grade 0)"
-    return f" of the {_share(row.answered)} of items that it answered{of_zeros}"
+    return f" on the {_share(row.answered)} of items that it answered{of_zeros}"
 
 
 def _share(value: float) -> str:
