@@ -39,6 +39,7 @@ def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence
 
     Examples
     --------
+    >>> from activeeval.judgments import Coefficient
     >>> lower = Coefficient(value=1.0, low=0.8, high=1.2, n=30, raw_agreement=0.1, base_rate=0.5)
     >>> severity_sentence(("ann", "bob"), lower, 0.95)
     'bob grades 1.0 lower than ann (95 % interval 0.8 to 1.2, 30 items).'
