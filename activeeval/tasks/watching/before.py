@@ -13,10 +13,9 @@ from activeeval.errors import InputError, shown
 from activeeval.io.tables.texts import DOCUMENTS, read_texts
 from activeeval.io.text.trec import Run
 from activeeval.judgments import read
-from activeeval.judgments.state import State
 from activeeval.store import MORE, REDRAWN, NightRow, Store, WatchRow
 from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.watching.labels import by_night, labels_so_far, left_by
+from activeeval.tasks.watching.labels import by_night, folded, labels_so_far, left_by
 from activeeval.tasks.watching.leaving import Held, Left, Pair, held_also, pairs_in, with_texts
 from activeeval.tasks.watching.settings import Settings
 
@@ -245,9 +244,8 @@ def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequen
     """
     known = dict(state_of(store, nights[-1][-1].campaign).sample.truth_of_machines) if nights else {}
     for row in rows:
-        state = State()
-        state.apply_all(store.events(row.campaign))
-        known |= {source: max(n, known.get(source, 0)) for source, n in state.machine_judgments.items()}
+        judged = folded(store, row).machine_judgments
+        known |= {source: max(n, known.get(source, 0)) for source, n in judged.items()}
     return known
 
 

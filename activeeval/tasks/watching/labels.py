@@ -82,6 +82,19 @@ def certain_grades(
     return rows
 
 
+def folded(store: Store, row: NightRow, judges_per_item: int = 1) -> State:
+    """Fold the log of a step of a night."""
+    state = State(judges_per_item=judges_per_item)
+    state.apply_all(store.events(row.campaign))
+    return state
+
+
+def n_waiting(store: Store, row: NightRow) -> int:
+    """Count the items that wait on a step of a night, handed out or not."""
+    waiting = store.waiting(row.campaign)
+    return waiting["free"] + waiting["leased"]
+
+
 class Label(NamedTuple):
     """A grade, whether a lead has decided it, and when the last of what it rests on was said."""
 
@@ -92,8 +105,7 @@ class Label(NamedTuple):
 
 def labels_of_step(store: Store, night: NightRow, settings: Settings) -> dict[Pair, Label]:
     """Collect the grades of the items that were judged on a step of a night; else as `labels_so_far`."""
-    state = State(judges_per_item=settings.judges_per_item)
-    state.apply_all(store.events(night.campaign))
+    state = folded(store, night, settings.judges_per_item)
     labels: dict[Pair, Label] = {}
     for place, by_judge in state.judgments.items():
         if len(by_judge) < settings.judges_per_item:

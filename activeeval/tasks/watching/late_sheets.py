@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from activeeval.errors import InputError
 from activeeval.judgments import read
 from activeeval.judgments.log import Event
-from activeeval.judgments.state import State
 from activeeval.store import NightRow, Said, Store
 from activeeval.tasks.campaigns.taking import TakenFile, read_files
 from activeeval.tasks.watching.before import last_night
-from activeeval.tasks.watching.labels import by_night, left_by
+from activeeval.tasks.watching.labels import by_night, folded, left_by, n_waiting
 from activeeval.tasks.watching.leaving import Held, Pair, is_same_text
 from activeeval.tasks.watching.settings import Settings
 
@@ -58,10 +57,8 @@ class _Step:
     @classmethod
     def of(cls, store: Store, row: NightRow, judges_per_item: int) -> _Step:
         asked = {(unit.query_id, place.doc_id) for unit in store.units(row.campaign) for place in unit.places}
-        state = State(judges_per_item=judges_per_item)
-        state.apply_all(store.events(row.campaign))
         step = cls(row, asked)
-        for by_judge in state.judgments.values():
+        for by_judge in folded(store, row, judges_per_item).judgments.values():
             for judge, event in by_judge.items():
                 step.answers.setdefault((event.query_id, event.doc_id), {})[judge] = event
         return step
@@ -85,7 +82,7 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
     """
     rows, n_judges = store.watches.nights(name), Settings.of(store.watches.get(name).config).judges_per_item
     drawings = {steps[0].drawing for steps in by_night(rows)}
-    if not is_corrected and not any(_waits(store, row) for row in rows if row.drawing in drawings):
+    if not is_corrected and not any(n_waiting(store, row) for row in rows if row.drawing in drawings):
         return {}
     steps = [_Step.of(store, row, n_judges) for row in rows]
     held: dict[str, Mapping[Pair, Held]] = {}
@@ -112,11 +109,6 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
             n = sum(not answer.is_repeated for answers in done for answer in answers)
             shared |= {step.row.date: n} if n else {}
     return shared
-
-
-def _waits(store: Store, row: NightRow) -> bool:
-    waiting: Mapping[str, int] = store.waiting(row.campaign)
-    return waiting["free"] + waiting["leased"] > 0
 
 
 def _newest(pair: Pair, there: Answers, others: Sequence[_Step]) -> Answers:

@@ -31,7 +31,7 @@ from activeeval.tasks.drawing import with_texts as texts_of_sample
 from activeeval.tasks.samples import Sample
 from activeeval.tasks.watching.before import Before, Tonight, before_more, before_night, last_night
 from activeeval.tasks.watching.cases import case_of
-from activeeval.tasks.watching.labels import by_night
+from activeeval.tasks.watching.labels import by_night, n_waiting
 from activeeval.tasks.watching.leaving import Left, Pair, held_after, in_hand, run_of
 from activeeval.tasks.watching.segments import NightPlan, plan_night
 from activeeval.tasks.watching.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
@@ -179,9 +179,7 @@ def _draw(
 
 def check_judged(store: Store, name: str, night: NightRow) -> None:
     """Raise StateError where something that was drawn waits on a night."""
-    waiting = store.waiting(night.campaign)
-    n = waiting["free"] + waiting["leased"]
-    if n:
+    if n := n_waiting(store, night):
         raise StateError(f"watch {name}: {n} items of {night.night} wait: what was drawn counts as a whole")
 
 
