@@ -30,7 +30,7 @@ Plan and draw what to judge
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
-    `open_campaign` opens a `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` hold one
+    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` hold one
     campaign after another.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
@@ -44,7 +44,7 @@ Methods and designs
 Simulate where all labels are known
     `simulate` compares designs. `replicate` repeats one.
 Grade models and graders
-    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`. More in ``activeeval.grade_models``.
+    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`; `audit` says what they are worth. More in ``activeeval.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
     `rank_one_test`, `coherence`.
@@ -117,7 +117,8 @@ _HOMES = {
     "activeeval.campaign": ("Campaign", "Unit"),
     "activeeval.campaign.rounds": ("Rounds",),
     "activeeval.tasks.evaluations": ("Evaluation",),
-    "activeeval.verbs.campaigns": ("StoredCampaign", "open_campaign"),
+    "activeeval.verbs.auditing": ("audit",),
+    "activeeval.verbs.campaigns": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.verbs.evaluating": ("compare", "evaluate"),
     "activeeval.verbs.planning": ("Plan", "plan"),
     "activeeval.verbs.queries": ("Queries", "draw_queries"),
@@ -194,7 +195,8 @@ if TYPE_CHECKING:
     from activeeval.simulation import replicate, simulate
     from activeeval.tasks.evaluations import Evaluation
     from activeeval.top_k import TopKLabelling
-    from activeeval.verbs.campaigns import StoredCampaign, open_campaign
+    from activeeval.verbs.auditing import audit
+    from activeeval.verbs.campaigns import StoredCampaign, create_campaign, open_campaign
     from activeeval.verbs.evaluating import compare, evaluate
     from activeeval.verbs.planning import Plan, plan
     from activeeval.verbs.queries import Queries, draw_queries

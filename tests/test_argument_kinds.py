@@ -47,7 +47,7 @@ def verbs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kinds")
     drawn = ae.sample([NEW, OLD], measure="DCG@3", max_grade=2, budget=20, seed=1)
     sheet = drawn.sheet("pandas").assign(grade=1)
-    campaign = drawn.create_campaign(folder / "week1.activeeval", "week1")
+    campaign = ae.create_campaign(drawn, folder / "week1.activeeval", "week1")
     while (item := campaign.claim("ann")) is not None:
         campaign.submit(item, 1)
     asked = {"measure": "DCG@3", "max_grade": 2, "budget": 20}

@@ -351,7 +351,7 @@ def test_a_grave_caution_is_a_warning_of_its_own_and_comes_once():
 
 def test_a_campaign_is_judged_and_says_what_the_command_line_says(call):
     sample = drawn(budget=24)
-    with sample.create_campaign("week1.activeeval", "week1") as campaign:
+    with ae.create_campaign(sample, "week1.activeeval", "week1") as campaign:
         first = campaign.claim("Ann")
         campaign.submit(first.token, cannot="a login page")
         while (item := campaign.claim("Ann")) is not None:
@@ -391,7 +391,7 @@ def test_differences_that_hold_at_once_have_room_for_what_cannot_be_judged(tmp_p
     monkeypatch.chdir(tmp_path)
     third = {query: {doc: float(k) for k, doc in enumerate(DOCS)} for query in QUERIES}
     sample = ae.sample(RUNS | {"flat.run": third}, measure="DCG@5", budget=120, max_grade=3, seed=1)
-    with sample.create_campaign("week1.activeeval", "week1") as campaign:
+    with ae.create_campaign(sample, "week1.activeeval", "week1") as campaign:
         campaign.submit(campaign.claim("Ann").token, cannot="a login page")
         while (item := campaign.claim("Ann")) is not None:
             campaign.submit(item, QRELS[item.query_id][item.doc_id])
@@ -416,10 +416,10 @@ def test_graders_in_memory_have_the_names_of_a_dict_or_numbers(folder):
         .map_elements(lambda row: QRELS[row["query_id"]][row["doc_id"]], pl.Int64)
         .alias("grade")
     )
-    named = sample.audit(sheet, {"umbrela": frames[0], "mine": frames[1]})
+    named = ae.audit(sample, sheet, {"umbrela": frames[0], "mine": frames[1]})
     assert {row["grader"] for row in named.rows()} == {"umbrela", "mine"}
-    assert {row["grader"] for row in sample.audit(sheet, frames).rows()} == {"grader 1", "grader 2"}
-    (name,) = {row["grader"] for row in sample.audit(sheet, frames[0]).rows()}
+    assert {row["grader"] for row in ae.audit(sample, sheet, frames).rows()} == {"grader 1", "grader 2"}
+    (name,) = {row["grader"] for row in ae.audit(sample, sheet, frames[0]).rows()}
     assert name == "grader"
 
 

@@ -146,7 +146,7 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
     """Return a complaint without the password of an address that was given in the place of something else."""
     for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
-            from activeeval.store import masked
+            from activeeval.secrets import masked
 
             problem = problem.replace(word, masked(word))
     return problem

@@ -13,7 +13,6 @@ from activeeval.cli import inputs, output
 if TYPE_CHECKING:
     from activeeval.cases.choices import Choices
     from activeeval.results import Caution, Note
-    from activeeval.tasks.campaigns.seconds import Clocked
     from activeeval.tasks.drawing import GoalBudget, SampleRequest
 
 LOOKS = ("each", "3", "1", "none")
@@ -184,15 +183,12 @@ def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choi
     return chosen, SampleRequest(**asked)
 
 
-def say(note: Note | Caution | GoalBudget | Clocked) -> None:
-    """Say what drawing comes upon: a note, the budget that a goal takes, or what judging takes by the clock."""
-    from activeeval.tasks.campaigns.seconds import Clocked
+def say(note: Note | Caution | GoalBudget) -> None:
+    """Say what drawing comes upon: a note, or the budget that a goal takes."""
     from activeeval.tasks.drawing import GoalBudget
 
     if isinstance(note, GoalBudget):
         right = "as far as the grade model is right about how uncertain it is"
         output.say(f"{note.goal} takes a budget of {note.budget}, {right}")
-    elif isinstance(note, Clocked):
-        output.say(f"costs by the judges' clocks: {note.model.words}; --cost uniform leaves them out")
     else:
         output.say_notes([note])

@@ -197,7 +197,7 @@ def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
 
 def _policy(sample: Sample, plan: SheetPlan) -> str:
     """Return the option without which sheets that share items are refused where their judges differ."""
-    from activeeval.tasks.campaigns.making import policy_that_works
+    from activeeval.tasks.policies import policy_that_works
 
     if not plan.overlap:
         return ""

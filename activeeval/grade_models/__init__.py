@@ -106,7 +106,6 @@ if TYPE_CHECKING:
     from activeeval.grade_models.calibration import CalibrationReport, ReliabilityBin, calibration_report
     from activeeval.grade_models.cross_fitting import cross_fitted_probs
     from activeeval.grade_models.features import feature_names, run_features
-    from activeeval.grade_models.files import load_model, save_model
     from activeeval.grade_models.forest import ForestGradeModel
     from activeeval.grade_models.given import GivenProbabilities
     from activeeval.grade_models.grader import GraderModel

@@ -22,69 +22,6 @@ _BAD = "bad"
 """In the place of a rank: a document that was thrown out at once."""
 
 
-class Comparison(NamedTuple):
-    """A pair of documents of a query that somebody compared; in a tie the order of the two says nothing."""
-
-    query: str
-    preferred: str
-    other: str
-    is_tie: bool = False
-    judge: str = ""
-
-
-class Truth(NamedTuple):
-    """A top-k truth of a query.
-
-    Attributes
-    ----------
-    top : tuple of str
-        The documents that have a rank, best first; of those that share one by id.
-    below : tuple of str
-        Documents that stand below, all tied.
-    bad : tuple of str
-        Documents that were thrown out.
-    ranks : tuple of int
-        The ranks of the top where some of it are alike: these share the first of theirs, the next has the rank behind
-        them. Empty where each has its own.
-    """
-
-    top: tuple[str, ...]
-    below: tuple[str, ...] = ()
-    bad: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, groups: Iterable[Iterable[str]], below: Iterable[str] = (), bad: Iterable[str] = ()) -> Self:
-        """Return the truth of groups of documents that are alike, best group first; of equal ones the same."""
-        top: list[str] = []
-        ranks: list[int] = []
-        for group in map(sorted, groups):
-            ranks += [len(top) + 1] * len(group)
-            top += group
-        is_tied = len(set(ranks)) < len(top)
-        return cls(tuple(top), tuple(sorted(below)), tuple(sorted(bad)), tuple(ranks) if is_tied else ())
-
-    @classmethod
-    def from_parts(cls, parts: Mapping[str, Iterable[Any]]) -> Self:
-        """Return the truth of its parts by their names, as a log keeps it; one that is not there is empty."""
-        return cls(*(tuple(parts.get(name, ())) for name in cls._fields))
-
-    @property
-    def parts(self) -> dict[str, list[Any]]:
-        """Its parts by their names, as a log keeps them."""
-        return {name: list(part) for name, part in self._asdict().items()}
-
-    def grades(self, k: int) -> dict[str, int]:
-        """Return κ-grades of the documents that it names; a truth of more than k ranks holds that of k."""
-        ranked = {doc: max(k + 1 - rank, 0) for rank, doc in self.ranked}
-        return ranked | dict.fromkeys((*self.below, *self.bad), 0)
-
-    @property
-    def ranked(self) -> list[tuple[int, str]]:
-        """The rank and the id of each document of the top."""
-        return list(zip(self.ranks or range(1, len(self.top) + 1), self.top, strict=True))
-
-
 def write_comparisons(comparisons: Iterable[Comparison], path: PathLike) -> None:
     """Write pairs as JSON lines: query, preferred, other, tie, and the judge where there is one.
 

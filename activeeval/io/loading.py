@@ -48,60 +48,6 @@ _NOT_JUDGED = -1
 _TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Probabilities:
-    """Distributions over grades, one row an item.
-
-    Attributes
-    ----------
-    query_ids, doc_ids : Texts, shape (n,)
-    probs : ndarray of float64, shape (n, n_grades)
-    source : str
-        Where they come from, for messages.
-    """
-
-    query_ids: Texts
-    doc_ids: Texts
-    probs: Floats
-    source: str
-
-    def align(self, pool: QueryPool) -> Floats:
-        """Return the rows of the pool's items, shape (n_items, n_grades).
-
-        Raises
-        ------
-        InputError
-            Names the first item of the pool without a row.
-        """
-        return self.probs[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "probabilities")]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Costs:
-    """Costs of judging: one an item in the pool's order, or keyed by query and document.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n,)
-    query_ids, doc_ids : Texts, shape (n,), or None
-        None where the costs stand in the order of the items.
-    source : str
-    """
-
-    values: Floats
-    query_ids: Texts | None
-    doc_ids: Texts | None
-    source: str
-
-    def align(self, pool: QueryPool) -> Floats:
-        """Return the costs of the pool's items, shape (n_items,)."""
-        if self.query_ids is not None and self.doc_ids is not None:
-            return self.values[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "cost")]
-        if self.values.size != pool.n_items:
-            raise FormatError(self.source, None, f"{self.values.size} costs for {pool.n_items} items")
-        return self.values
-
-
 def load_qrels(source: Any) -> Qrels:
     """Take judgments from a path, a dict of dicts, a data frame or `Qrels`.
 
@@ -311,13 +257,3 @@ def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:
     return f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"
 
 
-def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:
-    positions = positions_in(pool, query_ids, doc_ids)
-    rows = np.full(pool.n_items, -1, dtype=np.int64)
-    held = np.flatnonzero(positions >= 0)
-    rows[positions[held]] = held
-    missing = np.flatnonzero(rows < 0)
-    if missing.size:
-        n_more = f", nor for {missing.size - 1} more" if missing.size > 1 else ""
-        raise InputError(f"{source}: no {what} for {pool.place(int(missing[0]))}{n_more}")
-    return rows

@@ -18,7 +18,6 @@ _HOMES = {
     "activeeval.judgments.coded": ("Grades", "Relations"),
     "activeeval.judgments.coefficients": ("chi_squared", "cohen_kappa", "gwet_ac", "krippendorff_alpha"),
     "activeeval.judgments.judgment": ("Judge", "Judgment"),
-    "activeeval.judgments.reading": ("labels_of", "read", "read_all"),
     "activeeval.judgments.table": ("Judgments",),
 }
 __all__ = [
@@ -38,10 +37,7 @@ __all__ = [
     "grade_agreement",
     "gwet_ac",
     "krippendorff_alpha",
-    "labels_of",
     "preference_agreement",
-    "read",
-    "read_all",
 ]
 
 if TYPE_CHECKING:
@@ -58,7 +54,6 @@ if TYPE_CHECKING:
     from activeeval.judgments.coded import Grades, Relations
     from activeeval.judgments.coefficients import chi_squared, cohen_kappa, gwet_ac, krippendorff_alpha
     from activeeval.judgments.judgment import Judge, Judgment
-    from activeeval.judgments.reading import labels_of, read, read_all
     from activeeval.judgments.table import Judgments
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

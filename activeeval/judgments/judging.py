@@ -17,7 +17,6 @@ from activeeval.judgments.log import Event
 from activeeval.judgments.policies import CANNOT
 
 if TYPE_CHECKING:
-    from activeeval.io.text.trec import Qrels
     from activeeval.pool import QueryPool
     from activeeval.results import Note
     from activeeval.types import Ints
@@ -87,9 +86,6 @@ class Judging(Protocol):
 
     # Of what judges say
 
-    def labels(self, path: Any) -> Qrels:
-        """Return the label of each item that a file holds."""
-
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
         """Raise InputError where labels (n_items,), −1 where nobody has judged, do not fit each other."""
         return
@@ -151,12 +147,6 @@ class ByGrades(Judging):
         scale = [] if max_grade is None else [Note("judges grade", {"measures": measures, "max_grade": max_grade})]
         return [*scale, *([Note("ideal of the pool", {"n_items": n_ideal})] if n_ideal else [])]
 
-    def labels(self, path: Any) -> Qrels:
-        """Return the grades of a file."""
-        from activeeval.judgments.reading import labels_of
-
-        return labels_of(path)
-
     def of_ranks(self, refusal: str) -> ByComparisons:
         """Refuse: items are graded."""
         raise InputError(refusal)
@@ -212,15 +202,9 @@ class ByComparisons(Judging):
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]
         return [Shown(WHOLE, items[0].probability, {"documents": documents})]
 
-    def labels(self, path: Any) -> Qrels:
-        """Return the κ-grades of a file."""
-        from activeeval.judgments.truths import load_truths
-
-        return load_truths(path, self.k)
-
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
         """Raise InputError where κ-grades of a query skip a rank, or too few of its best have one."""
-        from activeeval.judgments.truths import check_truths
+        from activeeval.judgments.kappa_grades import check_truths
 
         check_truths(pool, labels, self.k, source)
 

@@ -1,42 +1,29 @@
-"""Truths on file: κ-grades of ranks, and whether they go as far as is asked."""
+"""Labels of files by how they are judged: grades, or κ-grades of the ranks of truths."""
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from activeeval.errors import InputError
-from activeeval.io.comparisons import Truth
-from activeeval.io.text.trec import Qrels
-from activeeval.judgments.reading import read
+from activeeval.judgments.judging import ByComparisons, Judging
+from activeeval.judgments.kappa_grades import check_depth
+from activeeval.judgments.reading import labels_of, read
 from activeeval.judgments.table import Judgments
-from activeeval.pool import QueryPool
+from activeeval.pool.keyed import Qrels
 from activeeval.pool.texts import Texts
-from activeeval.types import Ints
 
 
-def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
-    """Raise InputError where judged κ-grades of a query skip a rank, or too few of its best have one.
+@singledispatch
+def judged_labels(judging: Judging, path: Any) -> Qrels:
+    """Return the label of each item that a file holds, by how its items are judged: their grades, or κ-grades."""
+    return labels_of(path)
 
-    They are k, k − 1, …; m items that are alike share one, and the next is m smaller.
 
-    Parameters
-    ----------
-    grades : array of int, shape (n_items,)
-        −1 where nobody has judged.
-    """
-    for query in np.unique(pool.item_queries[grades >= 0]).tolist():
-        of_query = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
-        held = np.sort(of_query[of_query > 0])[::-1]
-        where = f"{source}: query {pool.query_texts[query]!r}"
-        n_above = np.searchsorted(-held, -held)
-        wrong = np.flatnonzero(held != k - n_above)
-        if wrong.size:
-            rank = int(n_above[wrong[0]]) + 1
-            raise InputError(f"{where} has κ-grade {held[rank - 1]} for rank {rank}, expected {k + 1 - rank}")
-        if held.size < k and (of_query < 0).any():
-            raise InputError(f"{where} has ranks 1 … {held.size} and documents without one, expected the {k} best")
+@judged_labels.register
+def _(judging: ByComparisons, path: Any) -> Qrels:
+    return load_truths(path, judging.k)
 
 
 def load_truths(path: Any, k: int) -> Qrels:
@@ -52,10 +39,3 @@ def load_truths(path: Any, k: int) -> Qrels:
     grades = {(query, doc): grade for query, truth in truths.items() for doc, grade in truth.grades(k).items()}
     queries, docs = (Texts.from_list([pair[part] for pair in grades]) for part in range(2))
     return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), path)
-
-
-def check_depth(where: str, truth: Truth, k: int) -> None:
-    """Raise where a truth has fewer than k ranks and names documents that would deserve one."""
-    if len(truth.top) < k and truth.below:
-        others = f"{len(truth.below)} documents without one that are not `bad`"
-        raise InputError(f"{where} has ranks 1 … {len(truth.top)} and {others}, expected the {k} best")

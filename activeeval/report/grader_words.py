@@ -79,7 +79,7 @@ def _asking(numbers: Mapping[str, Any]) -> str:
     return "; ".join([advice, *others]) + skill
 
 
-NOTES: dict[str, Words] = {
+WORDS: dict[str, Words] = {
     "grader price": lambda numbers: (
         "{name} has a price of 0: asking it counts as free"
         if numbers["is_free"]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from activeeval.report.numbers import counted
-
 if TYPE_CHECKING:
-    from activeeval.adaptation import ClickReport
     from activeeval.report.words import Words
 
 
@@ -16,7 +13,7 @@ def _places(numbers: Mapping[str, Any]) -> str:
     return ", ".join([*(f"rank {rank}" for rank in numbers["ranks"]), *(f"grade {y}" for y in numbers["grades"])])
 
 
-CAUTIONS: dict[str, Words] = {
+WORDS: dict[str, Words] = {
     # of gains and discounts
     "none explainable": "none of the {pairs:preference} is for a list that some DCG with falling discounts prefers",
     "silent preferences": "{n:,} of {pairs:preference} {n:is|are} between lists of the same grades or for a list "
@@ -52,32 +49,3 @@ CAUTIONS: dict[str, Words] = {
     ),
     "no intervals": "{why}",
 }
-
-
-def click_lines(report: ClickReport) -> tuple[str, ...]:
-    """Return what was kept of a click log and why, a line for each fate of rows and of pairs of documents."""
-    from activeeval.adaptation import PairFate, RowFate  # scikit-learn, for which other words do not wait
-
-    rules = report.rules
-    of_rows = {
-        RowFate.KEPT: "kept",
-        RowFate.FEW_IMPRESSIONS: f"fewer than {rules.fewest_impressions} impressions",
-        RowFate.ROBOT_ROW: f"robots: clicked in {rules.robot_rate:.0%} or more of {rules.robot_impressions} "
-        "impressions or more",
-        RowFate.ROBOT_QUERY: f"robots: a query whose documents, {rules.robot_query_documents} or more, are each "
-        f"clicked in {rules.robot_query_rate:.0%} or more",
-    }
-    of_pairs = {
-        PairFate.KEPT: "kept",
-        PairFate.FEW_IMPRESSIONS: "a document without enough impressions",
-        PairFate.ROBOTS: "a document that robots clicked",
-        PairFate.NOT_SIGNIFICANT: f"no significant difference at level {report.level:g}",
-        PairFate.ABOVE: "the one clicked more stands above (Skip-Above)",
-        PairFate.BOTH_WAYS: "preferred both ways at different positions",
-    }
-    return (
-        f"{counted(report.n_rows, 'row')} of {counted(report.n_queries, 'query')}",
-        *(f"  {report.rows[fate]} {words}" for fate, words in of_rows.items()),
-        f"{counted(report.n_possible, 'pair')} of documents",
-        *(f"  {report.pairs[fate]} {words}" for fate, words in of_pairs.items()),
-    )

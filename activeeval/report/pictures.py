@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from activeeval.errors import InputError
-from activeeval.report.rendering import Row
-from activeeval.report.rows import amount, design_columns, gains_band, gains_rows
+from activeeval.report.rows import amount, design_columns
 
 if TYPE_CHECKING:
-    from activeeval.adaptation.choice import RegularizationChoice
     from activeeval.design import Design
-    from activeeval.gains import CoherenceReport
     from activeeval.io.writing import Together
     from activeeval.planning import QuestionPlan
     from activeeval.simulation import Summary
-_COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LOOKS = {
     "passive": ("#4d4d4d", "o"),
     "active": ("#332288", "s"),
@@ -40,7 +37,6 @@ _WIDTH, _IN_A_ROW = 4.6, 3
 _MANY = 100
 _SHADES = 96
 """Colours of a PNG: six lines and their smoothed edges; 256 look the same and take a fifth more."""
-_FIGURES_OF_PATH = {"measure": "nDCG@5", "precision": "share of pairs in order", "b": "B"}
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -199,66 +195,3 @@ def plot_design(design: Design, path: str | Path) -> None:
         _plain_ticks(axes[0].xaxis)
     _plain_ticks(figure.colorbar(dots, ax=axes[0], label="q / p").ax.yaxis)
     save_figure(figure, path)
-
-
-def plot_gains(fields: Row, path: str | Path) -> None:
-    """Draw gains over grades and discounts over ranks of a gains file, with intervals, beside the usual ones."""
-    figure, axes = new_figure(path, 2)
-    by_grade, by_rank = gains_rows(fields)
-    band = gains_band(fields)
-    drawn = (
-        (axes[0], by_grade, "grade", "share", {"2^y - 1": "$2^y - 1$", "y": "$y$"}, "gain, share of the best grade's"),
-        (axes[1], by_rank, "rank", "discount", {"1/log2(1 + rank)": r"$1/\log_2(1 + k)$"}, "discount"),
-    )
-    for axis, rows, place, value, usual, label in drawn:
-        x, y = [row[place] for row in rows], np.array([row[value] for row in rows])
-        for (name, text), colour, line in zip(usual.items(), _COLOURS[4:], ("--", ":"), strict=False):
-            axis.plot(x, [row[name] for row in rows], line, color=colour, label=text, lw=1.2)
-        axis.plot(x, y, "o-", color=_COLOURS[1], label="learned", ms=4)
-        if band is not None:
-            low, high = (np.array([row[end] for row in rows]) for end in band.columns)
-            meaning = band.meaning.replace(": ", ":\n")
-            axis.fill_between(x, low, high, color=_COLOURS[1], alpha=0.2, lw=0, label=meaning)
-        axis.set(xlabel=place, ylabel=label)
-        axis.set_xticks(x)
-        axis.grid(alpha=0.3)
-        axis.legend(frameon=False, fontsize=8)
-    save_figure(figure, path)
-
-
-def plot_coherence(report: CoherenceReport, path: str | Path) -> None:
-    """Draw the share of pairs on which two measures agree over their difference, ± 2 standard errors."""
-    figure, axes = new_figure(path, 1, width=6.0)
-    held = [part for part in report.bins if part.pairs]
-    middles, shares = [(part.low + part.high) / 2 for part in held], [part.agree for part in held]
-    errors = None if any(np.isnan(part.std_error) for part in held) else [2 * part.std_error for part in held]
-    axes[0].errorbar(middles, shares, errors, fmt="o-", color=_COLOURS[1], ms=4, lw=1.2)
-    axes[0].axhline(report.agree, color=_COLOURS[0], ls="--", lw=1, label=f"all pairs: {report.agree:.1%}")
-    axes[0].set(xlabel="difference under the first measure", ylabel="share of pairs on which both agree")
-    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
-    axes[0].grid(alpha=0.3)
-    save_figure(figure, path)
-
-
-def plot_regularization(choice: RegularizationChoice, path: str | Path, files: Together | None = None) -> None:
-    """Draw nDCG, the precision on pairs and B over λ, with the base as a line and the chosen λ marked.
-
-    Alone, or beside other ``files`` that take their names together.
-
-    Raises
-    ------
-    InputError
-        Where the name does not end as one of `PICTURES`.
-    """
-    figure, (axis,) = new_figure(path, 1, width=6.0)
-    strengths = [row.regularization for row in choice.table]
-    for colour, (name, label) in zip(_COLOURS[1:], _FIGURES_OF_PATH.items(), strict=False):
-        figures = [getattr(row, name) for row in choice.table]
-        errors = [mean.se for mean in figures]
-        axis.errorbar(strengths, [mean.value for mean in figures], errors, color=colour, marker="o", ms=4, label=label)
-        axis.axhline(getattr(choice.base, name).value, color=colour, ls=":", lw=1)
-    axis.axvline(choice.regularization, color="#4d4d4d", lw=0.8)
-    axis.set(xscale="log", xlabel="regularization λ (dotted: the base; line: the chosen one)", ylabel="mean over folds")
-    axis.grid(alpha=0.3)
-    axis.legend(frameon=False)
-    save_figure(figure, path, files)

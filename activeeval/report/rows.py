@@ -74,63 +74,6 @@ def _expected_costs(design: Design) -> NDArray[np.float64]:
     return np.asarray(np.bincount(owners, a * order.costs, minlength=n) + pi * (1 - none) * order.overheads)
 
 
-def gains_record(learned: LearnedGains) -> Mapping[str, object]:
-    """Return the fields of a gains file: counts of pairs beside the rest, cautions as sentences, no empty band."""
-    record: dict[str, object] = {}
-    for name, value in asdict(learned).items():
-        record |= value if name == "pairs" else {name: value}
-    record["cautions"] = [text_of(caution) for caution in learned.cautions]
-    bands = {"intervals": learned.intervals, "stability": learned.stability}
-    return {name: value for name, value in record.items() if bands.get(name, value) is not None or name not in bands}
-
-
-class GainsBand(NamedTuple):
-    """What a gains file says of how far its numbers can be believed: ends by name, their columns, what they are."""
-
-    ends: Row
-    columns: tuple[str, str]
-    meaning: str
-
-
-def gains_band(fields: Row) -> GainsBand | None:
-    """Return the confidence intervals of a gains file, where it holds none its stability band, or nothing.
-
-    Intervals that do not name their method are of files from before there were any, and are of resamples.
-    """
-    intervals = fields.get("intervals") or {}
-    if intervals.get("method") == "likelihood ratio":
-        return GainsBand(intervals, ("low", "high"), f"{intervals['confidence']:.0%} confidence interval")
-    if held := fields.get("stability") or intervals:
-        meaning = f"stability band, {held['confidence']:.0%} of the resamples: not a confidence interval"
-        return GainsBand(held, ("resampled_low", "resampled_high"), meaning)
-    return None
-
-
-def gains_rows(fields: Row) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]]]:
-    """Return a row for each grade and a row for each rank of a gains file, beside the usual gains and discounts.
-
-    Shares are of the best grade's gain and of the first rank's discount; low and high are the ends of confidence
-    intervals, those of a stability band have names of their own.
-    """
-    band = gains_band(fields)
-    gains, discounts = np.array(fields["gains"], dtype=float), np.array(fields["discounts"], dtype=float)
-    grades, ranks = np.arange(gains.size), np.arange(1, discounts.size + 1)
-    shares = gains / gains[-1] if gains[-1] else np.full(gains.size, np.nan)
-    by_grade: dict[str, Any] = {"grade": grades, "gain": gains, "share": shares}
-    by_rank: dict[str, Any] = {"rank": ranks, "discount": discounts}
-    for columns, name in ((by_grade, "gains"), (by_rank, "discounts")):
-        if band is not None:
-            columns |= zip(band.columns, map(np.array, band.ends[name]), strict=True)
-    by_grade |= {"2^y - 1": (2.0**grades - 1) / (2.0 ** grades[-1] - 1), "y": grades / grades[-1]}
-    by_rank["1/log2(1 + rank)"] = 1 / np.log2(1 + ranks)
-    return _rows(by_grade), _rows(by_rank)
-
-
-def _rows(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Cell]]:
-    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in cells]
-
-
 def plan_rows(plan: QuestionPlan, *, confidence: float, price: Price | None) -> list[dict[str, Cell]]:
     """Return a row for each method and budget of a plan; half-widths are of intervals of a confidence.
 

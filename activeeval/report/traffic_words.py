@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-NOTES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
+WORDS: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "drawn queries left out": "{n:,} of {of:query} drawn from {log} {n:is|are} not in the pool, with {share:.1%} of "
     "the "
     "traffic: the estimate is about the rest",

@@ -12,9 +12,10 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
 from typing import Any
 
-from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words
 from activeeval.report.findings import missing_lists_sentence
 from activeeval.report.numbers import agreeing, all_of, counted
 from activeeval.results import Caution, Note, Told
@@ -23,6 +24,14 @@ Plain = float | int | str | None | list["Plain"]
 """What JSON knows of a note's numbers."""
 Words = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
+CAPABILITIES = (
+    "activeeval.report.learned_words",
+    "activeeval.report.grader_words",
+    "activeeval.report.audit_words",
+    "activeeval.report.traffic_words",
+    "activeeval.report.segment_words",
+)
+"""Modules whose ``WORDS`` are templates of a capability's own codes; they are imported when a code is not in here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +73,17 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
     if note.code == "input":
         rest = dict(note.numbers)
         return text_of(Note(str(rest.pop("note")), rest), written)
-    of_others = (
-        learned_words.CAUTIONS,
-        grader_words.NOTES,
-        audit_words.WORDS,
-        traffic_words.NOTES,
-        segment_words.WORDS,
-    )
-    tables = (_CAUTIONS, _NOTES, *of_others)
-    words = next((table[note.code] for table in tables if note.code in table), None)
+    words = words_of(note.code)
     if words is None:
         return str(Note(note.code, note.numbers))
     template = words if isinstance(words, str) else words(note.numbers)
     return template.format(**{name: _shown(value) for name, value in note.numbers.items()}, option=_Named(written))
+
+
+def words_of(code: str) -> Words | None:
+    """Return the template of a code, or None where it has none."""
+    of_capabilities = (import_module(name).WORDS for name in CAPABILITIES)
+    return next((table[code] for table in chain((_CAUTIONS, _NOTES), of_capabilities) if code in table), None)
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
@@ -336,6 +343,7 @@ _CAUTIONS: dict[str, Words] = {
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
 }
 _NOTES: dict[str, Words] = {
+    "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
     "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",
     "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: is it turned "

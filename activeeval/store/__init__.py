@@ -1,7 +1,7 @@
 """The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
 
 from activeeval.store.access import SCOPES, CredentialRow, PasswordTry, Person
-from activeeval.store.address import address_of, checked_name, file_url, masked
+from activeeval.store.address import address_of, checked_name, file_url
 from activeeval.store.controls import Control
 from activeeval.store.importing import Unjudged
 from activeeval.store.lending import Chosen, OnSheet, OpenPlace
@@ -53,6 +53,5 @@ __all__ = [
     "checked_name",
     "file_url",
     "is_made",
-    "masked",
     "open_store",
 ]

@@ -8,26 +8,17 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from sqlalchemy import exc, make_url
 from sqlalchemy.engine import URL
 
 from activeeval.errors import InputError, shown
+from activeeval.secrets import PLAIN_OPTIONS, masked
 
 _POSTGRESQL = {"postgres", "postgresql", "postgresql+psycopg"}
 _SQLITE = {"sqlite", "sqlite+pysqlite"}
-_PLAIN = {"application_name", "connect_timeout", "dbname", "host", "options", "port", "service", "sslmode", "user"}
-"""Options of a connection that are no secrets; of all others, mistyped ones too, only the name is said."""
 _LARGEST_PORT = 65_535
 
-_FILE = re.compile(r"sqlite(?:\+pysqlite)?:///(?!.*//)", re.S)
-_SCHEME = r"^((?:[^:/@?]*:?/+|(?![^:/@?]*:?/))"
-# what stands between the first : behind a user and the last @; a user may have an @ of his own
-_PASSWORD = re.compile(_SCHEME + r"[^:/?]*:).*(?=@)", re.S)
-# a password without a host behind it stands where a port is
-_PORT = re.compile(_SCHEME + r"(?:[^:/?]*@)?(?:\[[^]/]*\]|[^:/?[]*):)(?!\d{0,5}(?:/|$))[^/@]*(?![^/@]*@)")
-_KEYWORD = re.compile(r"(pass\w*\s*=\s*)(?:'[^']*'|\S+)", re.I)
 # as SQLAlchemy takes a URL apart
 _BEHIND_USER = re.compile(r"[^:]+://[^:/]*(?::[^@]*)?@", re.S)
 
@@ -61,35 +52,10 @@ class Address:
     def without_secrets(self, text: str) -> str:
         """Return what a database or a driver complains of without what it repeats of the address."""
         values = [(key, value) for key, some in self.url.normalized_query.items() for value in some]
-        secrets = [value for key, value in values if key not in _PLAIN]
+        secrets = [value for key, value in values if key not in PLAIN_OPTIONS]
         for secret in filter(None, [str(self.url.password or ""), *secrets]):
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
         return text
-
-
-def masked(address: str) -> str:
-    """Return an address, or what was meant to be one, without what may be secret in it.
-
-    Examples
-    --------
-    >>> masked("postgresql://team:s%40cret@db/judging?sslmode=require&sslpassword=secret")
-    'postgresql://team:***@db/judging?sslmode=require&sslpassword=***'
-    >>> masked("postgres//team:secret@db/judging"), masked("postgresql://team:secret")
-    ('postgres//team:***@db/judging', 'postgresql://team:***')
-    """
-    head, mark, options = address.partition("?")
-    if "@" in options and "@" not in head:  # the ? is one of a password
-        head, mark, options = address, "", ""
-    if not _FILE.match(head):  # the name of a file may have any sign
-        head = _KEYWORD.sub(r"\1***", _PORT.sub(r"\1***", _PASSWORD.sub(r"\1***", head)))
-    return head + mark + "&".join(_masked_option(option) for option in options.split("&") if mark)
-
-
-def _masked_option(option: str) -> str:
-    name, mark, _ = option.partition("=")
-    if not mark:
-        return "***" if name else ""
-    return option if unquote(name) in _PLAIN else f"{name}=***"
 
 
 def file_url(path: str) -> str:

@@ -27,7 +27,7 @@ from activeeval.measures import SoftLabels
 from activeeval.pool import QueryPool
 from activeeval.report.audit_summary import Drift, Measured, ValueRow
 from activeeval.results import Figure
-from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.tasks.samples import Sample
 from activeeval.types import Bools, Floats, Ints
 

@@ -116,7 +116,7 @@ def read_tables(
     """
     judging = judging_of(measures)
     source = judgments_of(qrels, machine_is_truth=True) if machine_is_truth else qrels
-    judgments, read = load_tables(partial(judging.labels, source), runs)
+    judgments, read = load_tables(partial(judged_labels, judging, source), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(read), ties=ties)
     judging.check_labels(tables.pool, tables.grades, getattr(qrels, "source", qrels))
     if no_relevant == "zero" and all(isinstance(measure, Judged) for measure in measures):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
+from activeeval.estimation import check_scope
+from activeeval.io.tables.frames import kind_of_frame
 from activeeval.report.audits import (
     audit_footnotes,
     audit_headline,
@@ -14,13 +17,15 @@ from activeeval.report.audits import (
 )
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import Shown
-from activeeval.tasks.audit import Audit
-from activeeval.verbs.arguments import warn_of
+from activeeval.tasks.audit import Audit, audit_judged
+from activeeval.tasks.held_judgments import judged_by
+from activeeval.verbs.arguments import checked, graders_of, measures_of, sources_of, warn_of
+from activeeval.verbs.samples import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Audited(Shown):
-    """Machines' grades held against people's labels: `Sample.audit` and `StoredCampaign.audit` return it.
+    """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
 
     Attributes
     ----------
@@ -59,3 +64,38 @@ def audited_of(audited: Audit, frame_kind: str = "") -> Audited:
     named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
     warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
     return Audited(audited=audited, frame_kind=frame_kind)
+
+
+@checked
+def audit(
+    sample: Sample,
+    judged: Any,
+    graders: Any,
+    *,
+    measure: Any = None,
+    questions: Any = (),
+    policy: str = "refuse",
+    scope: str = "pool",
+    confidence: float = 0.95,
+) -> Audited:
+    """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
+
+    Parameters
+    ----------
+    sample : Sample
+    judged : data frame, path or Judgments, or a list of them
+        As of `Sample.estimate`.
+    graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
+        What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
+    measure, questions
+        By default the measures that it was made for; every system and pair, as far as it reaches.
+    """
+    check_scope(scope)
+    sources = sources_of(judged)
+    drawn, progress, agreement = judged_by(sample.drawn, sources, policy)
+    measures = [] if measure is None else measures_of(measure)[0]
+    audited = audit_judged(
+        [drawn], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
+        policy=policy, scope=scope, confidence=confidence,
+    )  # fmt: skip
+    return audited_of(audited, sample.frame_kind or kind_of_frame(*sources))

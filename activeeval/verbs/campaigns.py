@@ -10,7 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from activeeval.campaign import Rules
 from activeeval.cases.systems import direction
+from activeeval.cases.texts import texts_of as words_of
 from activeeval.checks import brief
 from activeeval.errors import InputError
 from activeeval.estimation import check_scope
@@ -24,10 +26,12 @@ from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
-from activeeval.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, masked, open_store
+from activeeval.secrets import masked
+from activeeval.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, open_store
 from activeeval.tasks.answers import SampleAnswer
 from activeeval.tasks.campaigns import judging
 from activeeval.tasks.campaigns.auditing import audit_of
+from activeeval.tasks.campaigns.making import create
 from activeeval.tasks.campaigns.over_time import readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import Status, estimates_of, reached, status
@@ -35,6 +39,7 @@ from activeeval.tasks.campaigns.summary import summary
 from activeeval.verbs.arguments import checked, graders_of, measures_of, warn_of
 from activeeval.verbs.auditing import Audited, audited_of
 from activeeval.verbs.results import Result, Results, results_of
+from activeeval.verbs.samples import Sample, file_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,11 +97,11 @@ class StoredCampaign:
     Examples
     --------
     >>> import tempfile
-    >>> from activeeval import sample
+    >>> from activeeval import create_campaign, sample
     >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
     >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with drawn.create_campaign(f"{folder}/week1.activeeval", "week1") as campaign:
+    ...     with create_campaign(drawn, f"{folder}/week1.activeeval", "week1") as campaign:
     ...         while (item := campaign.claim("ann")) is not None:
     ...             _ = campaign.submit(item, int(item.query_id[1:]) % 2)
     ...         print(campaign.status()["judged"], campaign.estimate().measure)
@@ -282,11 +287,11 @@ def open_campaign(url: Any, name: str) -> StoredCampaign:
     Examples
     --------
     >>> import tempfile
-    >>> from activeeval import sample
+    >>> from activeeval import create_campaign, sample
     >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
     >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with drawn.create_campaign(f"{folder}/week1.activeeval", "week1") as campaign:
+    ...     with create_campaign(drawn, f"{folder}/week1.activeeval", "week1") as campaign:
     ...         item = campaign.claim("ann")
     ...         event = campaign.submit(item, 1)
     ...     with open_campaign(f"{folder}/week1.activeeval", "week1") as campaign:
@@ -352,3 +357,41 @@ def _moments(state: CampaignState, scope: str, confidence: float, answer: Sample
         if ends.value is not None and ends.low is not None and ends.high is not None:
             moments.append(Moment(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments
+
+
+@checked
+def create_campaign(
+    sample: Sample,
+    url: Any,
+    name: str,
+    *,
+    judges_per_item: int = 1,
+    policy: str = "majority",
+    lease_s: int = 900,
+    documents: str | None = None,
+    queries: str | None = None,
+) -> StoredCampaign:
+    """Put a sample into a store, made where there is none, and return the campaign, ready for judges.
+
+    Parameters
+    ----------
+    sample : Sample
+    url : path or str
+        A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+    judges_per_item : int
+    policy : {"majority", "median", "mean-gain"}
+        What counts where several judges grade an item.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has claimed it.
+    documents, queries : str, optional
+        As of `Sample.save`.
+    """
+    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
+    words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
+    store = open_store(store_url(url), create=True)
+    try:
+        create(store, name, sample.drawn, rules, texts=words, beside={"seed": sample.seed, "half_width": None})
+    except BaseException:
+        store.close()
+        raise
+    return StoredCampaign(store, name)

@@ -156,7 +156,7 @@ class Sample(Shown):
         """
         self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
         if sheet is not None:
-            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, _file_of(queries))
+            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, file_of(queries))
             self.drawn.write(os.fspath(path), os.fspath(sheet), words)
             return self
         with write_atomically(os.fspath(path), binary=True) as handle:
@@ -225,75 +225,6 @@ class Sample(Shown):
         return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
 
     @checked
-    def audit(
-        self,
-        judged: Any,
-        graders: Any,
-        *,
-        measure: Any = None,
-        questions: Any = (),
-        policy: str = "refuse",
-        scope: str = "pool",
-        confidence: float = 0.95,
-    ) -> Audited:
-        """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
-
-        Parameters
-        ----------
-        judged : data frame, path or Judgments, or a list of them
-            As of `estimate`.
-        graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
-            What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
-        measure, questions
-            By default the measures that it was made for; every system and pair, as far as it reaches.
-        """
-        check_scope(scope)
-        sources = sources_of(judged)
-        sample, progress, agreement = judged_by(self.drawn, sources, policy)
-        measures = [] if measure is None else measures_of(measure)[0]
-        audited = audit_judged(
-            [sample], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
-            policy=policy, scope=scope, confidence=confidence,
-        )  # fmt: skip
-        return audited_of(audited, self.frame_kind or kind_of_frame(*sources))
-
-    @checked
-    def create_campaign(
-        self,
-        url: Any,
-        name: str,
-        *,
-        judges_per_item: int = 1,
-        policy: str = "majority",
-        lease_s: int = 900,
-        documents: str | None = None,
-        queries: str | None = None,
-    ) -> StoredCampaign:
-        """Put the sample into a store, made where there is none, and return the campaign, ready for judges.
-
-        Parameters
-        ----------
-        url : path or str
-            A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
-        judges_per_item : int
-        policy : {"majority", "median", "mean-gain"}
-            What counts where several judges grade an item.
-        lease_s : int
-            Seconds for which an item belongs to the judge who has claimed it.
-        documents, queries : str, optional
-            As of `save`.
-        """
-        rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
-        words, _ = words_of(self.drawn.pairs, name, documents, _file_of(queries))
-        store = open_store(store_url(url), create=True)
-        try:
-            create(store, name, self.drawn, rules, texts=words, beside={"seed": self.seed, "half_width": None})
-        except BaseException:
-            store.close()
-            raise
-        return StoredCampaign(store, name)
-
-    @checked
     def top_up(self, budget: Any) -> Sample:
         """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
 
@@ -351,7 +282,7 @@ class Sample(Shown):
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
 
 
-def _file_of(queries: Any) -> str | None:
+def file_of(queries: Any) -> str | None:
     """Return the file of the texts of queries; elsewhere an argument of this name may be what was drawn from a log."""
     return None if queries is None else file_name(queries, "`queries`")
 

@@ -84,7 +84,7 @@ def create(
     from activeeval.campaign import Rules
     from activeeval.store import checked_name
     from activeeval.tasks.campaigns.drawing import CampaignDrawing
-    from activeeval.tasks.campaigns.making import policy_for
+    from activeeval.tasks.policies import policy_for
 
     check_free(checked_name(name), db)
     how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate")}
@@ -132,7 +132,7 @@ def _say_next(name: str, db: str | None) -> None:
 
 def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
     """Return what another campaign has judged and knew, and where its texts are."""
-    from activeeval.store import masked
+    from activeeval.secrets import masked
     from activeeval.tasks.campaigns.drawing import kept_texts, known_of
 
     place, mark, name = other.rpartition("#")

@@ -193,43 +193,6 @@ def _read(
     return int(state[1]), int(state[4]), np.concatenate(tiny)
 
 
-def typed_column(values: Any, name: str, kind: str) -> Any:
-    """Return a column as texts (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
-    if kind == "U":
-        return as_texts(values, name)
-    array = np.asarray(values)
-    if kind == "i":
-        return np.ascontiguousarray(_wholes(array, name))
-    out = np.ascontiguousarray(numbers(array, name, (array.size,)))
-    bad = np.flatnonzero(~np.isfinite(out))
-    if bad.size:
-        raise InputError(f"{name}[{bad[0]}] must be a finite number, got {out[bad[0]]}")
-    return out
-
-
-def close_columns(table: object, kinds: dict[str, str]) -> None:
-    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
-    n_rows = np.size(getattr(table, next(iter(kinds))))
-    for name, kind in kinds.items():
-        column = typed_column(getattr(table, name), name, kind)
-        if column.shape != (n_rows,):
-            raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
-        if kind != "U":
-            column = column.view()
-            column.setflags(write=False)
-        object.__setattr__(table, name, column)
-
-
-def _wholes(array: NDArray[Any], name: str) -> Ints:
-    if array.dtype.kind in "iu" and array.ndim == 1:
-        return array.astype(np.int64, copy=False)
-    values = numbers(array, name, (array.size,))
-    bad = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) < _LARGEST_WHOLE)))
-    if bad.size:
-        raise InputError(f"{name}[{bad[0]}] must be a whole number, got {values[bad[0]]}")
-    return values.astype(np.int64)
-
-
 def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:
     number = line_of(data, min(place, data.size - 1))
     if code == columns_text.BAD_NUMBER:

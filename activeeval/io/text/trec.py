@@ -28,30 +28,6 @@ _NOT_ONE_WORD = re.compile(r"[\x00-\x20]|^#")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Qrels:
-    """Graded judgments, one row a judgment; a negative grade means pooled, not judged.
-
-    Attributes
-    ----------
-    query_ids, doc_ids : Texts, shape (n,)
-    grades : ndarray of int64, shape (n,)
-    source : str
-        What messages call them, as the name of their file.
-    notes : tuple of Note
-        What its reader has to say of them.
-    """
-
-    query_ids: Texts
-    doc_ids: Texts
-    grades: Ints
-    source: str = "the judgments"
-    notes: tuple[Note | Caution, ...] = ()
-
-    def __post_init__(self) -> None:
-        close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Ranked documents, one row a document, in the order of the file.
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from activeeval.report.campaign_work import Calibration, CalibrationBin
-from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.tasks.campaigns.over_time import finite
 from activeeval.tasks.campaigns.state import CampaignState
 from activeeval.tasks.samples import Sample

@@ -19,7 +19,7 @@ from activeeval.results import Caution, Note
 from activeeval.store import Store
 from activeeval.store.rows import LOOKS
 from activeeval.tasks.campaigns.making import Made, check_judged, check_rules, create, redraw, top_up
-from activeeval.tasks.campaigns.seconds import Clocked, clocked, is_timed
+from activeeval.tasks.campaigns.seconds import clocked, is_timed
 from activeeval.tasks.campaigns.state import check_next_round, labels_of, state_of
 from activeeval.tasks.drawing import Drawn, GoalBudget, SampleRequest, draw_for, with_texts
 from activeeval.tasks.looks import OF_CAMPAIGNS, looks_in
@@ -27,7 +27,7 @@ from activeeval.tasks.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
 """Opens the store of a campaign, which is closed again while a sample is drawn."""
-Say = Callable[[Note | Caution | GoalBudget | Clocked], object]
+Say = Callable[[Note | Caution | GoalBudget], object]
 
 
 def known_of(store: Store, name: str, source: str) -> KnownGrades:
@@ -158,7 +158,7 @@ class CampaignDrawing:
             kept = {**self.kept, **kept_texts(config)}
             if by_clock and is_timed(store.events(self.name)):
                 taken = clocked(store, self.name, self.documents)
-                self.say(taken)
+                self.say(taken.note)
                 choices = replace(choices, cost=taken.costs, overhead=taken.overhead)
             known = known_of(store, self.name, f"campaign {self.name}")
         if choices.queries is None and choices.traffic is None and "queries" in kept:

@@ -24,7 +24,7 @@ from activeeval.judgments.policies import POLICIES
 from activeeval.pool.texts import Texts
 from activeeval.results import Caution, Note, Told
 from activeeval.store import Store
-from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.tasks.campaigns.state import CampaignState, grades_of, round_grades, state_of
 from activeeval.types import Floats
 

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaign import Campaign, Rules
+from activeeval.campaign import Rules
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.cases.budgets import Budget
 from activeeval.cases.inputs import sampled_measure
 from activeeval.errors import InputError, StateError
@@ -20,6 +21,7 @@ from activeeval.report.numbers import agreeing, counted
 from activeeval.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
 from activeeval.tasks.campaigns.state import state_of
 from activeeval.tasks.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
+from activeeval.tasks.policies import check_mean_gain
 from activeeval.tasks.samples import Sample
 
 Texts = Mapping[str, Sequence[str]]
@@ -132,47 +134,6 @@ def check_rules(sample: Sample, rules: Rules) -> None:
     if sample.campaign.judging.is_whole:
         problem = "`looks` are for graded items: in top-k judging a query is judged as a whole, there is no depth"
         raise InputError(problem, field="looks")
-
-
-def policy_for(policy: str | None, judges_per_item: int, adjudicate: bool, measures: Sequence[str]) -> str:
-    """Return what several judges' grades count as where nobody has said it.
-
-    The majority, and of an even number of judges, of whom the majority and the median are the lower grade of two, the
-    mean gain. Where a third judge decides it is the median, which is the grade of two that are alike.
-
-    Raises
-    ------
-    InputError
-        Where a measure knows no gain between two grades, and nobody has said what counts.
-    """
-    if policy is not None:
-        return policy
-    if adjudicate:
-        return "median"
-    if judges_per_item % 2:
-        return "majority"
-    check_mean_gain([sampled_measure(text) for text in measures])
-    return "mean-gain"
-
-
-def policy_that_works(n_judges: int, measures: Sequence[str]) -> str:
-    """Return what several judges' grades may count as: as `policy_for`, the median where a measure knows no gain."""
-    try:
-        return policy_for(None, n_judges, False, measures)
-    except InputError:
-        return "median"
-
-
-def check_mean_gain(measures: Sequence[SampledMeasure]) -> None:
-    """Raise InputError where a measure knows no gain between grades."""
-    for measure in measures:
-        if between := measure.no_gain_between:
-            raise InputError(
-                f"`policy` mean-gain, of an even number of judges: {measure} knows no gain between {between}; say what "
-                "counts where two differ (`policy` majority or median: the lower grade), or let a third judge decide "
-                "(`adjudicate`)",
-                field="policy",
-            )
 
 
 def top_up(
@@ -301,22 +262,3 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
             )
         )
     return units
-
-
-def item_probabilities(campaign: Campaign, level: float | None = None) -> NDArray[np.float64]:
-    """Return the probability with which each item of the pool is in the sample, shape (n_items,); 1 where it is known.
-
-    Where depths follow labels it is that at the rates that are known, and 0 of what is not.
-
-    Parameters
-    ----------
-    level : float, optional
-        The threshold; by default that of the whole sample, where depths follow labels as far as it is known.
-    """
-    design = campaign.design
-    probabilities = np.zeros(design.pool.n_items)
-    selection = campaign.whole_selection
-    up_to = selection.level if level is None else level
-    probabilities[design.order.items] = design.scheme.item_probs(design.order, selection, up_to)
-    probabilities[design.known >= 0] = 1.0
-    return probabilities

@@ -13,6 +13,7 @@ from activeeval.io.loading import Costs
 from activeeval.io.tables.texts import DOCUMENTS, NEED, read_texts
 from activeeval.judgments.log import Event
 from activeeval.report.numbers import counted
+from activeeval.results import Note
 from activeeval.store import Store, UnitRow
 from activeeval.tasks.campaigns.versions import unpacked_version
 from activeeval.types import Floats
@@ -73,6 +74,11 @@ class Clocked:
 
     model: CostModel
     costs: Costs
+
+    @property
+    def note(self) -> Note:
+        """What judging takes, in a line."""
+        return Note("costs by clocks", {"model": self.model.words})
 
     @property
     def overhead(self) -> float:

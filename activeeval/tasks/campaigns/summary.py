@@ -39,7 +39,7 @@ from activeeval.tasks.campaigns.calibrating import calibrations
 from activeeval.tasks.campaigns.controls import checked
 from activeeval.tasks.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.tasks.campaigns.losing import losses_of
-from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.tasks.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
 from activeeval.tasks.campaigns.state import CampaignState, state_of
 from activeeval.tasks.campaigns.status import (

@@ -6,7 +6,7 @@ from activeeval.campaign import Campaign
 from activeeval.errors import ActiveEvalError, InputError
 from activeeval.report.numbers import counted
 from activeeval.store import Store, UnitRow
-from activeeval.tasks.campaigns.making import item_probabilities
+from activeeval.campaign.probabilities import item_probabilities
 from activeeval.tasks.campaigns.versions import rounds_of, unpacked_version
 
 _MOST = 5

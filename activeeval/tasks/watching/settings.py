@@ -22,7 +22,7 @@ from activeeval.io.tables.segments import Segments, read_segments
 from activeeval.judgments.judging import judging_of
 from activeeval.pool.texts import Texts
 from activeeval.store import Store, WatchRow, checked_name
-from activeeval.tasks.campaigns.making import policy_for
+from activeeval.tasks.policies import policy_for
 from activeeval.tasks.segment_budgets import SegmentGoals
 from activeeval.tasks.watching.leaving import run_arrays
 
