@@ -30,8 +30,8 @@ Plan and draw what to judge
 Read what was judged
     A sample's answer is a `Result`, or `Results`. Below them: `Estimate`, `Interval`, `Figure`, `Cannot`.
 Judge for as long as it takes
-    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each `Unit` in memory. `Rounds` hold one
-    campaign after another.
+    `create_campaign` puts a sample into a store, `open_campaign` opens it: `StoredCampaign`. `Campaign` asks for each
+    `Unit` in memory. `Rounds` hold one campaign after another.
 Queries, rankings and judgments
     `QueryPool`, `Rankings`, `PoolGrades`; `Judgment`, `Judgments`, `Judge`. `generate_pool` makes one to try.
 Measures
@@ -44,7 +44,8 @@ Methods and designs
 Simulate where all labels are known
     `simulate` compares designs. `replicate` repeats one.
 Grade models and graders
-    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`; `audit` says what they are worth. More in ``activeeval.grade_models``.
+    `GradeBeliefs`, `QueryFactor`, `calibration_report`; a machine's `Grades`; `audit` says what they are worth. More in
+    ``activeeval.core.grade_models``.
 Learn what grades are worth
     `PreferenceData`, `load_preferences`, `GainDiscountLearner`, `SimpleMargin`, `gain_intervals`, `bootstrap_gains`,
     `rank_one_test`, `coherence`.
@@ -60,12 +61,12 @@ Names are imported when they are first used: ``import activeeval`` alone imports
 
 from typing import TYPE_CHECKING
 
-from activeeval.lazily import attached
+from activeeval.core.lazily import attached
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "activeeval.errors": (
+    "activeeval.core.errors": (
         "ActiveEvalError",
         "BudgetError",
         "CautionWarning",
@@ -74,10 +75,10 @@ _HOMES = {
         "SolverError",
         "StateError",
     ),
-    "activeeval.pool": ("PoolGrades", "QueryPool", "Rankings"),
-    "activeeval.judgments": ("Judge", "Judgment", "Judgments"),
-    "activeeval.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
-    "activeeval.measures": (
+    "activeeval.core.pool": ("PoolGrades", "QueryPool", "Rankings"),
+    "activeeval.core.judgments": ("Judge", "Judgment", "Judgments"),
+    "activeeval.core.results": ("Cannot", "Estimate", "Figure", "Interval", "Moments"),
+    "activeeval.core.measures": (
         "AP",
         "DCG",
         "ERR",
@@ -97,12 +98,12 @@ _HOMES = {
         "parse_measure",
         "top_k_grades",
     ),
-    "activeeval.design": ("Design", "optimal_sampling_probs"),
-    "activeeval.design.methods": ("METHODS", "Method", "default_method"),
-    "activeeval.grade_models": ("QueryFactor", "calibration_report"),
+    "activeeval.core.design": ("Design", "optimal_sampling_probs"),
+    "activeeval.core.design.methods": ("METHODS", "Method", "default_method"),
+    "activeeval.core.grade_models": ("QueryFactor", "calibration_report"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
-    "activeeval.top_k": ("TopKLabelling",),
-    "activeeval.graders": ("Grades",),
+    "activeeval.topk": ("TopKLabelling",),
+    "activeeval.formats.graders.grader_grades": ("Grades",),
     "activeeval.gains": (
         "GainDiscountLearner",
         "PreferenceData",
@@ -113,40 +114,40 @@ _HOMES = {
         "load_preferences",
         "rank_one_test",
     ),
-    "activeeval.cases.modelling": ("GradeBeliefs",),
-    "activeeval.campaign": ("Campaign", "Unit"),
-    "activeeval.campaign.rounds": ("Rounds",),
-    "activeeval.tasks.evaluations": ("Evaluation",),
-    "activeeval.verbs.auditing": ("audit",),
-    "activeeval.verbs.campaigns": ("StoredCampaign", "create_campaign", "open_campaign"),
-    "activeeval.verbs.evaluating": ("compare", "evaluate"),
-    "activeeval.verbs.planning": ("Plan", "plan"),
-    "activeeval.verbs.queries": ("Queries", "draw_queries"),
-    "activeeval.verbs.results": ("Result", "Results"),
-    "activeeval.verbs.samples": ("Sample",),
-    "activeeval.verbs.sampling": ("load_sample", "sample"),
-    "activeeval.verbs.segmenting": ("SegmentPlan",),
-    "activeeval.verbs.scoring": ("Score", "Scores", "score"),
-    "activeeval.generated": ("generate_pool",),
+    "activeeval.inputs.modelling": ("GradeBeliefs",),
+    "activeeval.core.campaign": ("Campaign", "Unit"),
+    "activeeval.core.campaign.rounds": ("Rounds",),
+    "activeeval.sampling.evaluation": ("Evaluation",),
+    "activeeval.graders.audit_result": ("audit",),
+    "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
+    "activeeval.scoring.compare": ("compare", "evaluate"),
+    "activeeval.sampling.plan": ("Plan", "plan"),
+    "activeeval.traffic.queries": ("Queries", "draw_queries"),
+    "activeeval.sampling.results": ("Result", "Results"),
+    "activeeval.sampling.drawn_sample": ("Sample",),
+    "activeeval.sampling.sample": ("load_sample", "sample"),
+    "activeeval.sampling.segment_plan": ("SegmentPlan",),
+    "activeeval.scoring.score": ("Score", "Scores", "score"),
+    "activeeval.core.pool.generated": ("generate_pool",),
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
-    "activeeval.simulation": ("replicate", "simulate"),
-    "activeeval.estimation.significance": ("compare_scores", "holm", "mean_interval"),
+    "activeeval.core.simulation": ("replicate", "simulate"),
+    "activeeval.core.estimation.significance": ("compare_scores", "holm", "mean_interval"),
 }
 _REACHED = {
     "activeeval.adaptation": ("HyperLinearRanker",),
-    "activeeval.grade_models": ("ForestGradeModel", "cross_fitted_probs"),
-    "activeeval.io.text.letor": ("read_letor",),
+    "activeeval.core.grade_models": ("ForestGradeModel", "cross_fitted_probs"),
+    "activeeval.formats.text.letor": ("read_letor",),
 }
 """Names that outside programs call here and that the rooms themselves list."""
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 if TYPE_CHECKING:
-    from activeeval.campaign import Campaign, Unit
-    from activeeval.campaign.rounds import Rounds
-    from activeeval.cases.modelling import GradeBeliefs
-    from activeeval.design import Design, optimal_sampling_probs
-    from activeeval.design.methods import METHODS, Method, default_method
-    from activeeval.errors import (
+    from activeeval.campaigns.stored_campaign import StoredCampaign, create_campaign, open_campaign
+    from activeeval.core.campaign import Campaign, Unit
+    from activeeval.core.campaign.rounds import Rounds
+    from activeeval.core.design import Design, optimal_sampling_probs
+    from activeeval.core.design.methods import METHODS, Method, default_method
+    from activeeval.core.errors import (
         ActiveEvalError,
         BudgetError,
         CautionWarning,
@@ -155,21 +156,10 @@ if TYPE_CHECKING:
         SolverError,
         StateError,
     )
-    from activeeval.estimation.significance import compare_scores, holm, mean_interval
-    from activeeval.gains import (
-        GainDiscountLearner,
-        PreferenceData,
-        SimpleMargin,
-        bootstrap_gains,
-        coherence,
-        gain_intervals,
-        load_preferences,
-    )
-    from activeeval.generated import generate_pool
-    from activeeval.grade_models import QueryFactor, calibration_report
-    from activeeval.graders import Grades
-    from activeeval.judgments import Judge, Judgment, Judgments
-    from activeeval.measures import (
+    from activeeval.core.estimation.significance import compare_scores, holm, mean_interval
+    from activeeval.core.grade_models import QueryFactor, calibration_report
+    from activeeval.core.judgments import Judge, Judgment, Judgments
+    from activeeval.core.measures import (
         AP,
         DCG,
         ERR,
@@ -188,23 +178,34 @@ if TYPE_CHECKING:
         parse_measure,
         top_k_grades,
     )
-    from activeeval.pool import PoolGrades, QueryPool, Rankings
+    from activeeval.core.pool import PoolGrades, QueryPool, Rankings
+    from activeeval.core.pool.generated import generate_pool
+    from activeeval.core.results import Cannot, Estimate, Figure, Interval, Moments
+    from activeeval.core.simulation import replicate, simulate
+    from activeeval.formats.graders.grader_grades import Grades
+    from activeeval.gains import (
+        GainDiscountLearner,
+        PreferenceData,
+        SimpleMargin,
+        bootstrap_gains,
+        coherence,
+        gain_intervals,
+        load_preferences,
+    )
+    from activeeval.graders.audit_result import audit
+    from activeeval.inputs.modelling import GradeBeliefs
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
-    from activeeval.results import Cannot, Estimate, Figure, Interval, Moments
+    from activeeval.sampling.drawn_sample import Sample
+    from activeeval.sampling.evaluation import Evaluation
+    from activeeval.sampling.plan import Plan, plan
+    from activeeval.sampling.results import Result, Results
+    from activeeval.sampling.sample import load_sample, sample
+    from activeeval.sampling.segment_plan import SegmentPlan
     from activeeval.scale import Chunk, ChunkedDesign, chunked_design
-    from activeeval.simulation import replicate, simulate
-    from activeeval.tasks.evaluations import Evaluation
-    from activeeval.top_k import TopKLabelling
-    from activeeval.verbs.auditing import audit
-    from activeeval.verbs.campaigns import StoredCampaign, create_campaign, open_campaign
-    from activeeval.verbs.evaluating import compare, evaluate
-    from activeeval.verbs.planning import Plan, plan
-    from activeeval.verbs.queries import Queries, draw_queries
-    from activeeval.verbs.results import Result, Results
-    from activeeval.verbs.samples import Sample
-    from activeeval.verbs.sampling import load_sample, sample
-    from activeeval.verbs.scoring import Score, Scores, score
-    from activeeval.verbs.segmenting import SegmentPlan
+    from activeeval.scoring.compare import compare, evaluate
+    from activeeval.scoring.score import Score, Scores, score
+    from activeeval.topk import TopKLabelling
+    from activeeval.traffic.queries import Queries, draw_queries
 
 __dir__ = attached(__name__, _HOMES)[1]
 __getattr__ = attached(

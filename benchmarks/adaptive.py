@@ -2,8 +2,9 @@
 
 Nothing is known at first: the first round, a fifth of the budget, is drawn with the uniform model and its query factor.
 What it says trains a mixture (a logit of the features and one of the rankers' own scores, recalibrated by a query
-factor), which the next round is drawn with; weights are planned (`activeeval.campaign.together`). Total budget a tenth
-of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and ERR@10.
+factor), which the next round is drawn with; weights are planned (`activeeval.core.campaign.together`). Total budget a
+tenth of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and
+ERR@10.
 
 Efficiency is the squared error of passive over a design's, at the same budget. *Informed* is the design with a forest
 that was trained on labels of other queries, which cost nothing here, *fixed* the one with the uniform model and its
@@ -28,15 +29,15 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
-from activeeval.campaign.rounds import Rounds
-from activeeval.campaign.together import planned_weights
-from activeeval.cases.columns import given_columns
-from activeeval.cases.inputs import Inputs
-from activeeval.cases.modelling import uniform_beliefs
-from activeeval.design import Design
-from activeeval.design.methods import METHODS, Method, default_method
-from activeeval.simulation import replicate
-from activeeval.tasks.rounds import teaching
+from activeeval.core.campaign.rounds import Rounds
+from activeeval.core.campaign.together import planned_weights
+from activeeval.core.design import Design
+from activeeval.core.design.methods import METHODS, Method, default_method
+from activeeval.core.simulation import replicate
+from activeeval.inputs.loading import Inputs
+from activeeval.inputs.model_features import given_columns
+from activeeval.inputs.modelling import uniform_beliefs
+from activeeval.sampling.rounds import teaching
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, load
 

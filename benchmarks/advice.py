@@ -2,8 +2,8 @@
 
 A sample of MQ2008 (items, a forest that was trained on other queries, a tenth of the budget of judging everything) is
 read for the difference of two rankers, and where it is open the top-up that is advised is drawn and read
-(`activeeval.campaign.deciding`). Estimates are shifted so that the true difference is a half, three quarters or the
-whole of the mean half-width of the first reading, or 0:
+(`activeeval.core.campaign.deciding`). Estimates are shifted so that the true difference is a half, three quarters or
+the whole of the mean half-width of the first reading, or 0:
 
 * of true differences: how many that were open are decided by one advised top-up, beside the mean chance that the advice
   printed; how many of the top-ups at the ends of its range bring the half-width below what is wanted (.1 and .9).
@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.answers import Needed
-from activeeval.campaign.deciding import needed_of_outlook
-from activeeval.campaign.outlook import Outlook
-from activeeval.design import Design
-from activeeval.estimation import confidence_after, evaluate, evidence_of, half_widths
-from activeeval.pool import key_of, known_digest, pool_hashes
-from activeeval.simulation import replicate
+from activeeval.core.answers import Needed
+from activeeval.core.campaign.deciding import needed_of_outlook
+from activeeval.core.campaign.outlook import Outlook
+from activeeval.core.design import Design
+from activeeval.core.estimation import confidence_after, evaluate, evidence_of, half_widths
+from activeeval.core.pool import key_of, known_digest, pool_hashes
+from activeeval.core.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.planning import Question
 from benchmarks.pools import load

@@ -19,12 +19,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
-from activeeval.cases.grading import read_graders
-from activeeval.cases.inputs import from_tables, on_scale, sampled_measure
-from activeeval.design.methods import METHODS
-from activeeval.grade_models.values import PLANNED_RHO, ValueTable, default_shares
-from activeeval.planning import Planner
-from activeeval.simulation import simulate
+from activeeval.core.design.methods import METHODS
+from activeeval.core.grade_models.values import PLANNED_RHO, ValueTable, default_shares
+from activeeval.core.planning import Planner
+from activeeval.core.simulation import simulate
+from activeeval.inputs.grader_values import read_graders
+from activeeval.inputs.loading import from_tables, on_scale, sampled_measure
 from benchmarks.graders import PAIRS, SEED, SHARE, TOP, USELESS, Row, beliefs_of, dl21
 from benchmarks.machine import ROOT, describe, figure, show, store
 

@@ -29,7 +29,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
-from activeeval.cases.modelling import GradeBeliefs
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import document_samples, efficiency, query_samples
 from benchmarks.baselines_report import KEYS, POOLING, REGRESSION, Row, markdown
 from benchmarks.document_samples import best_ranks

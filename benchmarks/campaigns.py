@@ -30,16 +30,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Campaign
-from activeeval.campaign import Rules
-from activeeval.design import Design
-from activeeval.design.methods import METHODS, default_method
-from activeeval.io.text.trec import Qrels, write_qrels
-from activeeval.pool.texts import Texts
-from activeeval.store import Claimed, Said, Store, open_store
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.state import answered, state_of
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import create
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.state import answered, state_of
+from activeeval.campaigns.store import Claimed, Said, Store, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.design import Design
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.text.trec import write_qrels
+from activeeval.sampling.samples import Sample
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load

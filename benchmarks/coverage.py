@@ -25,12 +25,12 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
-from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
-from activeeval.design.methods import default_method
-from activeeval.errors import BudgetError
-from activeeval.estimation import half_widths
-from activeeval.results import MORE_SPREAD
-from activeeval.simulation import Replications, replicate
+from activeeval.core.design.methods import default_method
+from activeeval.core.errors import BudgetError
+from activeeval.core.estimation import half_widths
+from activeeval.core.results import MORE_SPREAD
+from activeeval.core.simulation import Replications, replicate
+from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 from benchmarks.coverage_cells import (
     CASES,
     COLLECTIONS,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from activeeval.estimation.significance import holm
-from activeeval.results import MORE_SPREAD
+from activeeval.core.estimation.significance import holm
+from activeeval.core.results import MORE_SPREAD
 
 Row = dict[str, Any]
 

@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Target, generate_pool
-from activeeval.grade_models import QueryFactor
-from activeeval.pool import Rankings
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.pool import Rankings
 from benchmarks.machine import ROOT, describe
 
 BARS = {"one ranking": 10.0, "comparison": 60.0}

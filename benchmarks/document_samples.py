@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval import Target
-from activeeval.measures.target import common_lists
-from activeeval.measures.terms import CASCADE, PRECISION, Terms
+from activeeval.core.measures.target import common_lists
+from activeeval.core.measures.terms import CASCADE, PRECISION, Terms
 from benchmarks import inferred
 from benchmarks.inferred import Documents, Lists
 

@@ -23,18 +23,18 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.cases.inputs import Inputs, from_letor
-from activeeval.cases.modelling import believe
-from activeeval.design import Design, Reading, Selection, Selections
-from activeeval.design.methods import METHODS, default_method
-from activeeval.errors import BudgetError
-from activeeval.estimation import effective_sample_size, evaluate, evidence_arrays
-from activeeval.estimation.effective import value_variance
-from activeeval.measures.checks import checked_grades
-from activeeval.pool import key_of, known_digest, pool_hashes
-from activeeval.simulation.replications import repetition_seeds
+from activeeval.core.design import Design, Reading, Selection, Selections
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.errors import BudgetError
+from activeeval.core.estimation import effective_sample_size, evaluate, evidence_arrays
+from activeeval.core.estimation.effective import value_variance
+from activeeval.core.measures.ranking_checks import checked_grades
+from activeeval.core.pool import key_of, known_digest, pool_hashes
+from activeeval.core.simulation.replications import repetition_seeds
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.loading import Inputs, from_letor
+from activeeval.inputs.modelling import believe
 from benchmarks.coverage import MODELS
 from benchmarks.machine import ROOT, data_folder, describe, store
 from benchmarks.pools import SEED, JudgedPool, load, ranked_by_model

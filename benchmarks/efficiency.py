@@ -6,9 +6,9 @@ of what judging a pool whole costs; other methods, models, overheads and budgets
 labels look at each, as in campaigns. The generated pool has 2,000 queries of 120 items on average. Passive is
 Algorithm 1 with q = p and full lists, simulated too.
 Stores every row in benchmarks/results/efficiency.json and the tables in benchmarks/results/efficiency.md, beside the
-limit (`activeeval.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before) and the
-rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they were
-before levels took their place. Rows of other questions that are stored already are kept.
+limit (`activeeval.core.simulation.Summary`), the best that a peer offers (benchmarks.peer_efficiency, run it before)
+and the rows of the yardstick in benchmarks/results/efficiency-poisson.json: Poisson samples of the same rates, as they
+were before levels took their place. Rows of other questions that are stored already are kept.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
-from activeeval.design.methods import METHODS, default_method
-from activeeval.errors import BudgetError
-from activeeval.simulation import Summary, simulate
-from activeeval.tasks.looks import OF_CAMPAIGNS, looks_of
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.errors import BudgetError
+from activeeval.core.simulation import Summary, simulate
+from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
+from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load

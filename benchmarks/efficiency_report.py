@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.special import ndtr
 
-from activeeval.estimation.significance import holm
+from activeeval.core.estimation.significance import holm
 
 Row = dict[str, Any]
 ByKey = dict[tuple[Any, ...], Row]

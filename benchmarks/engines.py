@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from activeeval import DCG, ERR, chunked_design
-from activeeval.scale.engines.choosing import opened_engine
+from activeeval.sampling.samples import Sample
 from activeeval.scale.engines.executors import Processes
+from activeeval.scale.engines.selection import opened_engine
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Folder
-from activeeval.tasks.samples import Sample
 from benchmarks.engines_pools import N_GRADES, N_ITEMS, PARTITION_QUERIES, WritePartition, n_partitions
 from benchmarks.engines_tree import keep_orphans, tree_seconds
 from benchmarks.machine import ROOT, describe, figure, show, store

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.scale.files import write
-from activeeval.types import Ints
+from activeeval.core.types import Ints
+from activeeval.scale.partition_files import write
 
 N_ITEMS, N_GRADES, N_PROTOTYPES = 20, 5, 4096
 PARTITION_QUERIES = 25_000

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.cases.inputs import Inputs, from_tables
-from activeeval.cases.modelling import believe
-from activeeval.io.loading import load_qrels, load_run
+from activeeval.formats.loading import load_qrels, load_run
+from activeeval.inputs.loading import Inputs, from_tables
+from activeeval.inputs.modelling import believe
 from benchmarks.machine import data_folder
 from benchmarks.pools import SEED, JudgedPool, lightgbm_inputs, load, ranked_by_model
 

@@ -4,8 +4,8 @@ Samples of judged pools, with a forest that was trained on other queries and the
 read after a quarter of their budget. What is then expected of the t interval at the end of the budget, over what it is
 once all is judged:
 
-* *outlook*: the judged sample's own variance, which falls as planned (`activeeval.campaign.outlook`).
-* *forecast*: the plan, rescaled by what that quarter teaches as a pilot (`activeeval.planning`).
+* *outlook*: the judged sample's own variance, which falls as planned (`activeeval.core.campaign.outlook`).
+* *forecast*: the plan, rescaled by what that quarter teaches as a pilot (`activeeval.core.planning`).
 * *plan*: the plan alone, which knows no label.
 
 A figure is the root mean square of the logarithm of that ratio, 0 where each sample comes as expected; beside it are
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from activeeval import Campaign
-from activeeval.errors import ActiveEvalError
+from activeeval.core.errors import ActiveEvalError
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.planning import CASES, Question, questions
 from benchmarks.pools import load

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval import parse_measure
-from activeeval.answers import Answer, exit_code
-from activeeval.cases.inputs import from_letor
-from activeeval.estimation.significance import mean_interval
+from activeeval.core.answers import Answer, exit_code
+from activeeval.core.estimation.significance import mean_interval
+from activeeval.inputs.loading import from_letor
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 MODULE = "benchmarks.gate"

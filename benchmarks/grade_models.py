@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel, tune_grade_model
-from activeeval.io.text.letor import read_letor
+from activeeval.core.grade_models import ForestGradeModel, OrderedLogitModel, UniformGradeModel, tune_grade_model
+from activeeval.formats.text.letor import read_letor
 from benchmarks.machine import data_folder, describe, store
 
 N_FOLDS = 5

@@ -30,16 +30,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
-from activeeval.cases.grading import model_names, read_graders, with_graders
-from activeeval.cases.inputs import Inputs, from_tables, on_scale, sampled_measure
-from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
-from activeeval.design import Design, Reading
-from activeeval.design.item_readings import ItemReading
-from activeeval.design.methods import METHODS, default_method
-from activeeval.graders import Grades
-from activeeval.io.loading import load_qrels, load_run
-from activeeval.io.text.trec import Qrels, Run
-from activeeval.simulation import replicate, simulate
+from activeeval.core.design import Design, Reading
+from activeeval.core.design.item_readings import ItemReading
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.simulation import replicate, simulate
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.loading import load_qrels, load_run
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.grader_values import model_names, read_graders, with_graders
+from activeeval.inputs.loading import Inputs, from_tables, on_scale, sampled_measure
+from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import peer_environment
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
 from benchmarks.peer_efficiency import question_arrays, run_peers

@@ -21,10 +21,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import METHODS, QueryPool, Rankings
-from activeeval.cases.inputs import Inputs, from_tables
-from activeeval.design.histories import LOOKS
-from activeeval.io.text.trec import Run
-from activeeval.simulation import replicate
+from activeeval.core.design.histories import LOOKS
+from activeeval.core.simulation import replicate
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.loading import Inputs, from_tables
 from benchmarks.coverage import MODELS
 from benchmarks.graders import DL21, TOP, beliefs_of, dl21
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store

@@ -7,7 +7,7 @@ Sources, in our own words and numpy only:
 - xinfAP and infNDCG: Yilmaz, Kanoulas and Aslam, "A simple and efficient sampling method for estimating AP and nDCG",
   SIGIR 2008, as NIST's sample_eval.pl computes them;
 - statAP: Aslam and Pavlu, "A practical sampling strategy for efficient retrieval evaluation", 2007, as
-  statAP_MQ_eval computes it from prels (`activeeval.io.text.trec.read_prels`).
+  statAP_MQ_eval computes it from prels (`activeeval.formats.text.trec.read_prels`).
 
 Documents stand on one axis, query by query; a sample is a mask on it. All of them may be judged (the *pool* of these
 papers); a list may hold some of them.
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.io.text.trec import Prels
-from activeeval.pool import QueryPool
+from activeeval.core.pool import QueryPool
+from activeeval.formats.text.trec import Prels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from activeeval import METHODS, NDCG, Campaign, QueryPool, Rankings, Target
-from activeeval.design import Design
-from activeeval.simulation import replicate
-from activeeval.simulation.replications import repetition_seeds
+from activeeval.core.design import Design
+from activeeval.core.simulation import replicate
+from activeeval.core.simulation.replications import repetition_seeds
 from benchmarks.coverage import MODELS
 from benchmarks.history import BELIEFS, POOLS
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from activeeval import METHODS, Campaign, Target, parse_measure
-from activeeval.cases.case import target_weights
-from activeeval.cases.inputs import from_tables
-from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
-from activeeval.design.methods import default_method
-from activeeval.errors import ActiveEvalError
-from activeeval.io.loading import load_qrels, load_run
-from activeeval.planning import Forecast, Lesson, Planner
-from activeeval.simulation import replicate
+from activeeval.core.design.methods import default_method
+from activeeval.core.errors import ActiveEvalError
+from activeeval.core.planning import Forecast, Lesson, Planner
+from activeeval.core.simulation import replicate
+from activeeval.formats.loading import load_qrels, load_run
+from activeeval.inputs.case import target_weights
+from activeeval.inputs.loading import from_tables
+from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks.few_topics import lightgbm_test, robust03
 from benchmarks.machine import data_folder, figure
 from benchmarks.pools import SEED, JudgedPool, generated, load

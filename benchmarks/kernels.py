@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, QueryPool, Rankings
-from activeeval.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
-from activeeval.types import sealed
+from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, noisy_scores, ranked_by_expected_grade
+from activeeval.core.types import sealed
 from benchmarks import loops, readers, short_commands, start
 from benchmarks.machine import ROOT, describe, figure, seconds, show, stay_on_one_core, store
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
-from activeeval.campaign import Rules
-from activeeval.store import Said, Store, open_store
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.state import CampaignState, answered
-from activeeval.tasks.campaigns.status import progress_of
-from activeeval.tasks.campaigns.summary import summary
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import create
+from activeeval.campaigns.report.collect import summary
+from activeeval.campaigns.state import CampaignState, answered
+from activeeval.campaigns.status import progress_of
+from activeeval.campaigns.store import Said, Store, open_store
+from activeeval.core.campaign import Rules
+from activeeval.sampling.samples import Sample
 from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
 
 MODULE = "benchmarks.looking"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from activeeval.kernels import moments as kernel
-from activeeval.types import sealed
+from activeeval.core.kernels import moments as kernel
+from activeeval.core.types import sealed
 from benchmarks.machine import figure, median_seconds
 
 LENGTHS = (10, 20, 50, 119, 300, 1000, 5000)

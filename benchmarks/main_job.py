@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign, Target, simulate
-from activeeval.cases.inputs import Inputs, from_letor, from_tables
-from activeeval.design.methods import default_method
-from activeeval.generated import generate_pool, noisy_scores
-from activeeval.grade_models import ForestGradeModel
-from activeeval.io.text.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
+from activeeval.core.design.methods import default_method
+from activeeval.core.grade_models import ForestGradeModel
+from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.core.pool.keyed import Qrels
+from activeeval.formats.text.trec import Run, read_qrels, read_run, write_qrels, write_run
+from activeeval.inputs.loading import Inputs, from_letor, from_tables
 
 N_QUERIES = 60
 PAPERS = ("passive", "active", "active_uniC", "active_uniD")

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import Case, prepare
-from activeeval.cases.choices import Choices
-from activeeval.cases.contests import Contest
-from activeeval.design.methods import default_method
+from activeeval.core.design.methods import default_method
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import Case, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.contests import Contest
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.many_systems"

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from activeeval import Campaign, Target, parse_measure
-from activeeval.cases.inputs import Inputs
-from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
-from activeeval.design import Design
-from activeeval.design.methods import METHODS
-from activeeval.pool import Rankings
-from activeeval.simulation import replicate
+from activeeval.core.design import Design
+from activeeval.core.design.methods import METHODS
+from activeeval.core.pool import Rankings
+from activeeval.core.simulation import replicate
+from activeeval.inputs.loading import Inputs
+from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import POOLS, JudgedPool, load
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from activeeval import Target
-from activeeval.design import Design
-from activeeval.design.methods import METHODS
-from activeeval.simulation import Replications, replicate
+from activeeval.core.design import Design
+from activeeval.core.design.methods import METHODS
+from activeeval.core.simulation import Replications, replicate
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import JudgedPool, load
 

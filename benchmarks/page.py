@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import through_http

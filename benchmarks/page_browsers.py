@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from benchmarks.machine import figure
 from benchmarks.page_kills import free_port, kept_figures, kill_servers
 from benchmarks.page_served import NAME, Server, made

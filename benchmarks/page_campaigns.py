@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Campaign
-from activeeval.campaign import Rules
-from activeeval.results import Estimate
-from activeeval.store import Store, open_store
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.state import answered, state_of
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.making import create
+from activeeval.campaigns.state import answered, state_of
+from activeeval.campaigns.store import Store, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.results import Estimate
+from activeeval.sampling.samples import Sample
 from activeeval.web.app import make_app
-from activeeval.web.served import Door, Served
+from activeeval.web.settings import Door, Served
 from benchmarks.machine import figure
 from benchmarks.page_programs import Program
 from benchmarks.page_served import GAINS, sampled

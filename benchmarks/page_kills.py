@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from benchmarks.machine import figure
 from benchmarks.page_served import NAME, Server, made, served
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 
 class Program:

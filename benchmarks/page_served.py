@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
-from activeeval.campaign import Rules
-from activeeval.measures import Measure
-from activeeval.store import Said, Store, open_store
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import create
+from activeeval.campaigns.store import Said, Store, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.measures import Measure
+from activeeval.sampling.samples import Sample
 
 NAME = "page"
 N_ITEMS = 20

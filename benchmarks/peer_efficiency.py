@@ -33,10 +33,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import METHODS, Target, simulate
-from activeeval.cases.modelling import GradeBeliefs
-from activeeval.design import Design
-from activeeval.design.expectations import expectations_of
-from activeeval.measures.target import common_lists
+from activeeval.core.design import Design
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.measures.target import common_lists
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
 from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
 from benchmarks.efficiency_report import PEER_KEYS as KEYS

@@ -19,10 +19,10 @@ from importlib.util import find_spec
 import numpy as np
 
 from activeeval import Target
-from activeeval.design.methods import METHODS
-from activeeval.ends import t_quantile
-from activeeval.estimation import Evidence, evaluate
-from activeeval.simulation import replicate
+from activeeval.core.design.methods import METHODS
+from activeeval.core.ends import t_quantile
+from activeeval.core.estimation import Evidence, evaluate
+from activeeval.core.simulation import replicate
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, generated, load
 

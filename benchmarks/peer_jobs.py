@@ -121,8 +121,8 @@ def gdeval(folder: Path) -> dict:
 def text_ours(folder: Path) -> dict:
     """Score TREC text in this process."""
     from activeeval import parse_measure
-    from activeeval.io.loading import load_tables, pool_from_tables
-    from activeeval.tasks.score import score_run
+    from activeeval.formats.loading import load_tables, pool_from_tables
+    from activeeval.scoring.run_scores import score_run
 
     start = time.perf_counter()
     qrels, runs = load_tables(folder / "qrels.txt", [folder / "run.txt"])

@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 
 from activeeval import METHODS, Campaign, Rankings, Target, parse_measure
-from activeeval.cases.modelling import GradeBeliefs, believe, uniform_beliefs
-from activeeval.design import Design
-from activeeval.design.methods import default_method, fitting_methods
-from activeeval.errors import ActiveEvalError
-from activeeval.generated import generate_pool
-from activeeval.planning import Forecast, Goal, Planner
-from activeeval.simulation import Replications, replicate
+from activeeval.core.design import Design
+from activeeval.core.design.methods import default_method, fitting_methods
+from activeeval.core.errors import ActiveEvalError
+from activeeval.core.planning import Forecast, Goal, Planner
+from activeeval.core.pool.generated import generate_pool
+from activeeval.core.simulation import Replications, replicate
+from activeeval.inputs.modelling import GradeBeliefs, believe, uniform_beliefs
 from benchmarks import joint_planning
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.pools import JudgedPool, generated, load

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.cases.inputs import Inputs, from_letor
-from activeeval.cases.modelling import GradeBeliefs, believe
-from activeeval.generated import generate_pool, noisy_scores
-from activeeval.tasks.demonstration import recipe_beliefs
+from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.inputs.loading import Inputs, from_letor
+from activeeval.inputs.modelling import GradeBeliefs, believe
+from activeeval.quickstart.demonstration import recipe_beliefs
 from benchmarks.machine import data_folder
 
 SEED = 2013

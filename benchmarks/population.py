@@ -18,10 +18,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import Target
-from activeeval.design.methods import default_method
-from activeeval.errors import BudgetError
-from activeeval.estimation import half_widths
-from activeeval.simulation import replicate
+from activeeval.core.design.methods import default_method
+from activeeval.core.errors import BudgetError
+from activeeval.core.estimation import half_widths
+from activeeval.core.simulation import replicate
 from benchmarks.coverage import MODELS
 from benchmarks.coverage_cells import number_of
 from benchmarks.machine import ROOT, describe, store

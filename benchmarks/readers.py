@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_svmlight_file
 
-from activeeval.io.text.letor import read_letor
+from activeeval.formats.text.letor import read_letor
 from benchmarks.machine import data_folder, figure, seconds
 
 SAMPLES = ("mslr_fold1_train_sample.from_pickle.txt.gz", "mslr_fold1_valid_sample.txt.gz")
@@ -149,7 +149,7 @@ def _timed_grades(paths: Sequence[Path]) -> dict[str, float]:
     code = (
         "import json, sys, time\n"
         "from benchmarks.memory import peak_mb\n"
-        "from activeeval.graders import Grades\n"
+        "from activeeval.formats.graders.grader_grades import Grades\n"
         "import polars as pl\n"
         "Grades.read(pl.DataFrame({'query_id': ['a'], 'doc_id': ['b'], 'grade': [1]}))\n"
         "start = time.perf_counter()\n"

@@ -63,8 +63,8 @@ def seconds_each(repetitions: int, rounds: int) -> list[float]:
 
 def least_work(rounds: int) -> list[tuple[int, int, float, float]]:
     """Return numbers to hash and labels to weigh in a replication at each budget, and the seconds of either alone."""
-    from activeeval.kernels import numbers
-    from activeeval.pool import key_of
+    from activeeval.core.kernels import numbers
+    from activeeval.core.pool import key_of
 
     design, grades = campaign_to_replay()
     order, judge, found = design.order, design.reading().judge(grades), []

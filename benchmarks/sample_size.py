@@ -26,17 +26,17 @@ from typing import Any
 import numpy as np
 
 from activeeval import Rankings
-from activeeval.campaign.sample import digest_of
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import Case, prepare
-from activeeval.cases.choices import Choices
-from activeeval.cases.inputs import Inputs
-from activeeval.cases.modelling import GradeBeliefs
-from activeeval.generated import noisy_scores, ranked_by_expected_grade
-from activeeval.grade_models import QueryFactor
-from activeeval.io.arrays import read_arrays
-from activeeval.io.text.trec import Run, write_run
-from activeeval.tasks.samples import draw, read_sample
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.pool.generated import noisy_scores, ranked_by_expected_grade
+from activeeval.formats.arrays import read_arrays
+from activeeval.formats.sample_file import digest_of
+from activeeval.formats.text.trec import Run, write_run
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import Case, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.loading import Inputs
+from activeeval.inputs.modelling import GradeBeliefs
+from activeeval.sampling.samples import draw, read_sample
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.memory import peak_mb

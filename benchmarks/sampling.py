@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.cases.modelling import GradeBeliefs
-from activeeval.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
-from activeeval.io.text.letor import read_letor
+from activeeval.core.grade_models import ForestGradeModel, QueryFactor, cross_fitted_probs
+from activeeval.formats.text.letor import read_letor
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks.machine import ROOT, data_folder, describe, figure, show, store
 
 MODULE = "benchmarks.sampling"

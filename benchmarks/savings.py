@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
 from activeeval.cli import cli, run
-from activeeval.design.methods import METHODS
+from activeeval.core.design.methods import METHODS
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 BUDGETS = {"mq2008": ("3%", "6%", "10%", "20%", "30%"), "robust03": ("16%", "33%", "50%")}

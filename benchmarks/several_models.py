@@ -26,15 +26,16 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.cases.columns import given_columns
-from activeeval.cases.grading import model_names, read_graders, with_graders
-from activeeval.cases.inputs import Inputs, from_tables
-from activeeval.cases.modelling import GradeBeliefs, believe
-from activeeval.design.methods import METHODS, default_method
-from activeeval.io.loading import load_qrels
-from activeeval.io.text.trec import Qrels, Run
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.simulation import replicate
+from activeeval.formats.loading import load_qrels
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.grader_values import model_names, read_graders, with_graders
+from activeeval.inputs.loading import Inputs, from_tables
+from activeeval.inputs.model_features import given_columns
+from activeeval.inputs.modelling import GradeBeliefs, believe
 from activeeval.report.words import text_of
-from activeeval.simulation import replicate
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store
 from benchmarks.pools import SEED, JudgedPool, load
 

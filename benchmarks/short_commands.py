@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.generated import generate_pool, noisy_scores
+from activeeval.core.pool.generated import generate_pool, noisy_scores
 from benchmarks.machine import ROOT, figure
 
 N_QUERIES, BUDGET, ROWS, BY_BOB = 150, 165, 30, 70

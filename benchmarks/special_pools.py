@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval import QueryPool, Rankings
-from activeeval.cases.inputs import Inputs
-from activeeval.generated import GeneratedPool, generate_pool, noisy_scores
-from activeeval.tasks.demonstration import MAX_GRADE, recipe_beliefs
+from activeeval.core.pool.generated import GeneratedPool, generate_pool, noisy_scores
+from activeeval.inputs.loading import Inputs
+from activeeval.quickstart.demonstration import MAX_GRADE, recipe_beliefs
 from benchmarks.pools import SEED, JudgedPool
 
 RELEVANT_SHARE = 0.04

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import DCG, ERR, METHODS, Rankings, Target, simulate
-from activeeval.generated import generate_pool, noisy_scores
-from activeeval.grade_models import ForestGradeModel
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores_of
-from activeeval.tasks.demonstration import recipe_forest
+from activeeval.core.grade_models import ForestGradeModel
+from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores_of
+from activeeval.quickstart.demonstration import recipe_forest
 from benchmarks.machine import ROOT, data_folder, figure, seconds
 from benchmarks.main_job import PAPERS
 

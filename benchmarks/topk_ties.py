@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval import QueryPool, Rankings, kERR, kNDCG
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.top_k import TopKLabelling
-from activeeval.top_k.assessors import Assessor, Assessors
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
+from activeeval.topk import TopKLabelling
+from activeeval.topk.assessors import Assessor, Assessors
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.topk_ties"

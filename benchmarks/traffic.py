@@ -23,10 +23,10 @@ import numpy as np
 import polars as pl
 
 from activeeval import DCG, METHODS, Campaign, Rankings, Target
-from activeeval.cases.modelling import uniform_beliefs
-from activeeval.generated import WEIGHTS, generate_pool, noisy_scores
-from activeeval.pool import QueryPool
-from activeeval.tasks.queries import draw_queries
+from activeeval.core.pool import QueryPool
+from activeeval.core.pool.generated import WEIGHTS, generate_pool, noisy_scores
+from activeeval.inputs.modelling import uniform_beliefs
+from activeeval.traffic.query_draws import draw_queries
 from benchmarks.machine import ROOT, describe, figure, show, store
 
 MODULE = "benchmarks.traffic"
@@ -34,7 +34,7 @@ SHARED, N_DRAWN, N_QUERIES = 0.9, 500, 50_000
 CONFIDENCE = 0.95
 _LARGE = """
 import resource, sys, time
-from activeeval.tasks.queries import draw_queries
+from activeeval.traffic.query_draws import draw_queries
 began = time.perf_counter()
 draw_queries(sys.argv[1], 500)
 print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from activeeval import QueryFactor
-from activeeval.cases.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_beliefs
+from activeeval.inputs.modelling import UNTRAINED_FACTOR, GradeBeliefs, uniform_beliefs
 from benchmarks import efficiency
 from benchmarks.efficiency import CASES, RESULTS
 from benchmarks.efficiency_report import Row

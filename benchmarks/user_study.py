@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.judgments import Grades, preference_agreement
-from activeeval.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
-from activeeval.judgments.coefficients import chi_squared
-from activeeval.top_k import TopKLabelling, expected_comparisons
-from activeeval.top_k.assessors import Assessor, Assessors
+from activeeval.core.judgments import Grades, preference_agreement
+from activeeval.core.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
+from activeeval.core.judgments.coefficients import chi_squared
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
+from activeeval.topk import TopKLabelling, expected_comparisons
+from activeeval.topk.assessors import Assessor, Assessors
 from benchmarks.machine import ROOT, data_folder, describe, figure, section_tables, show, store
 
 MODULE = "benchmarks.user_study"

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.design import Design
-from activeeval.design.carried import InHand, going_on
-from activeeval.design.methods import METHODS
-from activeeval.design.selections import Selection
-from activeeval.errors import StateError
-from activeeval.estimation import estimate, evidence_of
-from activeeval.pool import hashed_uniforms, key_of, pool_hashes
-from activeeval.simulation import replicate
+from activeeval.core.design import Design
+from activeeval.core.design.carried import InHand, going_on
+from activeeval.core.design.methods import METHODS
+from activeeval.core.design.selections import Selection
+from activeeval.core.errors import StateError
+from activeeval.core.estimation import estimate, evidence_of
+from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
+from activeeval.core.simulation import replicate
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.nights import REMOVED, by_library, equal_budget
 from benchmarks.pools import JudgedPool

@@ -1,6 +1,6 @@
 """Alarms of a watch: ``python -m benchmarks.watched_alarms [--part NAME]``, on parts of MQ2008, DCG@10.
 
-A watch compares tonight with the night before and the first night by the rule of `activeeval.tasks.watching`, about
+A watch compares tonight with the night before and the first night by the rule of `activeeval.monitoring`, about
 these queries, at 1 false alarm in 100 nights. 3 % of the items are missing each night, by chance.
 
 bad: 300 queries, 100 labels a night, what the model believes taught by the labels of the watch itself
@@ -27,15 +27,15 @@ from typing import Any
 import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.design import Design
-from activeeval.design.carried import InHand, going_on
-from activeeval.design.methods import METHODS
-from activeeval.errors import StateError
-from activeeval.estimation import estimate, evidence_of
-from activeeval.pool import hashed_uniforms, key_of, pool_hashes
-from activeeval.simulation import replicate
-from activeeval.tasks.watching.series import PLAIN
-from activeeval.tasks.watching.settings import Settings
+from activeeval.core.design import Design
+from activeeval.core.design.carried import InHand, going_on
+from activeeval.core.design.methods import METHODS
+from activeeval.core.errors import StateError
+from activeeval.core.estimation import estimate, evidence_of
+from activeeval.core.pool import hashed_uniforms, key_of, pool_hashes
+from activeeval.core.simulation import replicate
+from activeeval.monitoring.series import PLAIN
+from activeeval.monitoring.settings import Settings
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.nights import REMOVED
 from benchmarks.pools import JudgedPool, load

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from activeeval import QueryPool, Rankings
-from activeeval.cases.inputs import Inputs
-from activeeval.cases.modelling import GradeBeliefs
+from activeeval.inputs.loading import Inputs
+from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, load
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.watching.before import Tonight
-from activeeval.tasks.watching.nights import draw_night
-from activeeval.tasks.watching.series import last_says
-from activeeval.tasks.watching.settings import Settings, set_up
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.store import open_store
+from activeeval.monitoring.before import Tonight
+from activeeval.monitoring.nights import draw_night
+from activeeval.monitoring.series import last_says
+from activeeval.monitoring.settings import Settings, set_up
 from benchmarks.machine import figure, show
 from benchmarks.watched import OUT, put
 

@@ -1,6 +1,6 @@
 """A watch night after night without its store: the same draws, the same intervals, the model taught by its own labels.
 
-Every step of `activeeval.tasks.watching` but the store and the judges: `case_of`, `in_hand`, `going_on`, `change_of`.
+Every step of `activeeval.monitoring` but the store and the judges: `case_of`, `in_hand`, `going_on`, `change_of`.
 Forests have `TREES` trees in place of 100, for time.
 """
 
@@ -16,18 +16,18 @@ import numpy as np
 from joblib import parallel_config
 
 from activeeval import Rankings, Target, parse_measure
-from activeeval.answers import Answer
-from activeeval.campaign import Campaign
-from activeeval.design.carried import going_on
-from activeeval.grade_models import ForestGradeModel
-from activeeval.io.loading import load_run
-from activeeval.io.text.trec import Run
-from activeeval.pool import QueryPool, key_of
-from activeeval.results import Estimate
-from activeeval.tasks.watching.cases import case_of
-from activeeval.tasks.watching.leaving import Held, Pair, held_after, in_hand
-from activeeval.tasks.watching.series import PLAIN, change_of, same_lists
-from activeeval.tasks.watching.settings import Settings
+from activeeval.core.answers import Answer
+from activeeval.core.campaign import Campaign
+from activeeval.core.design.carried import going_on
+from activeeval.core.grade_models import ForestGradeModel
+from activeeval.core.pool import QueryPool, key_of
+from activeeval.core.results import Estimate
+from activeeval.formats.loading import load_run
+from activeeval.formats.text.trec import Run
+from activeeval.monitoring.cases import case_of
+from activeeval.monitoring.leaving import Held, Pair, held_after, in_hand
+from activeeval.monitoring.series import PLAIN, change_of, same_lists
+from activeeval.monitoring.settings import Settings
 from benchmarks.pools import JudgedPool, load
 from benchmarks.watched_alarms import scores_of
 

@@ -39,12 +39,12 @@ print(sum(one["ndcg_cut_10"] for one in found.values()) / len(found))
 """
 KERNEL = """
 import click, numpy
-from activeeval.kernels.text import numbers
+from activeeval.core.kernels.text import number_texts
 numbers.token_end(numpy.zeros(1, numpy.uint8), 0)
 """
 LETOR = """
 import statistics, sys, time
-from activeeval.io.text.letor import read_letor
+from activeeval.formats.text.letor import read_letor
 read_letor(sys.argv[1])
 times = []
 for _ in range(5):

@@ -15,7 +15,7 @@ import json
 import numpy as np
 from week import collection
 
-from activeeval.io.text.trec import Run, write_run
+from activeeval.formats.text.trec import Run, write_run
 
 SEED, DEPTH, NOISE = 11, 20, 1.7
 N_NIGHTS, CHANGED, BAD, LOST, N_NEW_TEXTS = 7, 0.03, 5, 0.75, 40

@@ -15,8 +15,8 @@ import zlib
 
 import numpy as np
 
-from activeeval.generated import WEIGHTS, generate_pool
-from activeeval.io.text.trec import Run, write_run
+from activeeval.core.pool.generated import WEIGHTS, generate_pool
+from activeeval.formats.text.trec import Run, write_run
 
 SEED, N_QUERIES, DEPTH = 7, 150, 20
 RUNS = {"old": 2.2, "new": 1.7, "next": 1.5}

@@ -6,10 +6,10 @@ import numpy as np
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, Campaign, Target
-from activeeval.campaign import Rules
-from activeeval.store import Said, open_store
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import create
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.campaign import Rules
+from activeeval.sampling.samples import Sample
 
 GAINS, SECOND = [0.0, 1.0, 3.0], 1_000_000
 

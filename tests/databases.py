@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from activeeval.store import open_store
-from activeeval.store.schema import VERSION, VERSION_TABLE
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.store.schema import VERSION, VERSION_TABLE
 
 DATABASES = ("sqlite", "postgresql")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 
 
 def echo(key):
@@ -47,9 +47,9 @@ def skipping(key):
     """Run compiled code."""
     import numpy as np
 
-    from activeeval.kernels.text import numbers
+    from activeeval.core.kernels.text import number_texts
 
-    return echo(int(numbers.skip_blanks(np.frombuffer(b"  a b", dtype=np.uint8), 0)))
+    return echo(int(number_texts.skip_blanks(np.frombuffer(b"  a b", dtype=np.uint8), 0)))
 
 
 @dataclass(frozen=True)

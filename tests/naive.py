@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from activeeval import QueryPool, Rankings
-from activeeval.design import Selection
-from activeeval.estimation import evaluate, evidence_of
+from activeeval.core.design import Selection
+from activeeval.core.estimation import evaluate, evidence_of
 
 # Cases
 

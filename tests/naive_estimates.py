@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from activeeval.design import Selection
+from activeeval.core.design import Selection
 
 
 def quadratic(within, coefficients):

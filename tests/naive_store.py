@@ -9,9 +9,9 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
-from activeeval.errors import InputError, StateError
-from activeeval.judgments.log import Event
-from activeeval.store import Acknowledged, Claimed
+from activeeval.campaigns.store import Acknowledged, Claimed
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.log import Event
 
 ANSWERS = ("judged", "cannot")
 PLAIN = {"ensure_ascii": False, "separators": (",", ":")}

@@ -15,7 +15,7 @@ RUNS = {"old": 2.2, "new": 1.7, "newer": 1.5}
 FILES = """
 import sys
 import numpy as np
-from activeeval.generated import WEIGHTS, generate_pool
+from activeeval.core.pool.generated import WEIGHTS, generate_pool
 made = generate_pool(int(sys.argv[1]), int(sys.argv[2]))
 features = made.features[:, : WEIGHTS.size]
 np.savez("made.npz", owners=made.pool.item_queries, grades=made.grades, features=features, known=features @ WEIGHTS)

@@ -16,65 +16,58 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-GROUND = {"errors", "checks", "types", "kernels", "pool", "ends", "results", "answers"}
-MODELS = {"grade_models", "graders", "gains", "rankers", "adaptation", "top_k"}
-DECISIONS = GROUND | {"measures", "design", "estimation"}
-BELOW_CASES = DECISIONS | MODELS | {"io", "judgments", "campaign", "simulation", "planning", "generated"}
+BASE = {"core/errors", "core/checks", "core/types", "core/lazily", "core/ends", "core/results", "core/secrets"}
+NOUNS = BASE | {"core/kernels", "core/pool", "core/measures", "core/judgments"}
+SCIENCE = NOUNS | {"core/design", "core/estimation", "core/grade_models", "core/answers"}
+CORE = SCIENCE | {"core/campaign", "core/simulation", "core/planning"}
+FRAMES = CORE | {"formats", "report", "inputs", "cli"}
 ALLOWED = {
-    # ground
-    "errors": set(),
-    "lazily": set(),
-    "kernels": {"types"},
-    "types": set(),
-    "checks": {"errors", "types"},
-    "pool": {"errors", "checks", "types", "kernels"},
-    "ends": {"checks", "errors", "types"},
-    "results": {"ends", "types"},
-    "answers": {"results"},
-    "generated": {"errors", "checks", "types", "pool", "measures"},
-    # beside
-    "io": GROUND,
-    "store": {"errors", "io", "judgments"},
-    # nouns
-    "measures": GROUND,
-    # a name of a judge, or plain text line by line, is read before numba is there: the front imports late
-    "judgments": GROUND | {"io", "lazily"},
-    # models
-    "grade_models": GROUND | {"measures", "io", "lazily"},
-    "graders": GROUND | {"judgments", "io", "lazily", "grade_models"},
-    "gains": GROUND | {"measures", "io"},
-    "top_k": GROUND | {"measures"},
-    "rankers": GROUND | {"measures", "grade_models"},
-    "adaptation": GROUND | {"measures", "grade_models", "rankers", "io"},
-    # decide, estimate
-    "design": GROUND | {"measures"},
-    "estimation": GROUND | {"design"},
-    # foresight
-    "simulation": DECISIONS,
-    "planning": DECISIONS | {"simulation"},
-    "scale": GROUND | {"measures", "design", "campaign", "lazily"},
-    # conductor
-    "campaign": DECISIONS | {"grade_models", "io", "judgments"},
-    # assembly
-    "cases": BELOW_CASES,
-    # show
-    "report": BELOW_CASES | {"lazily"},
-    # verbs
-    "tasks": BELOW_CASES | {"cases", "report", "store", "scale"},
-    # faces
-    "web": {"errors", "io", "judgments", "cases", "report", "store", "tasks"},
-    "integrations": {"errors"},
-    "cli": BELOW_CASES | {"cases", "report", "store", "tasks", "web", "integrations"},
-    "verbs": BELOW_CASES | {"cases", "report", "store", "tasks"},
+    # the core knows nothing above it
+    "core/errors": set(),
+    "core/types": set(),
+    "core/lazily": set(),
+    "core/secrets": set(),
+    "core/kernels": {"core/types"},
+    "core/checks": {"core/errors", "core/types"},
+    "core/ends": {"core/checks", "core/errors", "core/types"},
+    "core/results": {"core/ends", "core/types"},
+    "core/answers": {"core/results"},
+    "core/pool": BASE | {"core/kernels"},
+    "core/measures": BASE | {"core/kernels", "core/pool"},
+    "core/judgments": BASE | {"core/pool"},
+    "core/grade_models": BASE | {"core/pool", "core/measures"},
+    "core/design": BASE | {"core/kernels", "core/pool", "core/measures"},
+    "core/estimation": BASE | {"core/kernels", "core/pool", "core/measures", "core/design"},
+    "core/campaign": SCIENCE,
+    "core/simulation": SCIENCE,
+    "core/planning": SCIENCE | {"core/simulation"},
+    # frames that capabilities stand in
+    "formats": CORE,
+    "report": CORE | {"formats"},
+    "inputs": CORE | {"formats", "report", "topk"},
+    "cli": CORE | {"formats", "report", "inputs"},
+    # capabilities
+    "rankers": NOUNS | {"core/grade_models"},
+    "topk": NOUNS,
+    "gains": FRAMES,
+    "adaptation": FRAMES | {"rankers"},
+    "scale": SCIENCE | {"core/campaign"},
+    "traffic": FRAMES,
+    "sampling": FRAMES | {"scale", "traffic"},
+    "graders": FRAMES | {"sampling"},
+    "campaigns": FRAMES | {"sampling", "graders", "topk"},
+    "scoring": FRAMES | {"sampling", "traffic", "campaigns"},
+    "monitoring": FRAMES | {"sampling", "scoring", "campaigns"},
+    "quickstart": FRAMES | {"sampling"},
+    "web": FRAMES | {"campaigns"},
     "__main__": {"cli"},
 }
 LIBRARIES = {
-    "numba": {"kernels"},
-    "sklearn": {"grade_models", "rankers", "adaptation", "gains"},
-    "mord": {"grade_models"},
+    "numba": {"core/kernels"},
+    "sklearn": {"core/grade_models", "rankers", "adaptation", "gains"},
+    "mord": {"core/grade_models"},
     "clarabel": {"rankers", "adaptation", "gains"},
-    "scipy.optimize": {"grade_models", "rankers", "adaptation", "gains"},
-    "click": {"cli"},
+    "scipy.optimize": {"core/grade_models", "rankers", "adaptation", "gains"},
     "rich": {"cli"},
     "matplotlib": {"report"},
     "jinja2": {"report", "web"},
@@ -86,11 +79,11 @@ LIBRARIES = {
     "argon2": {"web"},
     "authlib": {"web"},
     "joserfc": {"web"},
-    "mlflow": {"integrations"},
-    "python_calamine": {"io"},
-    "sqlalchemy": {"store"},
-    "alembic": {"store"},
-    "psycopg": {"store"},
+    "mlflow": {"formats"},
+    "python_calamine": {"formats"},
+    "sqlalchemy": {"campaigns"},
+    "alembic": {"campaigns"},
+    "psycopg": {"campaigns"},
     "dask": {"scale"},
     "distributed": {"scale"},
     "ray": {"scale"},
@@ -101,8 +94,19 @@ ENGINES = ("dask", "distributed", "ray", "pyspark", "py4j")
 MODULES = [path for path in sorted(HOUSE.rglob("*.py")) if path != HOUSE / "__init__.py"]
 
 
+def room(parts):
+    """Return the room of a module: of the core its rooms, elsewhere the folder."""
+    return "/".join(parts[: 2 if parts[0] == "core" else 1]).removesuffix(".py")
+
+
 def room_of(path):
-    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+    return room(path.relative_to(HOUSE).parts)
+
+
+def is_of_commands(path):
+    """Whether a file is of the frame of the command line or holds commands of a capability."""
+    parts = path.relative_to(HOUSE).with_suffix("").parts
+    return parts[0] in ("cli", "__main__") or "commands" in parts
 
 
 @cache
@@ -200,12 +204,25 @@ def test_circles_of_files_are_found(tmp_path, files, circle):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))
 def test_imports_point_downward_only(path):
-    room = room_of(path)
-    assert room in ALLOWED, f"{room} has no place in the picture"
+    own = room_of(path)
+    if path == HOUSE / "core" / "__init__.py":
+        return
+    assert own in ALLOWED, f"{own} has no place in the picture"
     parts = [name.split(".") for name in imported(path)]
     public = {"__version__"}  # the one name of the package itself that a room may want
-    rooms = {name[1] for name in parts if name[0] == "activeeval" and len(name) > 1} - {room} - public
-    assert rooms <= ALLOWED[room], f"{room} imports {sorted(rooms - ALLOWED[room])}"
+    rooms = {room(name[1:]) for name in parts if name[0] == "activeeval" and len(name) > 1} - {own} - public
+    assert rooms <= ALLOWED[own], f"{own} imports {sorted(rooms - ALLOWED[own])}"
+
+
+def test_commands_are_imported_by_commands_alone():
+    below = [path for path in MODULES if not is_of_commands(path)]
+    users = {str(path) for path in below for name in imported(path) if {"commands", "cli"} & set(name.split(".")[1:-1])}
+    assert users == set()
+
+
+def test_click_is_of_commands_alone():
+    users = {path for path in MODULES if any(name.split(".")[0] == "click" for name in imported(path))}
+    assert [str(path) for path in users if not is_of_commands(path)] == []
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -223,7 +240,7 @@ def in_a_new_process(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.mark.parametrize("module", ["activeeval", "activeeval.errors", "activeeval.cli"])
+@pytest.mark.parametrize("module", ["activeeval", "activeeval.core.errors", "activeeval.cli"])
 def test_importing_the_package_is_light(module):
     loaded = in_a_new_process(f"import sys, {module}; print(*{{name.split('.')[0] for name in sys.modules}})")
     assert not {"numba", "sklearn", "mord", "matplotlib", "jinja2", "polars", "python_calamine"} & set(loaded)
@@ -253,7 +270,7 @@ def literals(path):
 
 
 def test_options_are_named_by_the_command_line_alone():
-    below = [path for path in MODULES if room_of(path) not in ("cli", "__main__")]
+    below = [path for path in MODULES if not is_of_commands(path)]
     assert [(str(p), n, text) for p in below for n, text in literals(p) if re.search("--[a-z]", text)] == []
 
 
@@ -265,4 +282,4 @@ def test_what_decides_an_answer_is_found_in_one_place():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Needed"
     }
-    assert makers == {"campaign/deciding.py"}
+    assert makers == {"core/campaign/deciding.py"}

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import activeeval as ae
-from activeeval.tasks.evaluate import Options
-from activeeval.verbs.choosing import PoolOptions
+from activeeval.sampling.arguments import PoolOptions
+from activeeval.scoring.active_evaluation import Options
 
 RANDOM = np.random.default_rng(0)
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(6)} for q in range(8)}

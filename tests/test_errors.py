@@ -8,7 +8,7 @@ import click
 import pytest
 
 from activeeval.cli.wording import complaint, in_options, option_of
-from activeeval.errors import BudgetError, ChoiceError, FormatError, InputError, SolverError, StateError
+from activeeval.core.errors import BudgetError, ChoiceError, FormatError, InputError, SolverError, StateError
 
 KINDS = [
     InputError("max_grade must be positive", field="max_grade"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import activeeval as ae
-from activeeval.checks import one_of
+from activeeval.core.checks import one_of
 
 RANDOM = np.random.default_rng(0)
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(8)} for q in range(30)}

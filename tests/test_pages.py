@@ -27,8 +27,9 @@ import page_files
 import pytest
 
 from activeeval import cli
-from activeeval.graders import Grades, Prompt, questions
-from activeeval.tasks.example import write_example
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.graders import Prompt, questions
+from activeeval.quickstart.example import write_example
 
 pytestmark = pytest.mark.slow  # CI runs this module by itself: `make pages`
 

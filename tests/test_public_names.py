@@ -12,7 +12,7 @@ import activeeval
 
 PAGES = Path(__file__).parents[1] / "docs" / "api"
 ENTRY = re.compile(r"^\.\. auto(?:class|data|exception|function):: (\S+)$", re.MULTILINE)
-IN_A_MODULE = {"__version__": "activeeval", "METHODS": "activeeval.design.methods"}
+IN_A_MODULE = {"__version__": "activeeval", "METHODS": "activeeval.core.design.methods"}
 """Values have no docstring of their own: their example stands in that of a module, and names them."""
 GROUPS = (
     "Read judgments that are there",

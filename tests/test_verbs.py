@@ -381,7 +381,7 @@ def test_a_campaign_is_judged_and_says_what_the_command_line_says(call):
 
 
 def test_the_package_shows_its_public_names_alone():
-    script = "import activeeval, activeeval.store; print([n for n in dir(activeeval) if n not in activeeval.__all__])"
+    script = "import activeeval, activeeval.scale; print([n for n in dir(activeeval) if n not in activeeval.__all__])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert {"score", "compare", "evaluate", "plan", "sample", "load_sample", "open_campaign"} <= set(dir(ae))
     assert (Path(ae.__file__).parent / "py.typed").is_file()

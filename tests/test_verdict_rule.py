@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activeeval.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
+from activeeval.core.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
+from activeeval.core.results import Estimate
 from activeeval.report.findings import headline, sentence, table_of
-from activeeval.results import Estimate
 
 RANK = {"worse": 0, "undecided": 1, "not worse": 2, "equivalent": 2, "equal": 2, "better": 3}
 
@@ -187,7 +187,7 @@ def test_other_queries_are_never_exactly_known():
 
 
 def test_items_that_cannot_be_judged_keep_their_room_in_the_interval():
-    from activeeval.results import Cannot
+    from activeeval.core.results import Cannot
 
     estimate = Estimate(
         value=0.2, std_error=0.05, degrees_of_freedom=30.0, n_open=31, n_draws=31, n_queries=31, n_items=60, cost=60.0,

@@ -7,12 +7,12 @@ import json
 
 import numpy as np
 
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.watching.before import Tonight
-from activeeval.tasks.watching.nights import draw_night
-from activeeval.tasks.watching.series import last_says, nights_say
-from activeeval.tasks.watching.settings import Settings, set_up
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.store import open_store
+from activeeval.monitoring.before import Tonight
+from activeeval.monitoring.nights import draw_night
+from activeeval.monitoring.series import last_says, nights_say
+from activeeval.monitoring.settings import Settings, set_up
 
 N_QUERIES, N_DOCS, TOP, NAME = 20, 12, 3, "quality"
 DATES = [f"2026-11-{day:02d}" for day in range(1, 29)]

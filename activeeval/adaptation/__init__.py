@@ -10,8 +10,8 @@ from activeeval.adaptation.choice import b_measure, choose_regularization, pair_
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.clicks import ClickPreferences, ClickReport, PairFate, preferences_from_clicks
 from activeeval.adaptation.documents import item_pairs
-from activeeval.adaptation.files import read_ranker, write_ranker
 from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker
+from activeeval.adaptation.ranker_files import read_ranker, write_ranker
 from activeeval.adaptation.users import (
     CascadeModel,
     ClickModel,

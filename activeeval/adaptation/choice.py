@@ -16,15 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from activeeval.adaptation.folding import JudgedRows, UserPairs, deal_out
 from activeeval.adaptation.hyper_linear import HyperLinearRanker, Method, Scaling, problem_size
 from activeeval.adaptation.weights import check_ridge, check_side, seed_of
-from activeeval.checks import positive, whole_number
-from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import as_features
-from activeeval.measures import NDCG, Measure
-from activeeval.pool import Seed
+from activeeval.core.checks import positive, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.probabilities import as_features
+from activeeval.core.measures import NDCG, Measure
+from activeeval.core.pool import Seed
+from activeeval.core.results import Figure
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.choosing import JudgedQueries, Scorer
 from activeeval.rankers.pairs import checked_pairs
-from activeeval.results import Figure
-from activeeval.types import Floats, Ints
 
 REGULARIZATIONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 """Those of Chen et al."""

@@ -8,10 +8,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
-from activeeval.io.tables.clicks import ClickLog
-from activeeval.types import Ints
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Ints
+from activeeval.formats.tables.clicks import ClickLog
 
 
 class RowFate(IntEnum):

@@ -32,11 +32,11 @@ import numpy as np
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.positions import Pairwise, ShownQueries, ShownQuery
-from activeeval.checks import strict_share
-from activeeval.io.comparisons import Comparison
-from activeeval.io.tables.clicks import ClickLog
-from activeeval.pool.texts import Texts
-from activeeval.types import Bools, Floats, Ints
+from activeeval.core.checks import strict_share
+from activeeval.core.judgments.comparisons import Comparison
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.tables.clicks import ClickLog
 
 
 class PairFate(IntEnum):
@@ -52,7 +52,8 @@ class PairFate(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickReport:
-    """What was kept of a click log, and why the rest was not; `activeeval.report.click_lines` says it in words.
+    """What was kept of a click log, and why the rest was not; `activeeval.adaptation.messages.click_lines` says it in
+    words.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class ClickPreferences:
         return self.z.size
 
     def comparisons(self) -> list[Comparison]:
-        """Return the pairs as `activeeval.io.comparisons.write_comparisons` takes them."""
+        """Return the pairs as `activeeval.formats.comparisons.write_comparisons` takes them."""
         columns = (column.tolist() for column in (self.query_ids, self.preferred, self.other))
         return [Comparison(*row) for row in zip(*columns, strict=True)]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from activeeval.errors import InputError, shown
-from activeeval.io.comparisons import Comparison
-from activeeval.pool import QueryPool
-from activeeval.types import Ints
+from activeeval.core.errors import InputError, shown
+from activeeval.core.judgments.comparisons import Comparison
+from activeeval.core.pool import QueryPool
+from activeeval.core.types import Ints
 
 
 def item_pairs(

@@ -14,8 +14,8 @@ from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegr
 from sklearn.utils.validation import check_is_fitted
 
 from activeeval.adaptation.trees import LEAF, Tree, Trees
-from activeeval.errors import InputError
-from activeeval.types import Floats
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 
 # objectives of LightGBM whose prediction is the plain sum of the leaves
 _PLAIN = {"regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom", ""}

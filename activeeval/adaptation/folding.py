@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from activeeval.adaptation.hyper_linear import HyperLinearRanker
-from activeeval.errors import InputError
-from activeeval.grade_models.probabilities import as_features
-from activeeval.rankers.checks import refuse_missing, training_items
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.probabilities import as_features
+from activeeval.core.types import Ints
+from activeeval.rankers.input_checks import refuse_missing, training_items
 from activeeval.rankers.pairs import PreferencePairs, checked_pairs
-from activeeval.types import Ints
 
 
 def plain_ids(query_ids: ArrayLike, what: str) -> NDArray[Any]:

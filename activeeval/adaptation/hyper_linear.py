@@ -24,12 +24,12 @@ from activeeval.adaptation.weights import (
     check_ridge,
     seed_of,
 )
-from activeeval.checks import one_of, positive, whole_number
-from activeeval.grade_models.probabilities import as_features
-from activeeval.pool import Seed
+from activeeval.core.checks import one_of, positive, whole_number
+from activeeval.core.grade_models.probabilities import as_features
+from activeeval.core.pool import Seed
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.losses import PairHinge, PairSquared, Term
 from activeeval.rankers.pairs import WeightedPairs, checked_pairs
-from activeeval.types import Floats, Ints
 
 Method = Literal["sgd", "closed_form", "hinge"]
 Scaling = Literal["mean", "sum"]

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from activeeval.adaptation.weights import MOST_SIDE, Differences, Moves
-from activeeval.types import Floats
+from activeeval.core.types import Floats
 
 # epochs between two looks at the gap: each look costs half an epoch
 _LOOK = 5
@@ -80,7 +80,7 @@ class LargestMargins:
 
     def _ascent(self, bound: float, n_epochs: int) -> tuple[Floats, int]:
         """Return the multipliers after passes over all pairs, and their number."""
-        from activeeval.kernels.learning import leaf_pairs
+        from activeeval.core.kernels.learning import leaf_pairs
 
         rows, norms = self.differences.sparse_rows(), self.differences.norms
         random = np.random.default_rng(self.seed)
@@ -182,7 +182,7 @@ class _Inside:
 
     def _curvature(self, weights: Floats) -> Floats:
         """Return the lower half of I + ΔᵀWΔ."""
-        from activeeval.kernels.learning import leaf_pairs
+        from activeeval.core.kernels.learning import leaf_pairs
 
         side = self.differences.columns.size
         matrix = np.zeros((side, side))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from activeeval.adaptation.clicks import ClickReport, PairFate
 from activeeval.adaptation.cleaning import RowFate
+from activeeval.adaptation.clicks import ClickReport, PairFate
 from activeeval.report.numbers import counted
 
 

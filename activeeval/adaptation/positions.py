@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.proportions import Strata, exact_p_value
-from activeeval.io.tables.clicks import ClickLog
-from activeeval.types import Bools, Floats, Ints
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.tables.clicks import ClickLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

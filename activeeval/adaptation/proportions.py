@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtr, ndtri
 
-from activeeval.types import Bools, Floats, Ints
+from activeeval.core.types import Bools, Floats, Ints
 
 FEWEST_EXPECTED = 5
 """Σc₁ must be able to move so far from its mean, either way, for z to be taken as normal: the rule of Mantel and Fleiss

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
-from activeeval.grade_models.base import as_many_features
-from activeeval.kernels.bundles import Nodes
-from activeeval.rankers.checks import refuse_missing
-from activeeval.types import Bools, Floats, Ints
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.base import as_many_features
+from activeeval.core.kernels.bundles import Nodes
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.rankers.input_checks import refuse_missing
 
 LEAF = -1
 
@@ -98,7 +98,7 @@ class Trees:
         rows : array of int, shape (n,), optional
             Which rows; all by default.
         """
-        from activeeval.kernels.learning.trees import leaf_columns
+        from activeeval.core.kernels.learning.trees import leaf_columns
 
         features = self._compared(X)
         if rows is not None:
@@ -109,7 +109,7 @@ class Trees:
 
     def sums(self, X: ArrayLike, weights: Floats, intercept: float) -> Floats:
         """Return the intercept and the weights of the leaves that each row reaches, shape (n,)."""
-        from activeeval.kernels.learning.trees import tree_sums
+        from activeeval.core.kernels.learning.trees import tree_sums
 
         features = self._compared(X)
         total = np.full(features.shape[0], intercept)

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, ndtri
 
-from activeeval.checks import numbers, whole_number
-from activeeval.errors import InputError
-from activeeval.io.tables.clicks import ClickLog
-from activeeval.pool import PoolGrades, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
-from activeeval.types import Floats, Ints
+from activeeval.core.checks import numbers, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.pool import PoolGrades, QueryPool, Rankings, Seed, hashed_uniforms, key_of, pool_hashes
+from activeeval.core.types import Floats, Ints
+from activeeval.formats.tables.clicks import ClickLog
 
 _STEEPNESS = 4.0
 """Of attraction over the whole scale of grades: the lowest grade has 12 % of the way from least to most, the highest

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.utils import gen_batches
 
-from activeeval.errors import InputError, SolverError
-from activeeval.kernels.bundles import SparseRows
-from activeeval.pool import Seed
-from activeeval.types import Floats, Ints
+from activeeval.core.errors import InputError, SolverError
+from activeeval.core.kernels.bundles import SparseRows
+from activeeval.core.pool import Seed
+from activeeval.core.types import Floats, Ints
 
 MOST_SIDE = 10_000
 """Rows of the matrix that the closed form factors: 0.8 GB, and half of that beside it."""
@@ -218,7 +218,7 @@ class StochasticGradient:
     seed: int
 
     def __call__(self, ridge: float) -> Moves:
-        from activeeval.kernels.learning import leaf_pairs, losses
+        from activeeval.core.kernels.learning import leaf_pairs, losses
 
         n = self.differences.n_pairs
         random = np.random.default_rng(self.seed)

@@ -20,7 +20,7 @@ from activeeval.cli.help import WIDTH, group, width_of_help
 from activeeval.cli.small import IS_ALL
 from activeeval.cli.waiting import keep_told
 from activeeval.cli.wording import complaints
-from activeeval.errors import ActiveEvalError, visible
+from activeeval.core.errors import ActiveEvalError, visible
 
 _GARBAGE = 100_000
 """Things that are made before Python looks for garbage among the young ones. What a command imports is none: looking
@@ -43,49 +43,45 @@ def cli(quiet: bool) -> None:
     """
 
 
-cli.add_late("Begin", __name__, init="starting:init", demo="demo:demo")
+cli.add_late("Begin", init="quickstart.commands.init:init", demo="quickstart.commands.demo:demo")
 cli.add_late(
     "Measure",
-    __name__,
-    score="score:score",
-    compare="comparing:compare",
-    estimate="sampling:estimate",
-    audit="auditing:audit",
-    agreement="agreement:agreement",
-    times="timing:times",
+    score="scoring.commands.score:score",
+    compare="scoring.commands.compare:compare",
+    estimate="sampling.commands.sample:estimate",
+    audit="graders.commands.audit:audit",
+    agreement="scoring.commands.agreement:agreement",
+    times="scoring.commands.times:times",
 )
 cli.add_late(
     "Plan",
-    __name__,
-    plan="plan:plan",
-    simulate="simulate:simulate",
-    methods="methods:methods",
-    calibration="calibration:calibration",
-    design="sampling:design",
+    plan="sampling.commands.plan:plan",
+    simulate="sampling.commands.simulate:simulate",
+    methods="sampling.commands.methods:methods",
+    calibration="sampling.commands.calibration:calibration",
+    design="sampling.commands.sample:design",
 )
 cli.add_late(
     "Sample",
-    __name__,
-    queries="queries:queries",
-    pool="pools:pool",
-    sample="sampling:sample",
-    next="following:next_",
-    sheet="sampling:sheet_again",
-    label="labelling:label",
-    top_up="sampling:top_up",
-    grader="grading:grader",
+    queries="traffic.commands:queries",
+    pool="sampling.commands.pool:pool",
+    sample="sampling.commands.sample:sample",
+    next="sampling.commands.next:next_",
+    sheet="sampling.commands.sample:sheet_again",
+    label="campaigns.commands.label:label",
+    top_up="sampling.commands.sample:top_up",
+    grader="graders.commands.grader:grader",
 )
-cli.add_late("Judge together, for weeks", __name__, campaign="campaign:campaign", serve="serving:serve")
-cli.add_late("Night after night", __name__, watch="watch:watch")
+cli.add_late("Judge together, for weeks", campaign="campaigns.commands:campaign", serve="web.commands.serve:serve")
+cli.add_late("Night after night", watch="monitoring.commands:watch")
 cli.add_late(
     "Learn",
-    __name__,
-    gains="gains:gains",
-    coherence="coherence:coherence",
-    adapt="adapting:adapt",
-    rank="adapting:rank",
+    gains="gains.commands.gains:gains",
+    coherence="gains.commands.coherence:coherence",
+    adapt="adaptation.commands:adapt",
+    rank="adaptation.commands:rank",
 )
-cli.add_late("Machine", __name__, warm_up="warming:warm_up")
+cli.add_late("Machine", warm_up="quickstart.commands.warm_up:warm_up")
 
 
 def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:
@@ -146,7 +142,7 @@ def _without_secrets(problem: str, words: Sequence[str]) -> str:
     """Return a complaint without the password of an address that was given in the place of something else."""
     for word in words:
         if word in problem and any(mark in word for mark in ("://", "@", "pass")) and not _MEASURE.fullmatch(word):
-            from activeeval.secrets import masked
+            from activeeval.core.secrets import masked
 
             problem = problem.replace(word, masked(word))
     return problem

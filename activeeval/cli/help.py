@@ -218,19 +218,18 @@ class HelpedGroup(Helped, click.Group):
             self.add_command(command_of_it)
             self.sections.setdefault(title, []).append(str(command_of_it.name))
 
-    def add_late(self, title: str, package: str, **homes: str) -> None:
+    def add_late(self, title: str, **homes: str) -> None:
         """Add commands, listed under a title, that are imported when they are asked for.
 
         Parameters
         ----------
-        package : str
-            Whose modules they are in.
         **homes
-            Of each command the module and the function, as ``module:function``; its name with _ for -.
+            Of each command the module below `activeeval` and the function, as ``module:function``; its name with _
+            for -.
         """
         for key, home in homes.items():
             name = key.rstrip("_").replace("_", "-")
-            self.commands.place(name, f"{package}.{home}")
+            self.commands.place(name, f"activeeval.{home}")
             self.sections.setdefault(title, []).append(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

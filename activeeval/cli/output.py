@@ -14,14 +14,14 @@ import click
 
 from activeeval.cli.waiting import settle
 from activeeval.cli.wording import option_here
-from activeeval.errors import InputError, visible
+from activeeval.core.errors import InputError, visible
 from activeeval.report.numbers import agreeing, counted
 
 if TYPE_CHECKING:
-    from activeeval.campaign.labels import Progress
-    from activeeval.design import Design
-    from activeeval.judgments.policies import Agreement
-    from activeeval.results import Caution, Estimate, Note
+    from activeeval.core.campaign.labels import Progress
+    from activeeval.core.design import Design
+    from activeeval.core.judgments.policies import Agreement
+    from activeeval.core.results import Caution, Estimate, Note
 
 FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 COMMENT = "markdown"
@@ -131,7 +131,7 @@ def wrapped(text: str, first: str = "", rest: str = "") -> str:
 
 def show_first(lines: Sequence[str], form: str) -> None:
     """Print what stands above a table that is for reading; programs have fields for it."""
-    from activeeval.report import note_text
+    from activeeval.report.rendering import note_text
 
     if not lines or form in ("jsonl", "tsv"):
         return
@@ -142,7 +142,7 @@ def show_first(lines: Sequence[str], form: str) -> None:
 
 def emit(rows: Sequence[Mapping[str, Any]], form: str, places: int = 4) -> None:
     """Print rows on stdout."""
-    from activeeval.report import render
+    from activeeval.report.rendering import render
 
     settle()
     if rows:
@@ -253,7 +253,7 @@ def say_progress(progress: Progress, agreement: Agreement, policy: str, at_end: 
 
 def warn_of_weights(name: str, design: Design) -> None:
     """Say where one query, once drawn, would weigh so much that it dominates the estimate."""
-    from activeeval.design.methods import find_method
+    from activeeval.core.design.methods import find_method
 
     if design.order.larger_pool is not None or design.largest_weight <= _HEAVY:  # of a part nobody knows the rest
         return

@@ -18,7 +18,7 @@ _PACKED = (b"\x1f\x8b", b"PK", b"PA")
 def leave_small_to_python(*paths: str) -> None:
     """Have Python read files that are small, in a process that does nothing else."""
     if click.get_current_context().meta.get(IS_ALL) and _are_small(*paths):
-        from activeeval.kernels.compiling import leave_to_python
+        from activeeval.core.kernels.compiling import leave_to_python
 
         leave_to_python()
 

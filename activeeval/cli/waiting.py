@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from activeeval.errors import visible
-from activeeval.kernels.first_use import WATCHERS
+from activeeval.core.errors import visible
+from activeeval.core.kernels.first_use import WATCHERS
 
 FIRST_USE = "first use: compiling, 10 s to a minute on a free machine (`activeeval warm-up` does all)"
 """Seconds of the processor where nothing was kept: `score` 8, `sample` 10, `estimate` 20, `plan` 42, `warm-up` 66."""

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from activeeval.errors import ActiveEvalError, CellsError
+from activeeval.core.errors import ActiveEvalError, CellsError
 
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")
 
@@ -73,7 +73,7 @@ def complaint(problem: ActiveEvalError, command: click.Command | None = None) ->
 
     Examples
     --------
-    >>> from activeeval.errors import InputError
+    >>> from activeeval.core.errors import InputError
     >>> complaint(InputError("max_grade must be positive, got 0", field="max_grade"))
     '--max-grade must be positive, got 0'
     >>> complaint(InputError("nothing can be learned from one grade", field="judged"))

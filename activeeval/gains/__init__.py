@@ -9,13 +9,13 @@ measures prefer the same of two lists, `summarize_pairs` what pairs can teach.
 from activeeval.gains.asking import SimpleMargin
 from activeeval.gains.cautions import UndeterminedWarning
 from activeeval.gains.coherence import CoherenceReport, coherence, random_judged_pairs, random_list_pairs
-from activeeval.gains.intervals import GainIntervals, gain_intervals
+from activeeval.gains.gain_intervals import GainIntervals, gain_intervals
 from activeeval.gains.learned import LearnedGains
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import PairSummary, open_pairs, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
+from activeeval.gains.preference_files import ListSource, load_pairs, load_preferences
 from activeeval.gains.rank_one import RankOneTest, rank_one_test
-from activeeval.gains.reading import ListSource, load_pairs, load_preferences
 from activeeval.gains.readout import ReadOut, read_out, similarity
 from activeeval.gains.stability import Stability, bootstrap_gains
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
+from activeeval.core.types import Floats
 from activeeval.gains.likelihood import Likelihood
-from activeeval.types import Floats
 
 # pairs that a program looks at, those with the least lead: all others are held against what it finds
 _CLOSEST = 300

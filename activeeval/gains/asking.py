@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError, StateError
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError, StateError
 from activeeval.gains.cautions import UndeterminedWarning
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import open_pairs

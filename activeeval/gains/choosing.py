@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import Program
 from activeeval.gains.readout import told_apart
-from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.measures import Additive, shown_name
+from activeeval.core.pool import QueryPool, whole_grades
+from activeeval.core.types import Floats, Ints
 from activeeval.gains.lists import grade_matrix, namer
-from activeeval.measures import Additive, shown_name
-from activeeval.pool import QueryPool, whole_grades
-from activeeval.types import Floats, Ints
 
 # discounts, or gains, that count as the same: above rounding, below the six digits that learned measures are kept with
 _EQUAL = 1e-9

@@ -7,13 +7,13 @@ from typing import Self
 
 import numpy as np
 
-from activeeval.gains.intervals import GainIntervals
+from activeeval.core.results import Caution
+from activeeval.gains.gain_intervals import GainIntervals
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import PairSummary
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import told_apart
 from activeeval.gains.stability import Stability
-from activeeval.results import Caution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

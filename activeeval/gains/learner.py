@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.checks import brief, is_number, one_of, whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import brief, is_number, one_of, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.measures import Additive, RankGains
+from activeeval.core.types import Floats, Ints
 from activeeval.gains.cautions import UndeterminedWarning, cautions, of_choice
 from activeeval.gains.choosing import Split, TunedC, folds, held_out_losses
 from activeeval.gains.pair_summary import both_ways, summarize_pairs
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.program import MARGINS, SHAPES, Program
 from activeeval.gains.readout import ReadOut, anchored, read_out, told_apart
-from activeeval.measures import Additive, RankGains
-from activeeval.types import Floats, Ints
 
 # Half powers of ten. Wherever benchmarks/metric_learning lets data choose C, the mean of its logarithm lies between
 # −1.5 and 2.2: there is room at both ends, and the command line says when an end is taken.

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from activeeval.core.types import Floats
 from activeeval.gains.pairs import PreferenceData
-from activeeval.types import Floats
 
 # The steepest that is tried: at least 10, else a fortieth of the preferences. A steeper likelihood has steps that no
 # solver climbs; a flatter one finds gains and discounts of noise-free preferences beside the truth, 50,000 pairs by up

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.checks import is_number, whole_number
-from activeeval.errors import InputError
-from activeeval.pool import QueryPool, Rankings
-from activeeval.types import Ints
+from activeeval.core.checks import is_number, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.types import Ints
 
 Place = Callable[[int], str]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from activeeval.core.types import Bools, Ints
 from activeeval.gains.pairs import PreferenceData
-from activeeval.types import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

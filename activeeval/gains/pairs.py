@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.measures.ranking_checks import check_pool
+from activeeval.core.pool import QueryPool, Rankings, whole_grades
+from activeeval.core.pool.id_checks import as_ids
+from activeeval.core.types import Bools, Ints, frozen, sealed_here
 from activeeval.gains.lists import grade_matrix, namer, one_each, plain, top_lists
-from activeeval.measures.checks import check_pool
-from activeeval.pool import QueryPool, Rankings, whole_grades
-from activeeval.pool.checks import as_ids
-from activeeval.types import Bools, Ints, frozen, sealed_here
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

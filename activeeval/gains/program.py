@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from activeeval.errors import InputError, SolverError
+from activeeval.core.errors import InputError, SolverError
+from activeeval.core.types import Bools, Floats
 from activeeval.gains.pairs import PreferenceData
-from activeeval.types import Bools, Floats
 
 SHAPES = ("decreasing", "monotone", "free")
 MARGINS = ("unit", "grades", "documents")

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 from activeeval.gains.likelihood import Likelihood
 from activeeval.gains.pairs import PreferenceData
-from activeeval.types import Floats
 
 _FIT = {"maxiter": 500, "ftol": 1e-9, "gtol": 1e-6}
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from activeeval.errors import InputError
-from activeeval.types import Floats
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 
 # of the size of the others: the solver leaves an error of some 3e-7 in the weights (`activeeval.gains.program`), which
 # a discount of the first rank must exceed by far, as all others are divided by it

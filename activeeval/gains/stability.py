@@ -1,7 +1,7 @@
 """How far what is learned would move with other pairs: the bootstrap, which says nothing of where the truth is.
 
 The penalty pulls every resample as it pulls the whole, and pairs of few kinds say the same in every resample: the band
-of the resamples then leaves the truth out. Confidence intervals are those of `activeeval.gains.intervals`.
+of the resamples then leaves the truth out. Confidence intervals are those of `activeeval.gains.gain_intervals`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.checks import strict_share, whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import strict_share, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.pairs import PreferenceData
 from activeeval.gains.readout import read_out
-from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

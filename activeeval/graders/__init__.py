@@ -5,16 +5,14 @@ Their grades say what to expect of an item and where a person's judgment is wort
 
 from typing import TYPE_CHECKING
 
-from activeeval.lazily import attached
+from activeeval.core.lazily import attached
 
 _HOMES = {
-    "activeeval.graders.asking": ("Prompt", "Question", "questions"),
-    "activeeval.graders.grades": ("Grades", "GradesOnPool"),
+    "activeeval.graders.questions": ("Prompt", "Question", "questions"),
 }
-__all__ = ["Grades", "GradesOnPool", "Prompt", "Question", "questions"]
+__all__ = ["Prompt", "Question", "questions"]
 
 if TYPE_CHECKING:
-    from activeeval.graders.asking import Prompt, Question, questions
-    from activeeval.graders.grades import Grades, GradesOnPool
+    from activeeval.graders.questions import Prompt, Question, questions
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -11,21 +11,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, ListMeasure, PairEdges
 from activeeval.rankers.gradients import GradientRanker
 from activeeval.rankers.lists import JudgedLists
-from activeeval.rankers.losses import (
-    ListwiseAP,
-    Loss,
-    PairHinge,
-    PairLogistic,
-    TopKLikelihood,
-    TopOneCrossEntropy,
-)
+from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge, PairLogistic, TopKLikelihood, TopOneCrossEntropy
 from activeeval.rankers.margins import MarginRanker
-from activeeval.types import Floats, Ints
 
 
 class RankSVM(MarginRanker):

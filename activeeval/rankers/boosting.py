@@ -24,12 +24,12 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.checks import LARGEST_GRADE, whole_number
-from activeeval.errors import InputError
+from activeeval.core.checks import LARGEST_GRADE, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists, Part, Spans
 from activeeval.rankers.losses import PairExponential, Term
-from activeeval.types import Floats
 
 # a perfect weak ranker would weigh infinitely much; this one weighs 14
 _LARGEST_EDGE = 1 - 1e-12
@@ -104,7 +104,7 @@ class ListEdges:
 
 def performances(scores: Floats, labels: Floats, spans: Spans, measure: ListMeasure) -> Floats:
     """Return the nDCG of gains, or AP of relevances, of each list in the order of the scores, shape (n_lists,)."""
-    from activeeval.kernels.learning import losses
+    from activeeval.core.kernels.learning import losses
 
     out = np.empty(spans.starts.size)
     kernel = losses.tied_ndcgs if measure == "ndcg" else losses.tied_precisions

@@ -18,9 +18,9 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from activeeval.errors import SolverError
+from activeeval.core.errors import SolverError
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.losses import Term
-from activeeval.types import Floats, Ints
 
 # of the way from the best point to the model's minimum, Franc and Sonnenburg's choice; 0.3 takes twice the cuts
 _AHEAD = 0.1

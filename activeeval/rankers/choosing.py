@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from activeeval.errors import InputError
-from activeeval.measures import Measure
-from activeeval.pool import QueryPool, Rankings
-from activeeval.rankers.checks import training_items
+from activeeval.core.errors import InputError
+from activeeval.core.measures import Measure
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.types import Ints
+from activeeval.rankers.input_checks import training_items
 from activeeval.rankers.linear import StagedRanker
-from activeeval.types import Ints
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 Judged = tuple[ArrayLike, ArrayLike, ArrayLike]

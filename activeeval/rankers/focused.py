@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activeeval.checks import closed_share
+from activeeval.core.checks import closed_share
+from activeeval.core.types import Floats
 from activeeval.rankers.boosting import BoostedRanker, Edges, ListEdges, PairEdges
 from activeeval.rankers.gradients import GradientRanker
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Focused, ListwiseAP, Loss, PairHinge, PairLogistic, PermutationCrossEntropy
 from activeeval.rankers.margins import MarginRanker
-from activeeval.types import Floats
 
 
 class FocusedSVM(MarginRanker):

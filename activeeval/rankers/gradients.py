@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from activeeval.checks import whole_number
+from activeeval.core.checks import whole_number
+from activeeval.core.types import Floats
 from activeeval.rankers.linear import StagedRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Loss
-from activeeval.types import Floats
 
 
 class GradientRanker(StagedRanker):

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.errors import InputError
-from activeeval.grade_models import GradeModel, expected_grade
-from activeeval.grade_models.base import fitted_columns
-from activeeval.grade_models.forest import Forests
-from activeeval.rankers.checks import training_items
-from activeeval.types import Floats
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import GradeModel, expected_grade
+from activeeval.core.grade_models.base import fitted_columns
+from activeeval.core.grade_models.forest import Forests
+from activeeval.core.types import Floats
+from activeeval.rankers.input_checks import training_items
 
 
 class _ItemRanker(BaseEstimator):  # type: ignore[misc]
@@ -42,7 +42,7 @@ class ExpectedGradeRanker(_ItemRanker):
 
     Examples
     --------
-    >>> from activeeval.grade_models import OrderedLogitModel
+    >>> from activeeval.core.grade_models import OrderedLogitModel
     >>> ranker = ExpectedGradeRanker(OrderedLogitModel()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 2])
     >>> ranker.predict([[0.0], [3.0]]).round(2)
     array([0.41, 1.2 ])

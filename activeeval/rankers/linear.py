@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from activeeval.checks import whole_number
-from activeeval.errors import InputError
-from activeeval.grade_models.base import fitted_columns
-from activeeval.rankers.checks import grouped_items, refuse_missing
+from activeeval.core.checks import whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.base import fitted_columns
+from activeeval.core.types import Floats, Ints
+from activeeval.rankers.input_checks import grouped_items, refuse_missing
 from activeeval.rankers.lists import JudgedLists
-from activeeval.types import Floats, Ints
 
 BLOCK_ROWS = 8192
 

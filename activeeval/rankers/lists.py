@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.pairs import PreferencePairs, WeightedPairs
-from activeeval.types import Floats, Ints
 
 Part = Literal["all", "top"]
 """All items of a query, or its top: the items T of a grade above 0, and what tells them from the rest."""

@@ -27,10 +27,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 from activeeval.rankers.lists import JudgedLists, Part
 from activeeval.rankers.pairs import WeightedPairs
-from activeeval.types import Floats, Ints
 
 MOST_PERMUTED = 15
 """Items of one list whose permutations are summed: 2^15 sets take some milliseconds a list and step."""
@@ -83,7 +83,7 @@ class _PairLoss:
 
     def of_pairs(self, pairs: WeightedPairs) -> KernelTerm:
         """Return the loss of given pairs, wherever they come from."""
-        from activeeval.kernels.learning import losses
+        from activeeval.core.kernels.learning import losses
 
         pair_columns = (pairs.preferred, pairs.other, pairs.gaps, pairs.weights)
         return KernelTerm(losses.pair_losses, (*pair_columns, getattr(losses, self.kind)))
@@ -154,7 +154,7 @@ class ListwiseAP:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels.learning import losses
+        from activeeval.core.kernels.learning import losses
 
         starts, middles, stops = _relevance_cuts(lists) if self.part == "all" else _grade_cuts(lists)
         _, list_of_cut, n_cuts = np.unique(starts, return_inverse=True, return_counts=True)
@@ -188,7 +188,7 @@ class TopOneCrossEntropy:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels.learning import losses
+        from activeeval.core.kernels.learning import losses
 
         return KernelTerm(losses.top_one_cross_entropies, (lists.grades.astype(np.float64), *lists.spans(self.part)))
 
@@ -210,7 +210,7 @@ class PermutationCrossEntropy:
         InputError
             Names a row of the first list that is too long.
         """
-        from activeeval.kernels.learning import losses
+        from activeeval.core.kernels.learning import losses
 
         spans = lists.spans(self.part)
         self._refuse_long(lists, spans.stops - spans.starts, spans.starts)
@@ -249,7 +249,7 @@ class TopKLikelihood:
 
     def on(self, lists: JudgedLists) -> KernelTerm:
         """Return the loss of lists."""
-        from activeeval.kernels.learning import losses
+        from activeeval.core.kernels.learning import losses
 
         starts, stops, weights = lists.spans("all")
         return KernelTerm(losses.first_places, (starts, stops, np.minimum(self.k, lists.tops), weights))

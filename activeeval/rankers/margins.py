@@ -8,12 +8,12 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.checks import positive, whole_number
+from activeeval.core.checks import positive, whole_number
+from activeeval.core.types import Floats
 from activeeval.rankers.bundle import least_regularised
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import Loss
-from activeeval.types import Floats
 
 
 class MarginRanker(ListRanker):

@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.errors import InputError
-from activeeval.types import Floats, Ints
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from activeeval.checks import positive, whole_number
-from activeeval.errors import InputError
-from activeeval.rankers.checks import grouped_items
+from activeeval.core.checks import positive, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
+from activeeval.rankers.input_checks import grouped_items
 from activeeval.rankers.linear import BLOCK_ROWS, LinearRanker
 from activeeval.rankers.pairs import PreferencePairs
-from activeeval.types import Floats, Ints
 
 TOLERANCE = 1e-10
 SUFFICIENT = 1e-4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from activeeval.errors import visible
+from activeeval.core.errors import visible
 from activeeval.report.rendering import render
 
 WIDTH = 1000

@@ -1,7 +1,7 @@
 """Answers in words: a sentence that says which of what, how sure and what next, and a table.
 
-Estimates of samples, comparisons by judgments and campaigns are all an `activeeval.answers.Answer`, and are printed
-alike on a terminal, in a notebook and on a page.
+Estimates of samples, comparisons by judgments and campaigns are all an `activeeval.core.answers.Answer`, and are
+printed alike on a terminal, in a notebook and on a page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from activeeval.answers import Answer, Needed, about
+from activeeval.core.answers import Answer, Needed, about
 from activeeval.report.numbers import agreeing, all_of, counted, number, places_of, short_p
 
 ABOUT = {

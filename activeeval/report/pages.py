@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from activeeval.errors import visible
+from activeeval.core.errors import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.report.rows import amount, design_columns
 
 if TYPE_CHECKING:
-    from activeeval.design import Design
-    from activeeval.io.writing import Together
-    from activeeval.planning import QuestionPlan
-    from activeeval.simulation import Summary
+    from activeeval.core.design import Design
+    from activeeval.core.planning import QuestionPlan
+    from activeeval.core.simulation import Summary
+    from activeeval.formats.writing import Together
 COLOURS = ("#4d4d4d", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _LOOKS = {
     "passive": ("#4d4d4d", "o"),
@@ -67,7 +67,7 @@ def _plain_ticks(axis: Any) -> None:
 
 def save_figure(figure: Any, path: str | Path, files: Together | None = None) -> None:
     """Write a picture whole or not at all; a PNG with a palette, a third as large as with every shade of an edge."""
-    from activeeval.io.writing import write_atomically
+    from activeeval.formats.writing import write_atomically
 
     form = Path(path).suffix[1:].lower()
     with write_atomically(path, binary=True) if files is None else files.open(path, binary=True) as handle:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from activeeval.errors import InputError, visible
+from activeeval.core.errors import InputError, visible
 
 Row = Mapping[str, Any]
 Cell = float | int | str | bool | None

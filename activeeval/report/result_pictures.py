@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.answers import Answer
+from activeeval.core.answers import Answer
 from activeeval.report.findings import short_name
 
 _BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"

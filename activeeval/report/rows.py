@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.core.results import rounded_up
 from activeeval.report.numbers import FOUR_IN_FIVE, spanned
-from activeeval.report.rendering import Cell, Row
-from activeeval.report.words import text_of
-from activeeval.results import rounded_up
+from activeeval.report.rendering import Cell
 
 if TYPE_CHECKING:
-    from activeeval.design import Design
-    from activeeval.gains import LearnedGains
-    from activeeval.planning import PlannedRow, QuestionPlan, SamplePlan
-    from activeeval.planning.prices import Price
+    from activeeval.core.design import Design
+    from activeeval.core.planning import PlannedRow, QuestionPlan, SamplePlan
+    from activeeval.core.planning.prices import Price
 
 
 def whole(number: float) -> str:
@@ -44,7 +41,7 @@ def design_columns(design: Design) -> dict[str, NDArray[Any]]:
     ``sampling_prob`` is q, or the probability π of being in the sample at the budget; ``cost`` that of judging all of
     the query, ``expected_cost`` what is spent on it on average, by a draw or by the budget, both in mean items.
     """
-    from activeeval.design import WHOLE  # what only prints scores need not know of designs
+    from activeeval.core.design import WHOLE  # what only prints scores need not know of designs
 
     order, n = design.order, design.order.n_queries
     pi, _ = design.inclusion_probs

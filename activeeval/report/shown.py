@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from activeeval.errors import visible
-from activeeval.io.tables.frames import frame_of
+from activeeval.core.errors import visible
+from activeeval.core.results import Interval
+from activeeval.formats.tables.frames import frame_of
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell, render
-from activeeval.results import Interval
 
 _MOST_ROWS = 10
 

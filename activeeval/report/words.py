@@ -16,20 +16,20 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+from activeeval.core.results import Caution, Note, Told
 from activeeval.report.findings import missing_lists_sentence
 from activeeval.report.numbers import agreeing, all_of, counted
-from activeeval.results import Caution, Note, Told
 
 Plain = float | int | str | None | list["Plain"]
 """What JSON knows of a note's numbers."""
 Words = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
 CAPABILITIES = (
-    "activeeval.report.learned_words",
-    "activeeval.report.grader_words",
-    "activeeval.report.audit_words",
-    "activeeval.report.traffic_words",
-    "activeeval.report.segment_words",
+    "activeeval.gains.messages",
+    "activeeval.graders.messages",
+    "activeeval.graders.audit_messages",
+    "activeeval.traffic.messages",
+    "activeeval.sampling.segment_messages",
 )
 """Modules whose ``WORDS`` are templates of a capability's own codes; they are imported when a code is not in here."""
 

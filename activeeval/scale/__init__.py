@@ -8,7 +8,7 @@ of it a design, and a campaign, like any other. `outlook` says beforehand what i
 
 from typing import TYPE_CHECKING
 
-from activeeval.lazily import attached
+from activeeval.core.lazily import attached
 
 # a worker sets up its environment before anything is there that reads it
 _HOMES = {

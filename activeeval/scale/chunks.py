@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from activeeval.errors import InputError
-from activeeval.pool import QueryPool, Rankings
-from activeeval.pool.texts import Texts, joined_texts
-from activeeval.types import Floats, Ints
+from activeeval.core.errors import InputError
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.pool.texts import Texts, joined_texts
+from activeeval.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

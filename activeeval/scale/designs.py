@@ -1,7 +1,7 @@
 """The design of a pool that comes in partitions.
 
 Whether a query is judged depends on itself but for a few sums over the pool: the cost of its mean item, Σ p, and
-the mean and largest rate (`activeeval.design.RateSums`); of draws with replacement Σ p m and the normaliser of
+the mean and largest rate (`activeeval.core.design.RateSums`); of draws with replacement Σ p m and the normaliser of
 q ∝ p sqrt((v + (m − R_θ)²) / λ), Sawade et al., eqs. (16)–(18). The first time the partitions go by each is predicted
 once, leaves a table of its units, and gives these sums; of draws with replacement q and λ of every query too. The
 second time the tables say which units lie below the level that a budget reaches. The rows of their queries make a
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from activeeval.campaign import Campaign
-from activeeval.checks import closed_share
-from activeeval.design import (
+from activeeval.core.campaign import Campaign
+from activeeval.core.checks import closed_share
+from activeeval.core.design import (
     Design,
     LargerPool,
     Levels,
@@ -30,11 +30,12 @@ from activeeval.design import (
     check_budget,
     equal_loss_weights,
 )
-from activeeval.design.beliefs import Factor
-from activeeval.design.methods import Method, default_method, find_method
-from activeeval.errors import InputError
-from activeeval.measures import SampledMeasure
-from activeeval.pool import Seed, key_of
+from activeeval.core.design.beliefs import Factor
+from activeeval.core.design.methods import Method, default_method, find_method
+from activeeval.core.errors import InputError
+from activeeval.core.measures import SampledMeasure
+from activeeval.core.pool import Seed, key_of
+from activeeval.core.types import Ints
 from activeeval.scale.chunks import Chunk, by_query
 from activeeval.scale.drawable import Drawable
 from activeeval.scale.engines import Engine
@@ -48,7 +49,6 @@ from activeeval.scale.sources import Chunks, GivenChunks, Source
 from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import check_unique
-from activeeval.types import Ints
 
 Progress = Callable[[str], object]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.design import PoolSums, ReplacementDraws
+from activeeval.core.design import PoolSums, ReplacementDraws
+from activeeval.core.types import Floats
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.surveys import Survey
-from activeeval.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.errors import InputError
-from activeeval.pool import pool_hashes
+from activeeval.core.errors import InputError
+from activeeval.core.pool import pool_hashes
+from activeeval.core.types import Ints
 from activeeval.scale.chunks import Chunk, chunk_arrays, chunk_of, joined
 from activeeval.scale.engines import Engine
 from activeeval.scale.packing import packed, unpacked
@@ -17,7 +18,6 @@ from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.surveys import Survey, mark_of
 from activeeval.scale.tables import UnitTable
-from activeeval.types import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

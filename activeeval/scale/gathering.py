@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.design import Levels, Order, Planned, PoolSums, Queue, RateSums
-from activeeval.design.schemes import ROUNDING
-from activeeval.errors import InputError
+from activeeval.core.design import Levels, Order, Planned, PoolSums, Queue, RateSums
+from activeeval.core.design.schemes import ROUNDING
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.tables import Curves, UnitTable
-from activeeval.types import Floats, Ints, Words
 
 _ROOM = 1e-9
 """A level that is computed anew, among other queries, may differ in its last digits."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.design import Order, Places, Plan, RateSums
-from activeeval.design.rates import variance_terms
+from activeeval.core.design import Order, Places, Plan, RateSums
+from activeeval.core.design.rates import variance_terms
+from activeeval.core.types import Floats
 from activeeval.scale.designs import ChunkedDesign
 from activeeval.scale.engines import Engine
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.tables import UnitTable
-from activeeval.types import Floats
 
 _WIDE = np.exp2(np.arange(-60.0, 121.0))
 """Levels at which the cost alone is looked at first: rates are p sqrt(V / λ), and p as small as pools are large."""

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import FormatError, InputError, did_you_mean, shown
-from activeeval.pool import QueryPool, Rankings, pool_hashes
-from activeeval.pool.texts import Texts
+from activeeval.core.errors import FormatError, InputError, did_you_mean, shown
+from activeeval.core.pool import QueryPool, Rankings, pool_hashes
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Floats, Ints
 from activeeval.scale.chunks import Chunk
-from activeeval.scale.files import listed, names_of, opened, said_of, state_of
-from activeeval.types import Floats, Ints
+from activeeval.scale.partition_files import listed, names_of, opened, said_of, state_of
 
 RANK, SCORE = "rank:", "score:"
 _AT_ONCE = 2**20
@@ -52,13 +52,13 @@ class PartitionedPool:
     n_grades : int or None
         Of the scale; None as the probabilities have it.
     model : object or None
-        A fitted grade model of `activeeval.grade_models`, which predicts from the features.
+        A fitted grade model of `activeeval.core.grade_models`, which predicts from the features.
 
     Examples
     --------
     >>> PartitionedPool.of("nowhere/*.parquet")
     Traceback (most recent call last):
-    activeeval.errors.InputError: nowhere/*.parquet: there is no such file
+    activeeval.core.errors.InputError: nowhere/*.parquet: there is no such file
     """
 
     files: tuple[str, ...]

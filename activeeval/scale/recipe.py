@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from activeeval.design import Design, DesignInput, Order, RateSums, Scheme
-from activeeval.design.beliefs import Factor
-from activeeval.design.methods import Method
-from activeeval.errors import InputError
-from activeeval.measures import SampledMeasure, Target
+from activeeval.core.design import Design, DesignInput, Order, RateSums, Scheme
+from activeeval.core.design.beliefs import Factor
+from activeeval.core.design.methods import Method
+from activeeval.core.errors import InputError
+from activeeval.core.measures import SampledMeasure, Target
+from activeeval.core.types import Floats
 from activeeval.scale.chunks import Chunk
-from activeeval.types import Floats
 
 Questions = Callable[[Chunk], Target | Sequence[Target]]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from activeeval.errors import InputError
-from activeeval.scale import files
+from activeeval.core.errors import InputError
+from activeeval.scale import partition_files
 
 
 class Scratch(Protocol):
@@ -78,12 +78,12 @@ class Address:
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file there: object stores put all of one or nothing."""
-        with _told_of(self.address), files.output(self.address, name) as file:
+        with _told_of(self.address), partition_files.output(self.address, name) as file:
             file.write(content)
 
     def read(self, name: str, begin: int = 0, end: int | None = None) -> bytes:
         """Return a file's bytes, or those from one place to another."""
-        with _told_of(self.address), files.input_of(self.address, name) as file:
+        with _told_of(self.address), partition_files.input_of(self.address, name) as file:
             file.seek(begin)
             return bytes(file.read() if end is None else file.read(end - begin))
 
@@ -94,11 +94,11 @@ def scratch_of(place: str | None) -> Iterator[Scratch | None]:
     if place is None:
         yield None
     elif "://" in place:
-        within = files.within(place, f"activeeval-{secrets.token_hex(8)}")
+        within = partition_files.within(place, f"activeeval-{secrets.token_hex(8)}")
         try:
             yield Address(within)
         finally:
-            files.remove(within)
+            partition_files.remove(within)
     else:
         folder = TemporaryFolder(place)
         try:

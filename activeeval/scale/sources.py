@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
+from activeeval.core.types import Ints
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.scratch import Scratch
-from activeeval.types import Ints
 
 Chunks = Iterable[Chunk] | Callable[[], Iterable[Chunk]]
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import DesignInput, PoolSums, RateSums
-from activeeval.errors import InputError
-from activeeval.pool import known_digest, pool_hashes
+from activeeval.core.design import DesignInput, PoolSums, RateSums
+from activeeval.core.errors import InputError
+from activeeval.core.pool import known_digest, pool_hashes
+from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
@@ -20,7 +21,6 @@ from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, keep_state, named
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import digests
-from activeeval.types import Floats, Ints, Words
 
 _ALIKE = 1e-9
 """The same traffic, but for the rounding of how it was computed."""

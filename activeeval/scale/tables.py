@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.design import DesignInput, GradeProbs, Order, Places, Planned, RateSums, Reading, RelativeRates
-from activeeval.design.inputs import relative_rates
-from activeeval.design.rates import Variances, order_of
-from activeeval.design.readings import planned_by
-from activeeval.pool import QueryPool
+from activeeval.core.design import DesignInput, GradeProbs, Order, Places, Planned, RateSums, Reading, RelativeRates
+from activeeval.core.design.inputs import relative_rates
+from activeeval.core.design.rates import Variances, order_of
+from activeeval.core.design.readings import planned_by
+from activeeval.core.pool import QueryPool
+from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.packing import Arrays, as_array, long, of_array, packed, short, unpacked
 from activeeval.scale.recipe import Recipe
-from activeeval.types import Floats, Ints, Words
 
 Curves = tuple[tuple[Planned, Planned | None], ...]
 """Of each target what the design plans, and would plan were all grades equally likely."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
-from activeeval.pool.texts import Texts
+from activeeval.core.errors import InputError
+from activeeval.core.pool.texts import Texts
 from activeeval.scale.engines import Engine
 from activeeval.scale.packing import packed, unpacked
 from activeeval.scale.scratch import Scratch

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
-from activeeval.store import Said
-from activeeval.tasks.campaigns.judging import desk_of
-from activeeval.tasks.campaigns.lines import acknowledged_line, claimed_line
-from activeeval.web.described import ClaimedItem, NothingLeft, Progress, Stored, refusals
+from activeeval.campaigns.assignments import desk_of
+from activeeval.campaigns.lines import acknowledged_line, claimed_line
+from activeeval.campaigns.store import Said
 from activeeval.web.desks import owned
+from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, Stored, refusals
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 router = APIRouter(prefix="/api/campaigns/{name}")
 _STORABLE = r"^[^\x00]*$"

@@ -11,26 +11,26 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from activeeval.errors import ActiveEvalError
-from activeeval.tasks.campaigns.at_pairs import PairsDesk
+from activeeval.campaigns.at_pairs import PairsDesk
+from activeeval.core.errors import ActiveEvalError
 from activeeval.web import (
     api,
-    comparing,
+    comparison_pages,
     desks,
-    doing,
-    elsewhere,
-    judging,
-    leading,
+    judge_pages,
+    lead_actions,
+    lead_pages,
+    login,
     people,
     signing_in,
-    texts,
+    text_pages,
     training,
 )
-from activeeval.web.described import described
+from activeeval.web.middleware import Shield
+from activeeval.web.openapi import described
 from activeeval.web.refusals import RefusedError, answer_to
 from activeeval.web.roles import for_role, guard
-from activeeval.web.served import Served
-from activeeval.web.shield import Shield
+from activeeval.web.settings import Served
 
 STATIC = {
     "page.css": "text/css; charset=utf-8",
@@ -89,18 +89,18 @@ def routes(served: Served) -> FastAPI:
     """Return the routes without their shield."""
     app = FastAPI(title="activeeval", openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(guard)])
     app.state.served = served
-    judges = comparing.router if isinstance(served.desk, PairsDesk) else judging.router
+    judges = comparison_pages.router if isinstance(served.desk, PairsDesk) else judge_pages.router
     for part in (
         router,
         people.router,
         signing_in.router,
-        elsewhere.router,
+        login.router,
         judges,
         training.router,
         desks.router,
-        leading.router,
-        texts.router,
-        doing.router,
+        lead_pages.router,
+        text_pages.router,
+        lead_actions.router,
         api.router,
     ):
         _add_all(app, part, is_described=part is api.router)

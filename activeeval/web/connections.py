@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from activeeval.web.shield import BODY_S, HEADERS, LINGERS_S
+from activeeval.web.middleware import BODY_S, HEADERS, LINGERS_S
 
 HEAD_BYTES = 16 * 1024
 """Of a request without its body: as much as h11 and gunicorn take; a browser sends about one thousand."""

@@ -8,16 +8,16 @@ from typing import TypeVar
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
-from activeeval.errors import InputError
-from activeeval.judgments.log import Event
-from activeeval.store import Person
-from activeeval.tasks.campaigns.at_desk import PageDesk
-from activeeval.tasks.campaigns.desk_views import ItemView, Reply
+from activeeval.campaigns.at_desk import PageDesk
+from activeeval.campaigns.desk_views import ItemView, Reply
+from activeeval.campaigns.store import Person
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.log import Event
 from activeeval.web.forms import Fields, reply_in
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role, served_in
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 D = TypeVar("D", bound=PageDesk)
 router = APIRouter(prefix="/judge")

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
-from activeeval.store import Said
-from activeeval.tasks.campaigns.desk_views import Clocks, Reply
+from activeeval.campaigns.desk_views import Clocks, Reply
+from activeeval.campaigns.store import Said
 from activeeval.web.refusals import RefusedError
 
 _MOST_FIELDS = 30

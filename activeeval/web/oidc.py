@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from activeeval.errors import InputError, visible
-from activeeval.io.judges import judge_name
-from activeeval.store import Person
-from activeeval.web.asking import check_address
+from activeeval.campaigns.store import Person
+from activeeval.core.errors import InputError, visible
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.web.http_client import check_address
 from activeeval.web.refusals import RefusedError
 
 CLAIMS = ("email", "sub")

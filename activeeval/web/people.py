@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, for_role
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 router = APIRouter()
 _COOKIE_S = 30 * 86_400

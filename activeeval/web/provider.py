@@ -15,8 +15,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from activeeval.errors import visible
-from activeeval.web.asking import UnreachableError, answer_of, check_address
+from activeeval.core.errors import visible
+from activeeval.web.http_client import UnreachableError, answer_of, check_address
 from activeeval.web.oidc import Oidc
 from activeeval.web.refusals import RefusedError
 

@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from activeeval.errors import ActiveEvalError, StateError, visible
+from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.web.rendering import rendered
 
 RETRY_S = 2

@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
-from activeeval.errors import visible
-from activeeval.report import judging_words
-from activeeval.report.agreement_words import sentences_beside
+from activeeval.campaigns import judging_messages
+from activeeval.campaigns.report.agreement_messages import sentences_beside
+from activeeval.core.errors import visible
 from activeeval.report.numbers import agreeing, counted, number
 
 _SENTENCES = ("left_sentence", "pairs_sentence", "pace_sentence", "precision_sentence", "lasting", "controls_sentence")
@@ -29,7 +29,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,  # templates do not change under a server that runs
     )
-    environment.globals |= {name: getattr(judging_words, name) for name in _SENTENCES}
+    environment.globals |= {name: getattr(judging_messages, name) for name in _SENTENCES}
     environment.globals |= {
         "counted": counted,
         "agreeing": agreeing,

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Path, Query, Request
 
-from activeeval.io.judges import judge_name
-from activeeval.store import Person
+from activeeval.campaigns.store import Person
+from activeeval.core.judgments.judge_names import judge_name
 from activeeval.web.refusals import RefusedError
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 Role = Literal["anyone", "judge", "lead", "token", "any token"]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])

@@ -12,11 +12,11 @@ from functools import partial
 
 import uvicorn
 
-from activeeval.errors import ActiveEvalError, InputError
-from activeeval.store import Store
-from activeeval.tasks.campaigns.at_desk import JudgesDesk
-from activeeval.tasks.campaigns.at_pairs import PairsDesk
-from activeeval.tasks.campaigns.training import KnownItem
+from activeeval.campaigns.at_desk import JudgesDesk
+from activeeval.campaigns.at_pairs import PairsDesk
+from activeeval.campaigns.store import Store
+from activeeval.campaigns.training import KnownItem
+from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.web import connections
 from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc
@@ -24,7 +24,7 @@ from activeeval.web.passwords import hashed_password, is_right
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.served import Door, Guidelines, Served
+from activeeval.web.settings import Door, Guidelines, Served
 
 _WARM_UP_AFTER_S = 1.0  # about as long as it takes to open the link that was printed
 _GOODBYE_S = 5  # requests that are being answered have so long once the server is to end

@@ -14,7 +14,7 @@ from activeeval.web.people import HOME, set_session
 from activeeval.web.refusals import RefusedError
 from activeeval.web.rendering import rendered
 from activeeval.web.roles import Here, Who, for_role
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 router = APIRouter()
 _WRONG = "This name and this password do not go together, or the name has none. Leads alone have passwords."

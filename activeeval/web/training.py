@@ -5,14 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from starlette.responses import RedirectResponse
 
-from activeeval.errors import InputError
-from activeeval.tasks.campaigns.desk_views import ItemView
-from activeeval.tasks.campaigns.training import TrainingView, trained_on, training_of
+from activeeval.campaigns.desk_views import ItemView
+from activeeval.campaigns.training import TrainingView, trained_on, training_of
+from activeeval.core.errors import InputError
 from activeeval.web import desks
 from activeeval.web.forms import Fields
 from activeeval.web.refusals import RefusedError
 from activeeval.web.roles import Here, Number, Who, for_role
-from activeeval.web.served import Served
+from activeeval.web.settings import Served
 
 router = APIRouter(prefix="/judge/training")
 

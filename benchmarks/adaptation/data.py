@@ -25,12 +25,12 @@ from activeeval.adaptation import (
     preferences_from_clicks,
     simulate_clicks,
 )
-from activeeval.generated import GRADE_QUANTILES, WEIGHTS, generate_pool, noisy_scores
-from activeeval.io.text.letor import LetorData, read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.pool import hashed_uniforms, pool_hashes
+from activeeval.adaptation.messages import click_lines
+from activeeval.core.pool import hashed_uniforms, pool_hashes
+from activeeval.core.pool.generated import GRADE_QUANTILES, WEIGHTS, generate_pool, noisy_scores
+from activeeval.formats.text.letor import LetorData, read_letor
+from activeeval.formats.text.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
-from activeeval.report import click_lines
 
 SEED = 2008
 SHOWN = 10

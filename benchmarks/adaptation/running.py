@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from activeeval import NDCG
 from activeeval.adaptation import HyperLinearRanker, b_measure, pair_precision
-from activeeval.errors import SolverError
+from activeeval.core.errors import SolverError
 from activeeval.rankers import RankingSVM
 from activeeval.rankers.choosing import JudgedQueries
 from activeeval.rankers.pairs import PreferencePairs

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import bootstrap_gains, gain_intervals
 from benchmarks.metric_learning.data import EQUAL, Lists, Pairs, draw, learned
 from benchmarks.metric_learning.running import Found, Row

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from activeeval.core.measures import Additive
 from activeeval.gains import coherence, random_list_pairs, read_out, similarity
 from activeeval.gains.learner import GRID
-from activeeval.measures import Additive
 from benchmarks.metric_learning.data import (
     DISCOUNTS,
     ONE_LIST,

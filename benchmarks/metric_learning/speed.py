@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.errors import SolverError
+from activeeval.core.errors import SolverError
 from benchmarks.machine import ROOT, seconds
 from benchmarks.memory import peak_mb
 from benchmarks.metric_learning.data import LONG_LIST, N_RANKS, TOP_GRADE, TRUTHS, Floats, draw, learned, orders_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.io.text.letor import read_letor
+from activeeval.formats.text.letor import read_letor
 from benchmarks.machine import data_folder
 from benchmarks.metric_learning.curves import by_difference
 from benchmarks.metric_learning.data import (

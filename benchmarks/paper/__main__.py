@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from activeeval.errors import ActiveEvalError
+from activeeval.core.errors import ActiveEvalError
 from benchmarks import tables
 from benchmarks.machine import ROOT, data_folder, keep_freed_memory
 from benchmarks.paper import likeness

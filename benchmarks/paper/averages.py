@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.simulation.summaries import saved_at
+from activeeval.core.simulation.summaries import saved_at
 
 Row = dict[str, Any]
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval import QueryPool
-from activeeval.errors import InputError
-from activeeval.io.text.letor import LetorData, read_letor
+from activeeval.core.errors import InputError
+from activeeval.formats.text.letor import LetorData, read_letor
 from benchmarks.machine import store
 from benchmarks.paper import mslr_like
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from activeeval.errors import InputError
-from activeeval.io.text.letor import read_letor
+from activeeval.core.errors import InputError
+from activeeval.formats.text.letor import read_letor
 from benchmarks.machine import describe, store
 from benchmarks.paper import mslr_like
 

@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from activeeval.report import line_style
+from activeeval.report.pictures import line_style
 from benchmarks.paper.averages import ERRORS, Row, curve
 from benchmarks.paper.cases import MEASURES, PAPER_METHODS
 

@@ -15,9 +15,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from activeeval import DCG, ERR, QueryPool, Rankings, Target
-from activeeval.design.methods import METHODS, default_method
-from activeeval.measures import SampledMeasure
-from activeeval.simulation import Summary, simulate
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.measures import SampledMeasure
+from activeeval.core.simulation import Summary, simulate
 from benchmarks.machine import store
 from benchmarks.paper.cases import CASES, MEASURES, OWN_BUDGETS, PAPER_METHODS, REMOVED, UPDATE, Case, budgets_for
 from benchmarks.paper.folds import Collection

@@ -20,9 +20,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from activeeval import Rankings
-from activeeval.grade_models import ForestGradeModel, OrderedLogitModel, QueryFactor, log_loss
-from activeeval.measures import DCG
-from activeeval.pool import QueryPool
+from activeeval.core.grade_models import ForestGradeModel, OrderedLogitModel, QueryFactor, log_loss
+from activeeval.core.measures import DCG
+from activeeval.core.pool import QueryPool
 from activeeval.rankers import ForestRegressionRanker, RankingSVM
 from benchmarks.machine import store
 from benchmarks.paper.folds import Collection, Fold

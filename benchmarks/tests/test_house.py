@@ -1,8 +1,7 @@
-"""The script that counts the house: what is code, what asks, and which rooms a thing passes."""
+"""The script that counts the house: what is code, and what a command calls."""
 
 import pytest
 
-from activeeval.errors import did_you_mean
 from benchmarks import house
 
 SOURCE = '''"""A room.
@@ -39,26 +38,9 @@ def test_code_lines_are_those_that_are_neither_blank_nor_comment_nor_docstring(r
     assert house.code_lines([room]) == 7
 
 
-def test_texts_that_document_are_no_literals(room):
-    assert set(house.literals(room)) == {"not\ndocumented", "--option"}
-
-
-def test_files_that_ask_are_found_by_what_they_test(room):
-    assert house.asking(house.SCHEME) == ["room.py"]
-    assert house.asking(house.TOP_K) == []
-
-
-def test_a_walk_names_the_rooms_that_take_or_return_a_thing():
-    with house.Walk({"Chosen"}) as walk:
-        did_you_mean(Chosen("nDCG"), ["nDCG"])
-    assert walk.rooms == ["errors"]
-    assert walk.climbs == set()
-    with house.Walk({"Path"}) as walk:
-        did_you_mean("nDCG", ["nDCG"])
-    assert walk.rooms == []
-
-
-class Chosen(str):
-    """A text by another name."""
-
-    __slots__ = ()
+def test_functions_of_other_rooms_are_those_that_a_body_calls(room):
+    room.write_text("from activeeval.formats.files import a\nfrom activeeval.cli.help import c\n"
+                    "def f():\n    from activeeval.inputs import b\n    return a(b.x(), c())\n", "utf-8")  # fmt: skip
+    house.tree_of.cache_clear()
+    function = house.tree_of(room).body[-1]
+    assert house.called_elsewhere(room, function) == {"a", "b.x"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from benchmarks import page_campaigns
 from benchmarks.page_browsers import killed_beside_pages
 from benchmarks.page_campaigns import SECOND, judged, truth_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, ERR, METHODS, QueryPool, Rankings, Target
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from benchmarks.paper import mslr_like
 from benchmarks.paper.__main__ import main
 from benchmarks.paper.averages import averaged, labels_saved
@@ -131,7 +131,7 @@ def test_what_is_trained_is_kept_and_scores_line_up_with_the_pool(tmp_path):
 
 def test_a_case_equals_the_campaigns_of_the_package(tmp_path):
     """The benchmark adds nothing of its own: passive's rows are those of a direct simulation with the same seed."""
-    from activeeval.simulation import replicate
+    from activeeval.core.simulation import replicate
 
     collection = prepare(generated(150), tmp_path)
     trained = train(collection, 0, 1, ("RF_class",), lambda line: None)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from activeeval import NDCG
-from activeeval.io.text.letor import LetorData
-from activeeval.pool.texts import Texts
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.text.letor import LetorData
 from activeeval.rankers.choosing import JudgedQueries
 from benchmarks.topk import running
 from benchmarks.topk.__main__ import merged

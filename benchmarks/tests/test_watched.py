@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from activeeval.cases.inputs import Inputs
-from activeeval.generated import generate_pool, noisy_scores
-from activeeval.pool import Rankings
+from activeeval.core.pool import Rankings
+from activeeval.core.pool.generated import generate_pool, noisy_scores
+from activeeval.inputs.loading import Inputs
 from benchmarks import watched
 from benchmarks.pools import JudgedPool
 from benchmarks.watched_alarms import Part, gate_alarms, quiet_series
@@ -26,7 +26,7 @@ def pool():
 
 
 def watched_beliefs(probs):
-    from activeeval.cases.modelling import GradeBeliefs
+    from activeeval.inputs.modelling import GradeBeliefs
 
     return GradeBeliefs(probs)
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from activeeval import QueryPool, Rankings, top_k_grades
-from activeeval.io.text.letor import LetorData, read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.pool import hashed_uniforms, pool_hashes
+from activeeval.core.pool import hashed_uniforms, pool_hashes
+from activeeval.formats.text.letor import LetorData, read_letor
+from activeeval.formats.text.scores import read_scores
 
 SEED = 2012
 HELD_BACK = (2, 3, 5, 6, 7, 9, 11, 13, 15, 17, 19)

@@ -24,10 +24,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import DCG, METHODS, NDCG, QueryPool, Rankings, Target, default_method
-from activeeval.cases.modelling import GradeBeliefs
-from activeeval.generated import WEIGHTS, GeneratedPool, generate_pool
-from activeeval.planning import Forecast, Planner, Prospect
-from activeeval.tasks.demonstration import LISTED, MAX_GRADE, pooled, recipe_beliefs
+from activeeval.inputs.modelling import GradeBeliefs
+from activeeval.core.pool.generated import WEIGHTS, GeneratedPool, generate_pool
+from activeeval.core.planning import Forecast, Planner, Prospect
+from activeeval.quickstart.demonstration import LISTED, MAX_GRADE, pooled, recipe_beliefs
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "_static" / "calculator-data.js"

@@ -1,6 +1,6 @@
 """Which command, which method: a tree from the question to the command, asked of the methods' table.
 
-Which method a measure has, which ones fit it, and when to use which is asked of `activeeval.design.methods`; the
+Which method a measure has, which ones fit it, and when to use which is asked of `activeeval.core.design.methods`; the
 questions and their commands stand here.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from activeeval.design.methods import METHODS, Method, default_method
-from activeeval.measures import parse_measure
+from activeeval.core.design.methods import METHODS, Method, default_method
+from activeeval.core.measures import parse_measure
 
 MEASURES = {
     "DCG": "DCG@10",

@@ -26,17 +26,17 @@ from activeeval.adaptation import (
     read_ranker,
     write_ranker,
 )
-from activeeval.adaptation.files import _digest
 from activeeval.adaptation.folding import deal_out
 from activeeval.adaptation.margins import LargestMargins
+from activeeval.adaptation.ranker_files import _digest
 from activeeval.adaptation.trees import Tree, Trees
 from activeeval.adaptation.weights import Differences
-from activeeval.errors import FormatError, InputError, SolverError
-from activeeval.kernels.bundles import SparseRows
-from activeeval.kernels.learning import leaf_pairs, losses
+from activeeval.core.errors import FormatError, InputError, SolverError
+from activeeval.core.kernels.bundles import SparseRows
+from activeeval.core.kernels.learning import leaf_pairs, losses
+from activeeval.core.results import Figure
 from activeeval.rankers.losses import PairHinge, PairSquared
 from activeeval.rankers.pairs import WeightedPairs
-from activeeval.results import Figure
 from tests import naive_adaptation as naive
 
 METHODS = ["closed_form", "sgd", "hinge"]

@@ -11,13 +11,13 @@ from scipy import stats
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate
 from activeeval.adaptation.clicks import PairFate, preferences_from_clicks
+from activeeval.adaptation.messages import click_lines
 from activeeval.adaptation.positions import Pairwise, ShownQuery
 from activeeval.adaptation.proportions import Strata, exact_p_value
-from activeeval.errors import InputError
-from activeeval.io.comparisons import write_comparisons
-from activeeval.io.tables.clicks import ClickLog
-from activeeval.judgments import read as read_judgments
-from activeeval.report import click_lines
+from activeeval.core.errors import InputError
+from activeeval.formats.comparisons import write_comparisons
+from activeeval.formats.judgments.from_files import read as read_judgments
+from activeeval.formats.tables.clicks import ClickLog
 
 NAMES = {
     PairFate.KEPT: "kept",

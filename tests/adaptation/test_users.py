@@ -21,9 +21,9 @@ from activeeval.adaptation import (
     preferences_from_clicks,
     simulate_clicks,
 )
-from activeeval.errors import InputError
-from activeeval.io.comparisons import Comparison
-from activeeval.pool import PoolGrades, QueryPool, Rankings
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.comparisons import Comparison
+from activeeval.core.pool import PoolGrades, QueryPool, Rankings
 
 MODELS = [PositionBased(eta=1.0), CascadeModel(), CascadeModel(after_click=0.4, after_skip=0.9)]
 FALSE_ALARM = 1e-6

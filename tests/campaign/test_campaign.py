@@ -24,12 +24,12 @@ from activeeval import (
     Target,
     replicate,
 )
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.estimation import GroupSequential
-from activeeval.estimation.significance import mean_interval
-from activeeval.pool import PoolGrades
+from activeeval.core.estimation import GroupSequential
+from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.pool import PoolGrades
+from activeeval.core.simulation import repetition_seeds
+from activeeval.formats.sample_file import from_arrays, to_arrays
 from activeeval.report.words import line_of, text_of
-from activeeval.simulation import repetition_seeds
 
 pytestmark = pytest.mark.kernel
 

@@ -10,13 +10,19 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
-from activeeval.answers import Needed
-from activeeval.campaign.deciding import LEAN, more_queries, needed_of_outlook, needed_of_queries, needed_of_sample
-from activeeval.design.carried import InHand, going_on
-from activeeval.estimation import confidence_after, crossing_probs
-from activeeval.estimation.further_looks import LATER
-from activeeval.generated import WEIGHTS, generate_pool
-from activeeval.results import Cannot, Estimate, Interval
+from activeeval.core.answers import Needed
+from activeeval.core.campaign.deciding import (
+    LEAN,
+    more_queries,
+    needed_of_outlook,
+    needed_of_queries,
+    needed_of_sample,
+)
+from activeeval.core.design.carried import InHand, going_on
+from activeeval.core.estimation import confidence_after, crossing_probs
+from activeeval.core.estimation.further_looks import LATER
+from activeeval.core.pool.generated import WEIGHTS, generate_pool
+from activeeval.core.results import Cannot, Estimate, Interval
 
 MEASURES = {"items": DCG(cutoff=5), "depth": ERR(4, cutoff=5), "random": DCG(cutoff=5), "passive": DCG(cutoff=5)}
 WANTED = (0.97, 0.7, 0.4, 0.1, 1e-6)

@@ -9,11 +9,11 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Campaign, InputError, StateError, Target
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.pool import known_digest, pool_hashes
-from activeeval.pool.identity import key_of
-from activeeval.simulation import replicate
-from activeeval.simulation.replications import repetition_seeds
+from activeeval.core.pool import known_digest, pool_hashes
+from activeeval.core.pool.identity import key_of
+from activeeval.core.simulation import replicate
+from activeeval.core.simulation.replications import repetition_seeds
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 N = 40
 KEPT = 0.9

@@ -19,9 +19,9 @@ from naive import (
 )
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Additive, Campaign, Cascade, InputError, Precision, Target
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design import GradeProbs
-from activeeval.grade_models.query_factor import QueryFactor
+from activeeval.core.design import GradeProbs
+from activeeval.core.grade_models.query_factor import QueryFactor
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 pytestmark = pytest.mark.kernel
 

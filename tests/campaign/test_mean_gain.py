@@ -10,15 +10,15 @@ import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
-from activeeval.campaign.sheet import sheet_of, take
-from activeeval.design import GradeProbs
-from activeeval.design.expectations import expectations_of
-from activeeval.ends import t_quantile
-from activeeval.grade_models import QueryFactor
-from activeeval.io.tables.draws import CANNOT
-from activeeval.kernels import items as item_kernel
-from activeeval.measures import SoftLabels
-from activeeval.planning import Planner
+from activeeval.core.design import GradeProbs
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.ends import t_quantile
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.kernels import items as item_kernel
+from activeeval.core.measures import SoftLabels
+from activeeval.core.planning import Planner
+from activeeval.formats.sample_sheet import sheet_of, take
+from activeeval.formats.tables.draws import CANNOT
 
 TOP = 3
 

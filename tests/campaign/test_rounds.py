@@ -10,11 +10,11 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
-from activeeval.campaign.rounds import N_FOLDS, Rounds
-from activeeval.campaign.together import combined, planned_weights, read_together
-from activeeval.grade_models import QueryFactor
-from activeeval.pool import pool_hashes
-from activeeval.results import Note
+from activeeval.core.campaign.rounds import N_FOLDS, Rounds
+from activeeval.core.campaign.together import combined, planned_weights, read_together
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.pool import pool_hashes
+from activeeval.core.results import Note
 
 GAINS, N = [0.0, 1.0, 3.0], 60
 
@@ -297,7 +297,7 @@ def test_a_round_that_is_open_holds_back_all_that_follows():
 
 
 def test_rounds_read_from_files_are_those_that_were_judged():
-    from activeeval.campaign.sample import from_arrays, to_arrays
+    from activeeval.formats.sample_file import from_arrays, to_arrays
 
     target, labels, probs = case_of(10)
     rounds = run("items", target, labels, probs, 10)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cli_files import csv_rows, write_csv
 
 from activeeval import Campaign
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
 
 RUN = ("--run", "a.run", "--max-grade", 3)
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")

@@ -11,7 +11,7 @@ import pytest
 from cli_files import json_rows, make_all
 
 from activeeval import cli
-from activeeval.grade_models.forest import Forests
+from activeeval.core.grade_models.forest import Forests
 
 
 @dataclass(frozen=True)

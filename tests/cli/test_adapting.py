@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activeeval.adaptation import read_ranker
+from activeeval.adaptation import commands, read_ranker
 from activeeval.adaptation.choice import RegularizationChoice, RegularizationRow
-from activeeval.cli import adapting
-from activeeval.io.text.scores import read_scores
-from activeeval.results import Figure
+from activeeval.core.results import Figure
+from activeeval.formats.text.scores import read_scores
 
 N_QUERIES, N_DOCS = 12, 8
 PATH = ("--regularization", 0.1, "--regularization", 1000)
@@ -159,7 +158,7 @@ def test_a_lead_within_its_error_is_said(capsys, se, is_said):
     choice = RegularizationChoice(
         ranker=None, regularization=1.0, table=(row,), base=base, lead=Figure(0.01, se), **counts
     )
-    adapting._say_cautions(choice, None)
+    commands._say_cautions(choice, None)
     said = "the chosen λ is better than the base by 0.0100 ± 0.0200 of B over the folds, less than its error"
     assert (said in " ".join(capsys.readouterr().err.split())) == is_said
 
@@ -281,12 +280,12 @@ def test_no_output_replaces_another_or_an_input(folder, call):
 
 
 def test_no_ranker_is_left_where_the_plot_cannot_be_written(folder, call, monkeypatch):
-    from activeeval.errors import InputError
+    from activeeval.core.errors import InputError
 
     def fail(*_given):
         raise InputError("p.svg: cannot write: No space left on device")
 
-    monkeypatch.setattr("activeeval.report.plot_regularization", fail)
+    monkeypatch.setattr("activeeval.adaptation.choice_picture.plot_regularization", fail)
     told = call("adapt", "judged.txt", "pairs.jsonl", *SMALL, "--plot", "p.svg", "--out", "t.ranker", "-o", "jsonl")
     assert told.code == 1
     assert len(told.out.splitlines()) == 3

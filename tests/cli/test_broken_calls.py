@@ -18,8 +18,8 @@ from broken_calls import BROKEN_CALLS, METHODS
 
 from activeeval import ERR, ActiveEvalError, BudgetError, InputError, QueryPool, Rankings, StateError, Target
 from activeeval.cli import cli
-from activeeval.design.methods import find_method
-from activeeval.tasks.evaluate import compare, evaluate
+from activeeval.core.design.methods import find_method
+from activeeval.scoring.active_evaluation import compare, evaluate
 
 COMMANDS = [[], *([name] for name in cli.commands)]
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 0, "b": 1}}

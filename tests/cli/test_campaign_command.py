@@ -16,17 +16,17 @@ import pytest
 from cli_cases import RUN, answer, campaign_of, files, grade_of, judge_file
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
-from activeeval.campaign.together import planned_weights, round_weights
-from activeeval.errors import InputError
-from activeeval.io.text.trec import read_prels, read_qrels
-from activeeval.judgments import read
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.comparing import sided
-from activeeval.tasks.campaigns.scripted_judge import script_of
-from activeeval.tasks.campaigns.seconds import fitted
-from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.samples import unpacked_sample
-from activeeval.top_k import TopKLabelling
+from activeeval.campaigns.scripted_judge import script_of
+from activeeval.campaigns.seconds import fitted
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.top_k_judging import sided
+from activeeval.core.campaign.together import planned_weights, round_weights
+from activeeval.core.errors import InputError
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.text.trec import read_prels, read_qrels
+from activeeval.sampling.samples import unpacked_sample
+from activeeval.topk import TopKLabelling
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 OPTIONS = {"runs": ("a.run",), "max_grade": 3, "seed": 3}
@@ -554,7 +554,7 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
     write_lines(tmp_path / "twice.qrels", ["q1 0 d1 1", "q1 0 d1 1"])
     with pytest.raises(InputError, match=r"twice\.qrels:2"):
         script_of(str(tmp_path / "twice.qrels"))
-    asked = "import sys; from activeeval.tasks.campaigns import scripted_judge as judge; "
+    asked = "import sys; from activeeval.campaigns import scripted_judge as judge; "
     asked += "judge.script_of('all.qrels'); "
     asked += "print([name for name in ('numba', 'polars', 'scipy', 'sklearn', 'alembic') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", asked], cwd=folder, capture_output=True, text=True, check=True)

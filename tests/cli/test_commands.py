@@ -13,11 +13,11 @@ import pytest
 from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 
-from activeeval.checks import LARGEST_GRADE, LARGEST_SEED
 from activeeval.cli import cli
-from activeeval.cli.inputs import SCALE, SEED
-from activeeval.design.methods import METHODS
-from activeeval.tasks import evaluate as evaluation
+from activeeval.cli.input_options import SCALE, SEED
+from activeeval.core.checks import LARGEST_GRADE, LARGEST_SEED
+from activeeval.core.design.methods import METHODS
+from activeeval.scoring import active_evaluation as evaluation
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 TRAINED = (*LETOR, "--train", "t.txt")

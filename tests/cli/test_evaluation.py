@@ -9,11 +9,11 @@ import pytest
 from cli_files import json_rows
 
 from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
-from activeeval.cases.inputs import from_tables
-from activeeval.design.methods import find_method
-from activeeval.io.loading import load_qrels, load_run
-from activeeval.tasks import evaluate as evaluation
-from activeeval.tasks.score import compare_runs, score_run
+from activeeval.core.design.methods import find_method
+from activeeval.formats.loading import load_qrels, load_run
+from activeeval.inputs.loading import from_tables
+from activeeval.scoring import active_evaluation as evaluation
+from activeeval.scoring.run_scores import compare_runs, score_run
 
 # The judgments of the folder leave out documents of the runs.
 
@@ -76,7 +76,7 @@ SOURCES = {
 
 def scored(folder, measure):
     """Return the mean of the first run and the mean difference, scored by every judgment."""
-    from activeeval.io.loading import pool_from_tables
+    from activeeval.formats.loading import pool_from_tables
 
     qrels, first, second = dicts(folder)
     tables = pool_from_tables(load_qrels(qrels), [load_run(first), load_run(second)], evaluated=2)

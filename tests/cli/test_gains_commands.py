@@ -12,9 +12,9 @@ from cli_cases import both, files
 from cli_files import csv_rows, write_csv
 
 from activeeval import GainDiscountLearner, PreferenceData, compare, evaluate, load_preferences, parse_measure
-from activeeval.campaign.sample import digest_of
-from activeeval.cases.arguments import asked_measure
+from activeeval.formats.sample_file import digest_of
 from activeeval.gains import UndeterminedWarning, bootstrap_gains, gain_intervals, read_out
+from activeeval.inputs.file_names import asked_measure
 from activeeval.report.words import text_of
 
 K, GAINS, DISCOUNTS = 4, np.array([0, 1, 2, 5.0]), np.array([1, 0.7, 0.5, 0.4])

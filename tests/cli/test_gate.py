@@ -13,14 +13,14 @@ from cli_cases import judge_file
 from cli_files import json_rows, write_lines
 from scipy import stats
 
-from activeeval.answers import Needed, about, exit_code
-from activeeval.estimation.significance import holm, holm_confidences
-from activeeval.measures import DCG
+from activeeval.core.answers import Needed, about, exit_code
+from activeeval.core.estimation.significance import holm, holm_confidences
+from activeeval.core.measures import DCG
+from activeeval.core.results import Cannot, Estimate, Interval
 from activeeval.report.findings import sentence
 from activeeval.report.words import text_of
-from activeeval.results import Cannot, Estimate, Interval
-from activeeval.tasks.gate import Decision, _with_queries
-from activeeval.tasks.judged_samples import judged
+from activeeval.sampling.judged_samples import judged
+from activeeval.scoring.gate import Decision, _with_queries
 
 JUDGED = ("--qrels", "q.qrels", "--unjudged", "irrelevant")
 KEYS = {"verdict", "value", "low", "high", "p_value", "margin", "measure", "scope", "runs", "files", "seed", "version"}

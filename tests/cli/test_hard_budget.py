@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from cli_cases import case_of, new_files
 
-from activeeval.cases.budgets import Budget
-from activeeval.errors import InputError
-from activeeval.io.tables.draws import read_draws
-from activeeval.tasks.samples import draw
+from activeeval.core.errors import InputError
+from activeeval.formats.tables.draws import read_draws
+from activeeval.inputs.budgets import Budget
+from activeeval.sampling.samples import draw
 
 PAIR = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "cost": "costs.csv"}
 ASKED = {

@@ -10,9 +10,9 @@ from cli_cases import RUN, answer, both, case_of, files, grade_of, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign
-from activeeval.campaign.sample import from_arrays
-from activeeval.io.arrays import read_arrays
-from activeeval.results import Note
+from activeeval.core.results import Note
+from activeeval.formats.arrays import read_arrays
+from activeeval.formats.sample_file import from_arrays
 
 NEW = ("--out", "s.sample", "--sheet", "s.csv")
 COMPARED = (*RUN, "--versus-run", "b.run")

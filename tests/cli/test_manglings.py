@@ -12,7 +12,7 @@ from cli_cases import both, files, judge_file
 from cli_files import csv_rows, write_lines
 from manglings import HARMFUL, HARMLESS, ID_CHANGES, Table
 
-from activeeval.campaign.sheet import nearest_id
+from activeeval.formats.sample_sheet import nearest_id
 
 IDS = """
 d1 D1 d10 007 7 1e5 100000 =1+1 2 -5 5 1234567890123456 1234567890123457 1-2 02-Jan 1/2 2024-05-01 TRUE true 0x1F 31

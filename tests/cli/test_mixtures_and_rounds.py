@@ -10,10 +10,10 @@ from cli_cases import LETOR, RUN, both, case_of, files, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import METHODS, Rankings
-from activeeval.campaign.together import planned_weights, read_together
-from activeeval.grade_models import average_probabilities, run_features
+from activeeval.core.campaign.together import planned_weights, read_together
+from activeeval.core.grade_models import average_probabilities, run_features
 from activeeval.report.words import text_of
-from activeeval.tasks.judged_samples import judged
+from activeeval.sampling.judged_samples import judged
 
 SMALL = ("--measure", "DCG@5", "--budget", "30%", "--repetitions", 20, "-o", "jsonl")
 

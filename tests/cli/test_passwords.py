@@ -8,9 +8,10 @@ import pytest
 from cli_cases import RUN, grade_of, judge_file
 from cli_files import write_lines
 
-from activeeval.cli.campaign import campaign
-from activeeval.errors import InputError
-from activeeval.store import address_of, masked, open_store
+from activeeval.campaigns.commands import campaign
+from activeeval.campaigns.store import address_of, open_store
+from activeeval.core.errors import InputError
+from activeeval.core.secrets import masked
 
 MADE = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60", "--seed", 3)
 SECRET, WRITTEN = "S3cr@t/word", "S3cr%40t%2Fword"

@@ -12,7 +12,7 @@ from cli_cases import RUN, both, files, grade_of, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 from openpyxl import load_workbook
 
-from activeeval.io.tables.draws import read_draws
+from activeeval.formats.tables.draws import read_draws
 
 DRAW = (*RUN, "--versus-run", "b.run", "--measure", "DCG@5", "--budget", "60%", "--seed", 3)
 PEOPLE = ("ann", "bob", "cy")
@@ -200,8 +200,8 @@ def test_a_sheet_that_windows_saved_is_said_to_be_one(call, folder):
 
 
 def test_a_workbook_holds_every_id_as_it_is(tmp_path):
-    from activeeval.io.tables.draws import EMPTY, Draws, write_draws
-    from activeeval.pool.texts import Texts
+    from activeeval.core.pool.texts import Texts
+    from activeeval.formats.tables.draws import EMPTY, Draws, write_draws
 
     ids = ["=1+1", "0012", "_x0041_", " padded ", "a\nb", "1e5", "'quoted", "café", "🜁"]
     draws = Draws(

@@ -10,7 +10,7 @@ import pytest
 from cli_cases import files, judge_file
 
 import activeeval
-from activeeval.design.methods import METHODS
+from activeeval.core.design.methods import METHODS
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
 TWO = (*LETOR, "--versus-scores", "a.second")

@@ -7,9 +7,9 @@ import re
 import pytest
 from cli_files import json_rows
 
-from activeeval.errors import InputError
-from activeeval.planning.prices import Price
-from activeeval.report.prices import price_words
+from activeeval.core.errors import InputError
+from activeeval.core.planning.prices import Price
+from activeeval.sampling.prices import price_words
 
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", "3", "--measure", "DCG@5")
 

@@ -11,8 +11,8 @@ from cli_files import csv_rows, json_rows, write_csv, write_lines
 
 import activeeval as ae
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
-from activeeval.campaign.reading import judged_queries
-from activeeval.errors import InputError
+from activeeval.core.campaign.reading import judged_queries
+from activeeval.core.errors import InputError
 
 RNG = np.random.default_rng(11)
 QUERIES, DOCS = [f"q{q}" for q in range(24)], [f"d{d}" for d in range(6)]

@@ -15,11 +15,11 @@ from cli_cases import CASES, answer, both, campaign_of, files, judge_file, new_f
 from cli_files import csv_rows, write_csv
 
 from activeeval import Target, parse_measure
-from activeeval.campaign.sample import FORMAT, digest_of, from_arrays, id_of, to_arrays
-from activeeval.campaign.sheet import sheet_of, take
-from activeeval.io.arrays import read_arrays, write_arrays
-from activeeval.io.tables.draws import read_draws, write_draws
-from activeeval.io.writing import Together
+from activeeval.formats.arrays import read_arrays, write_arrays
+from activeeval.formats.sample_file import FORMAT, digest_of, from_arrays, id_of, to_arrays
+from activeeval.formats.sample_sheet import sheet_of, take
+from activeeval.formats.tables.draws import read_draws, write_draws
+from activeeval.formats.writing import Together
 
 RUN = ("--run", "a.run", "--max-grade", 3, "--measure", "DCG@5")
 METHODS = ("items", "depth", "whole", "random", "active")
@@ -273,8 +273,8 @@ def test_a_sample_that_cannot_be_written_leaves_no_sheet(call, folder):
 
 
 def test_a_failed_write_keeps_the_earlier_files(call, folder, monkeypatch):
-    from activeeval.errors import InputError
-    from activeeval.tasks import sheets
+    from activeeval.core.errors import InputError
+    from activeeval.sampling import sheets
 
     def fail(*_):
         raise InputError("d.csv: cannot write: No space left on device")

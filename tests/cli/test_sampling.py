@@ -28,14 +28,14 @@ from cli_cases import (
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import Campaign, Target, parse_measure
-from activeeval.answers import verdict_of
-from activeeval.cases.budgets import whole_cost
-from activeeval.design.methods import METHODS
-from activeeval.ends import half_widths
-from activeeval.estimation import INTERVALS
-from activeeval.io.tables.draws import read_draws
+from activeeval.core.answers import verdict_of
+from activeeval.core.design.methods import METHODS
+from activeeval.core.ends import half_widths
+from activeeval.core.estimation import INTERVALS
+from activeeval.core.results import LEVELS
+from activeeval.formats.tables.draws import read_draws
+from activeeval.inputs.budgets import whole_cost
 from activeeval.report.numbers import counted
-from activeeval.results import LEVELS
 
 COLUMNS = ["sample", "block", "query_id", "doc_id", "judge", "grade", "note"]
 SPREADSHEETS = {
@@ -173,7 +173,7 @@ def test_every_format_carries_the_sheet(call, folder, suffix):
     elif suffix == "parquet":
         pl.read_parquet(name).with_columns(grade=pl.Series(grades)).write_parquet(name)
     else:
-        from activeeval.io.tables.draws import write_draws
+        from activeeval.formats.tables.draws import write_draws
 
         write_draws(replace(sheet, grade=np.array(grades)), name)
     row = call("estimate", *both(name), "-o", "jsonl").rows[0]

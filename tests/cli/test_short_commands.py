@@ -39,7 +39,7 @@ def campaign(call):
 
 def test_claim_and_submit_wait_for_the_database_alone(campaign):
     printed, modules = loaded("campaign", "claim", "week", "--judge", "ann")
-    assert not modules & (COMPILED | {"numpy", "activeeval.cli.simulate"})
+    assert not modules & (COMPILED | {"numpy", "activeeval.sampling.commands.simulate"})
     token = json.loads(printed)["token"]
     printed, modules = loaded("campaign", "submit", "week", "--token", token, "--grade", 1)
     assert not modules & (COMPILED | {"numpy"})
@@ -62,4 +62,4 @@ def test_a_report_waits_neither_for_plans_nor_for_tests_that_it_has_itself(campa
     oracle = ("--oracle", "q.qrels", "--unjudged", "irrelevant")
     assert campaign("campaign", "judge", "week", "--judge", "ann", *oracle).code == 0
     _, modules = loaded("campaign", "report", "week")
-    assert not modules & {"scipy.stats", "joblib", "sklearn", "activeeval.planning", "activeeval.simulation"}
+    assert not modules & {"scipy.stats", "joblib", "sklearn", "activeeval.core.planning", "activeeval.core.simulation"}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from cli_files import write_lines
 
-from activeeval.cli.simulate import _warn_of_short_intervals
-from activeeval.design.methods import METHODS
-from activeeval.results import Figure
+from activeeval.core.design.methods import METHODS
+from activeeval.core.results import Figure
+from activeeval.sampling.commands.simulate import _warn_of_short_intervals
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score")
 JUDGED = ("--qrels", "q.qrels", "--run", "a.run")

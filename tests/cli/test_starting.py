@@ -12,7 +12,7 @@ from cli_cases import grade_of
 from cli_files import csv_rows, tables, write_csv, write_lines
 
 from activeeval.cli.help import WIDTH
-from activeeval.cli.starting_lines import folded, free_name
+from activeeval.quickstart.commands.init_lines import folded, free_name
 
 QUESTIONS = 6
 VERDICTS = {"equal": 0, "better": 0, "equivalent": 0, "not worse": 0, "worse": 10, "undecided": 11}

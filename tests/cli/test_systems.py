@@ -12,10 +12,10 @@ from cli_cases import answer, both, case_of, files, judge_file, judged
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 from scipy.special import stdtrit
 
-from activeeval.cases.systems import system_names
-from activeeval.estimation import pair_roots, simultaneous_confidence
-from activeeval.estimation.significance import holm
-from activeeval.tasks.samples import read_sample
+from activeeval.core.estimation import pair_roots, simultaneous_confidence
+from activeeval.core.estimation.significance import holm
+from activeeval.inputs.systems import system_names
+from activeeval.sampling.samples import read_sample
 
 THREE = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3)
 NAMES = ("a.run", "b.run", "c.run")

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades
-from activeeval.errors import InputError, StateError
-from activeeval.judgments import judging, read
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.comparing import truth_of
-from activeeval.tasks.label import labelling
-from activeeval.top_k import TopKLabelling, expected_comparisons
+from activeeval.campaigns.label import labelling
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.top_k_judging import truth_of
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments import judging
+from activeeval.formats.judgments.from_files import read
+from activeeval.topk import TopKLabelling, expected_comparisons
 
 MEASURE = "kNDCG(k=3)@5"
 SIZES = (9, 4, 7, 2, 6, 8, 5, 3, 7, 9, 4, 6)

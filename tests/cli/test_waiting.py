@@ -13,7 +13,7 @@ from cli_cases import LETOR
 
 from activeeval.cli import waiting as module
 from activeeval.cli.waiting import FIRST_USE, keep_told, progress, settle, tell
-from activeeval.kernels.first_use import WATCHERS, say_first_use
+from activeeval.core.kernels.first_use import WATCHERS, say_first_use
 
 CALL = """
 import sys

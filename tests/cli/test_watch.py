@@ -21,8 +21,8 @@ from watch_cases import (
     write_run,
 )
 
-from activeeval.cli.campaign.options import named_again
-from activeeval.store import open_store
+from activeeval.campaigns.commands.options import named_again
+from activeeval.campaigns.store import open_store
 
 INIT = ("--measure", "DCG@5", "--budget-per-night", 25, "--max-grade", TOP, "--seed", 7)
 

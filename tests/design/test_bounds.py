@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import minimize
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
-from activeeval.design import least_cost
-from activeeval.design.rates import variance_terms
-from activeeval.errors import InputError
-from activeeval.grade_models import QueryFactor
+from activeeval.core.design import least_cost
+from activeeval.core.design.rates import variance_terms
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import QueryFactor
 
 pytestmark = pytest.mark.kernel
 SIZES = (3, 4, 2, 5, 3, 4)

@@ -16,11 +16,11 @@ import pytest
 from naive import dcg, err, fixed_samples, ndcg, pool_of, random_probs, rankings_of, roots_of, selection_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, QueryPool, Rankings, Target
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design import carried
-from activeeval.design.carried import Carried, InHand, going_on, numbers_of, reread
-from activeeval.estimation import evaluate, evidence_of
-from activeeval.pool import hashed_uniforms
+from activeeval.core.design import carried
+from activeeval.core.design.carried import Carried, InHand, going_on, numbers_of, reread
+from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.pool import hashed_uniforms
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 TOP = 2
 MEASURES = {

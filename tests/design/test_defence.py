@@ -10,10 +10,10 @@ import pytest
 from naive import pool_of, random_probs, rankings_of
 
 from activeeval import ERR, METHODS, Rankings, Target, replicate
-from activeeval.design import DEPTH, GradeProbs
-from activeeval.design.beliefs import SHARE, SHIFTS
-from activeeval.design.expectations import expectations_of
-from activeeval.generated import generate_pool
+from activeeval.core.design import DEPTH, GradeProbs
+from activeeval.core.design.beliefs import SHARE, SHIFTS
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.pool.generated import generate_pool
 
 
 def logit(p):

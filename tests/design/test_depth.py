@@ -30,10 +30,10 @@ from naive import (
 from scipy.optimize import brentq
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Cascade, Recall, Success, Target
-from activeeval.design import DEPTH, Design, GradeProbs, Levels
-from activeeval.design.expectations import expectations_of
-from activeeval.estimation import evaluate, evidence_of
-from activeeval.kernels import rates
+from activeeval.core.design import DEPTH, Design, GradeProbs, Levels
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.kernels import rates
 
 FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
 RANKED = {

@@ -10,8 +10,8 @@ from naive import PAPER, pool_of, random_lists, random_probs, rankings_of
 from scipy import optimize
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, BudgetError, InputError, Rankings, Target, optimal_sampling_probs
-from activeeval.design import GradeProbs, defended
-from activeeval.design.methods import find_method
+from activeeval.core.design import GradeProbs, defended
+from activeeval.core.design.methods import find_method
 
 
 def random_target(seed, measure, compare=True, **fields):

@@ -10,12 +10,12 @@ import pytest
 from naive import fixed_samples, over_thresholds, pool_of, prefix_value, query_law, rankings_of, roots_of, selection_of
 
 from activeeval import AP, ERR, METHODS, NDCG, RR, Additive, Campaign, Cascade, InputError, Recall, Success, Target
-from activeeval.design import Levels
-from activeeval.design.histories import LOOKS
-from activeeval.design.left_open import wanted_of
-from activeeval.estimation import evaluate, evidence_of
-from activeeval.measures import SoftLabels
-from activeeval.simulation import replicate
+from activeeval.core.design import Levels
+from activeeval.core.design.histories import LOOKS
+from activeeval.core.design.left_open import wanted_of
+from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.measures import SoftLabels
+from activeeval.core.simulation import replicate
 
 MEASURES = {
     "additive": Additive([0, 1, 3], [1.0, 0.6, 0.3]),

@@ -23,13 +23,13 @@ from naive import (
 from naive_estimates import n_regressors
 
 from activeeval import DCG, ERR, METHODS, RBP, Additive, InputError, Precision, Target, replicate
-from activeeval.design import ITEMS, Levels
-from activeeval.design.orders import Places
-from activeeval.design.rates import Variances, pooled
-from activeeval.estimation import evaluate, evidence_of
-from activeeval.estimation.effective import value_variance
-from activeeval.kernels import rates
-from activeeval.pool import key_of
+from activeeval.core.design import ITEMS, Levels
+from activeeval.core.design.orders import Places
+from activeeval.core.design.rates import Variances, pooled
+from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.estimation.effective import value_variance
+from activeeval.core.kernels import rates
+from activeeval.core.pool import key_of
 
 GAINS = [0.5, 1.0, 3.0]  # an item that could not be judged is not one of grade 0
 

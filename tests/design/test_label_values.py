@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from activeeval import METHODS, Target, parse_measure
-from activeeval.design import DesignInput, GradeProbs, Plan, stages
-from activeeval.design.inputs import joint_variances
-from activeeval.design.label_values import label_values
-from activeeval.design.stages import DEPTH
-from activeeval.measures.target import common_lists
+from activeeval.core.design import DesignInput, GradeProbs, Plan, stages
+from activeeval.core.design.inputs import joint_variances
+from activeeval.core.design.label_values import label_values
+from activeeval.core.design.stages import DEPTH
+from activeeval.core.measures.target import common_lists
 from tests import naive
 
 MEASURES = ("nDCG@3", "nDCG", "R@2", "AP", "AP@3")

@@ -31,8 +31,8 @@ from naive import (
 from scipy.stats import chi2
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, BudgetError, InputError, Target
-from activeeval.design import Levels, levels
-from activeeval.pool import key_of
+from activeeval.core.design import Levels, levels
+from activeeval.core.pool import key_of
 from activeeval.report.words import text_of
 
 pytestmark = pytest.mark.kernel

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure, simulate
-from activeeval.design import Plan
-from activeeval.errors import InputError
-from activeeval.grade_models import QueryFactor
+from activeeval.core.design import Plan
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import QueryFactor
 
 pytestmark = pytest.mark.kernel
 SIZES = (3, 4, 2, 5)

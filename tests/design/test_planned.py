@@ -9,12 +9,12 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
-from activeeval.design import WHOLE, GradeProbs, Plan
-from activeeval.design.planned import Planned
-from activeeval.estimation import evaluate, evidence_of, supported
+from activeeval.core.design import WHOLE, GradeProbs, Plan
+from activeeval.core.design.planned import Planned
+from activeeval.core.estimation import evaluate, evidence_of, supported
+from activeeval.core.results import MORE_SPREAD, Estimate
+from activeeval.core.simulation import replicate
 from activeeval.report.words import line_of
-from activeeval.results import MORE_SPREAD, Estimate
-from activeeval.simulation import replicate
 
 
 def target_of(measure, n=40, compare=True, seed=0, **costs):

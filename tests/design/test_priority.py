@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from naive_traffic import samples
 
-from activeeval.design.priority import allocated, priority_sample
+from activeeval.core.design.priority import allocated, priority_sample
 
 SIZES = np.array([7.0, 3.0, 2.0, 2.0, 1.0])
 VALUES = np.array([0.9, 0.2, 0.5, 0.0, 0.7])

@@ -9,15 +9,15 @@ import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, Campaign, Recall, Target, replicate
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.design.beliefs import MACHINE_SHARES, SHARE, GradeProbs
-from activeeval.design.inputs import HEDGE
-from activeeval.design.item_readings import FEWEST_FITTED
-from activeeval.design.selections import Selection
-from activeeval.grade_models import QueryFactor, ValueRefit
-from activeeval.grade_models.refit import N_FOLDS
-from activeeval.grade_models.values import PRIOR_LABELS
-from activeeval.simulation import repetition_seeds
+from activeeval.core.design.beliefs import MACHINE_SHARES, SHARE, GradeProbs
+from activeeval.core.design.inputs import HEDGE
+from activeeval.core.design.item_readings import FEWEST_FITTED
+from activeeval.core.design.selections import Selection
+from activeeval.core.grade_models import QueryFactor, ValueRefit
+from activeeval.core.grade_models.refit import N_FOLDS
+from activeeval.core.grade_models.values import PRIOR_LABELS
+from activeeval.core.simulation import repetition_seeds
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 MEASURES = {"nDCG": NDCG("exp", cutoff=3), "AP": AP(), "R": Recall(2), "ERR": ERR(2, cutoff=3)}
 KINDS = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])

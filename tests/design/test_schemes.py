@@ -10,9 +10,9 @@ import pytest
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import DCG, METHODS, InputError, Target
-from activeeval.design import Levels
-from activeeval.estimation import evaluate, evidence_of
-from activeeval.pool import key_of
+from activeeval.core.design import Levels
+from activeeval.core.estimation import evaluate, evidence_of
+from activeeval.core.pool import key_of
 
 BOTH = ["passive", "active", "random", "items", "depth"]
 LENGTHS = [3, 1, 5, 2, 4, 2, 6, 2]

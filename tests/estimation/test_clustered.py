@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from activeeval.estimation.clustered import (
+from activeeval.core.estimation.clustered import (
     by_query,
     correlation,
     jackknifed,

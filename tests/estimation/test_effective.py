@@ -11,9 +11,9 @@ from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, NDCG, Additive, Campaign, Estimate, QueryPool, Rankings, Target
 from activeeval.cli.output import say_sizes
-from activeeval.estimation import effective, effective_sample_size, evaluate, evidence_of
-from activeeval.estimation.effective import value_variance
-from activeeval.generated import generate_pool, ranked_by_expected_grade
+from activeeval.core.estimation import effective, effective_sample_size, evaluate, evidence_of
+from activeeval.core.estimation.effective import value_variance
+from activeeval.core.pool.generated import generate_pool, ranked_by_expected_grade
 from activeeval.report.words import text_of
 
 pytestmark = pytest.mark.kernel

@@ -24,10 +24,10 @@ from activeeval import (
     compare_scores,
     mean_interval,
 )
-from activeeval.ends import Basis, Shares, wilson_limits
-from activeeval.errors import InputError
-from activeeval.estimation.significance import holm, holm_confidences
-from activeeval.measures import AP, NDCG, Additive, Recall, Target
+from activeeval.core.ends import Basis, Shares, wilson_limits
+from activeeval.core.errors import InputError
+from activeeval.core.estimation.significance import holm, holm_confidences
+from activeeval.core.measures import AP, NDCG, Additive, Recall, Target
 
 DIFFERENCE = (-1.0, 1.0)
 

@@ -29,13 +29,13 @@ from activeeval import (
     Target,
     parse_measure,
 )
-from activeeval.design import Selection
-from activeeval.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
-from activeeval.estimation.evidence import DrawnEvidence
-from activeeval.estimation.significance import mean_interval
-from activeeval.kernels import estimates
-from activeeval.results import Caution
-from activeeval.simulation import replicate
+from activeeval.core.design import Selection
+from activeeval.core.estimation import Evidence, estimate, evaluate, evidence_of, population_variance
+from activeeval.core.estimation.evidence import DrawnEvidence
+from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.kernels import estimates
+from activeeval.core.results import Caution
+from activeeval.core.simulation import replicate
 
 P = np.array([0.4, 0.1, 0.3, 0.2])
 Q = np.array([0.1, 0.2, 0.3, 0.4])

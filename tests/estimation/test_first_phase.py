@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from naive_traffic import samples
 
-from activeeval.design.priority import allocated, priority_sample
-from activeeval.estimation import Evidence, estimate, evaluate
-from activeeval.estimation.first_phase import DrawnValues, Shown, all_values, compare_drawn, values_of
-from activeeval.estimation.significance import mean_interval
-from activeeval.pool import QueryDraw, QueryLog, QueryPool
+from activeeval.core.design.priority import allocated, priority_sample
+from activeeval.core.estimation import Evidence, estimate, evaluate
+from activeeval.core.estimation.first_phase import DrawnValues, Shown, all_values, compare_drawn, values_of
+from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.pool import QueryDraw, QueryLog, QueryPool
 
 COUNTS = (np.array([6.0, 3.0, 1.0]), np.array([4.0, 2.0, 2.0]))
 """Of a log with two strata, of each of which two queries are drawn."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from activeeval.estimation import confidence_after, p_value_after
-from activeeval.estimation.further_looks import LATER
+from activeeval.core.estimation import confidence_after, p_value_after
+from activeeval.core.estimation.further_looks import LATER
 
 
 def test_the_first_reading_keeps_its_plain_interval():

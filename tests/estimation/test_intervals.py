@@ -10,8 +10,8 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, InputError, Precision, Target, replicate
-from activeeval.ends import t_quantile
-from activeeval.estimation import (
+from activeeval.core.ends import t_quantile
+from activeeval.core.estimation import (
     INTERVALS,
     Evaluated,
     Evidence,
@@ -26,7 +26,7 @@ from activeeval.estimation import (
     intervals,
     spending_boundaries,
 )
-from activeeval.estimation.evidence import DrawnEvidence
+from activeeval.core.estimation.evidence import DrawnEvidence
 
 
 def labelled(seed=0, n_queries=60, measure=None, compare=False):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from activeeval.errors import InputError
-from activeeval.estimation.significance import CORRECTIONS, compare_scores, corrected, holm, mean_interval
+from activeeval.core.errors import InputError
+from activeeval.core.estimation.significance import CORRECTIONS, compare_scores, corrected, holm, mean_interval
 
 
 def pairs(n, seed, decimals=None):

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from scipy.stats import studentized_range
 
 from activeeval import DCG, ERR, METHODS, Campaign, InputError, Rankings, Target
-from activeeval.estimation import (
+from activeeval.core.estimation import (
     certainly_better,
     evaluate,
     evidence_of,
@@ -21,7 +21,7 @@ from activeeval.estimation import (
     rank_ranges,
     simultaneous_confidence,
 )
-from activeeval.simulation import repetition_seeds, simulate_contrasts
+from activeeval.core.simulation import repetition_seeds, simulate_contrasts
 
 TRIO = [(0, 1), (0, 2), (1, 2)]
 

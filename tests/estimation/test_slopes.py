@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from activeeval.campaign import Campaign
-from activeeval.design.methods import METHODS
-from activeeval.estimation import grade_slope
-from activeeval.measures import DCG, Target
-from activeeval.pool import QueryPool, Rankings
+from activeeval.core.campaign import Campaign
+from activeeval.core.design.methods import METHODS
+from activeeval.core.estimation import grade_slope
+from activeeval.core.measures import DCG, Target
+from activeeval.core.pool import QueryPool, Rankings
 
 N_QUERIES, N_ITEMS = 40, 5
 

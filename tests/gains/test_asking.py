@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_learning import EXPONENTIAL, least_loss, paper_pairs, random_pairs, swapped, utilities
 
-from activeeval.errors import InputError, StateError
+from activeeval.core.errors import InputError, StateError
 from activeeval.gains import GainDiscountLearner, PreferenceData, SimpleMargin
 
 LEARNER = GainDiscountLearner(C=1.0, conflicts="keep")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive_learning import dcg_difference
 
 from activeeval import AP, DCG, ERR, RBP, Additive, Precision
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import coherence, random_list_pairs
 
 WORKED = (np.array([0.5, 2.0, 3.0]), [1.5, 0.5])

@@ -12,9 +12,9 @@ from scipy.optimize import approx_fprime, linprog
 from scipy.stats import chi2
 from sklearn.exceptions import NotFittedError
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, gain_intervals
-from activeeval.gains import intervals as intervals_module
+from activeeval.gains import gain_intervals as intervals_module
 from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.likelihood import Likelihood
 from activeeval.report.words import text_of

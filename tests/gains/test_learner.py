@@ -24,7 +24,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from activeeval import Additive
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, UndeterminedWarning, choosing, similarity
 from activeeval.gains.pair_summary import summarize_pairs
 

@@ -20,7 +20,7 @@ from naive_learning import (
 )
 
 from activeeval import Rankings
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import PreferenceData
 from activeeval.gains.pair_summary import both_ways, dominance, summarize_pairs
 

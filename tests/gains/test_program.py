@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_learning import edges, least_loss, loss, preferences_of, random_pairs, slope, true_weights
 
-from activeeval.errors import SolverError
+from activeeval.core.errors import SolverError
 from activeeval.gains import PreferenceData, random_list_pairs
 from activeeval.gains import program as program_module
 from activeeval.gains.program import Program

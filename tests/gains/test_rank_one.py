@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import binom
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, rank_one_test
 from activeeval.gains.likelihood import Likelihood
 from activeeval.gains.rank_one import _free_loss

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.errors import FormatError, InputError
+from activeeval.core.errors import FormatError, InputError
+from activeeval.formats.tables.preferences import UNANSWERED, read_pairs
 from activeeval.gains import ListSource, load_pairs, load_preferences
-from activeeval.io.tables.preferences import UNANSWERED, read_pairs
 
 ROWS = [
     {"query": "q1", "preferred": [2, 0, 1], "other": [0, 0, 1]},

@@ -18,7 +18,7 @@ from naive_learning import (
     true_weights,
 )
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import (
     GainDiscountLearner,
     PreferenceData,

@@ -7,7 +7,7 @@ import pytest
 from naive_learning import EXPONENTIAL, log_discounts, paper_pairs, random_pairs
 from sklearn.exceptions import NotFittedError
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, read_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::activeeval.gains.UndeterminedWarning")

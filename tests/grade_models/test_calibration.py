@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.grade_models import (
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import (
     ForestGradeModel,
     QueryFactor,
     calibration_report,
     cross_fitted_probs,
     expected_grade,
 )
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores_of
-from activeeval.measures import DCG, ERR, Target
-from activeeval.pool import QueryPool, Rankings
+from activeeval.core.measures import DCG, ERR, Target
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores_of
 
 FACTOR = QueryFactor(sigma=1.5, slope=0.9, shift=0.2)
 

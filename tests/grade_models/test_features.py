@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.grade_models import ForestGradeModel, feature_names, run_features
-from activeeval.pool import QueryPool
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import ForestGradeModel, feature_names, run_features
+from activeeval.core.pool import QueryPool
 
 
 def test_features_of_runs_by_hand():

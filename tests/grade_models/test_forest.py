@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
-from activeeval.errors import InputError
-from activeeval.grade_models import ForestGradeModel, log_loss
-from activeeval.grade_models.probabilities import from_cumulative
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import ForestGradeModel, log_loss
+from activeeval.core.grade_models.probabilities import from_cumulative
 
 
 @pytest.mark.parametrize("separate", [False, True])

@@ -6,8 +6,8 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from activeeval.errors import InputError
-from activeeval.grade_models import (
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import (
     ForestGradeModel,
     GivenProbabilities,
     MixtureGradeModel,
@@ -18,7 +18,7 @@ from activeeval.grade_models import (
     log_loss,
     tune_grade_model,
 )
-from activeeval.grade_models.given import recalibration_loss
+from activeeval.core.grade_models.given import recalibration_loss
 
 
 def calibrated(n, random):

@@ -10,10 +10,10 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal, norm
 
-from activeeval.errors import InputError
-from activeeval.grade_models import cross_fitted_probs
-from activeeval.grade_models.grader import GraderModel
-from activeeval.grade_models.values import (
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import cross_fitted_probs
+from activeeval.core.grade_models.grader import GraderModel
+from activeeval.core.grade_models.values import (
     RHO,
     ValueTable,
     bivariate_normal,

@@ -9,17 +9,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.utils import estimator_checks
 
-from activeeval.errors import FormatError, InputError
-from activeeval.grade_models import (
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.grade_models import (
     ForestGradeModel,
     MixtureGradeModel,
     OrderedLogitModel,
     UniformGradeModel,
     expected_grade,
-    load_model,
     log_loss,
-    save_model,
 )
+from activeeval.formats.grade_models import load_model, save_model
 
 FORESTS = [
     ForestGradeModel(n_estimators=10, random_state=3),

@@ -7,9 +7,9 @@ import pytest
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from activeeval.errors import InputError
-from activeeval.grade_models import OrderedLogitModel
-from activeeval.grade_models.ordered_logit import proportional_odds_loss
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import OrderedLogitModel
+from activeeval.core.grade_models.ordered_logit import proportional_odds_loss
 
 
 def naive_loss(params, Z, codes, alpha):

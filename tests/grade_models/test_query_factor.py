@@ -9,8 +9,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from activeeval.errors import InputError
-from activeeval.grade_models import (
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import (
     ForestGradeModel,
     GradeModel,
     OrderedLogitModel,
@@ -19,7 +19,7 @@ from activeeval.grade_models import (
     cross_fitted_probs,
     expected_grade,
 )
-from activeeval.grade_models.query_factor import SMOOTHING, _Terms
+from activeeval.core.grade_models.query_factor import SMOOTHING, _Terms
 
 FACTOR = QueryFactor(sigma=1.3, slope=0.8, shift=0.4)
 

@@ -11,9 +11,9 @@ from naive_estimates import quadratic, selections
 from scipy.optimize import minimize
 
 from activeeval import ERR, METHODS, NDCG, Additive, Campaign, InputError, Target, replicate
-from activeeval.campaign.sample import from_arrays, to_arrays
-from activeeval.estimation import evidence_of
-from activeeval.grade_models import average_probabilities, expected_grade, learned_weights, worth_fitting
+from activeeval.core.estimation import evidence_of
+from activeeval.core.grade_models import average_probabilities, expected_grade, learned_weights, worth_fitting
+from activeeval.formats.sample_file import from_arrays, to_arrays
 
 GAINS = [0.5, 1.0, 3.0]
 LABELS = np.array([2, 0, 1, 1, 0, 2, 1])
@@ -207,7 +207,7 @@ def test_bad_rows_of_a_mixture_are_named():
 
 def test_models_are_taken_by_what_leaving_each_query_out_says():
     """A model of its own knowledge is taken, noise and copies are not; the error against n fits of n − 1 queries."""
-    from activeeval.grade_models.mixture import WORTH, _left_out
+    from activeeval.core.grade_models.mixture import WORTH, _left_out
 
     random, queries, grades, (good, _, noise) = rows(7, 80)
     weights = [0.05, 0.95]

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from activeeval import cli
-from activeeval.errors import ChoiceError, InputError
-from activeeval.graders import Grades, Prompt, questions
-from activeeval.tasks.ask_graders import AskingPlan, ask_graders
+from activeeval.core.errors import ChoiceError, InputError
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.graders import Prompt, questions
+from activeeval.graders.ask import AskingPlan, ask_graders
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from activeeval import QueryPool
-from activeeval.errors import FormatError, InputError
-from activeeval.graders import Grades
-from activeeval.judgments import Judge, Judgment, Judgments
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.judgments import Judge, Judgment, Judgments
+from activeeval.formats.graders.grader_grades import Grades
 
 POOL = QueryPool(["q1", "q2"], [0, 2, 4], ["d1", "d2", "d1", "d3"])
 

@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.graders import Grades
-from activeeval.io.machines import lines as fast_lines
-from activeeval.io.machines import reading
-from activeeval.io.machines.wording import grade_in, grade_shares
-from activeeval.io.tables.records import Records
-from activeeval.io.tables.texts import DOCUMENTS as DOCUMENT_WORDS
-from activeeval.io.tables.texts import read_texts
-from activeeval.judgments import read as read_judgments
+from activeeval.core.errors import InputError
+from activeeval.formats.graders import from_files
+from activeeval.formats.graders import lines as fast_lines
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.graders.wording import grade_in, grade_shares
+from activeeval.formats.judgments.from_files import read as read_judgments
+from activeeval.formats.tables.records import Records
+from activeeval.formats.tables.text_tables import DOCUMENTS as DOCUMENT_WORDS
+from activeeval.formats.tables.text_tables import read_texts
 
 QUERIES = {"q1": "how long does a flea live", "q2": "what is a flea"}
 DOCUMENTS = {"d1": "A flea lives for some weeks.", "d2": "A flea is an insect.", "d3": "A flea  is an insect."}
@@ -333,7 +333,7 @@ def test_many_lines_are_read_as_few_ones(tmp_path, monkeypatch):
     path = lines_of(tmp_path / "g.jsonl", rows)
     path.write_text(path.read_text().replace("\n", "\n\n", 3))
     few = Grades.read(path)
-    monkeypatch.setattr(reading, "_ROWS", 10)
+    monkeypatch.setattr(from_files, "_ROWS", 10)
     monkeypatch.setattr(fast_lines, "_BLOCK", 100)
     many = Grades.read(path)
     assert pairs_of(many) == pairs_of(few)
@@ -356,7 +356,7 @@ def test_many_lines_are_read_as_few_ones(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_wrong_in_many_lines_is_told_with_its_line(tmp_path, monkeypatch, wrong):
-    monkeypatch.setattr(reading, "_ROWS", 10)
+    monkeypatch.setattr(from_files, "_ROWS", 10)
     path = lines_of(tmp_path / "g.jsonl", PLAIN)
     path.write_text(path.read_text() + wrong + "\n")
     with pytest.raises(InputError, match=r"g.jsonl:61: "):

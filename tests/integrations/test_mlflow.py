@@ -10,8 +10,8 @@ import pytest
 
 import activeeval as ae
 from activeeval.cli import run as command_line
-from activeeval.errors import InputError
-from activeeval.integrations import mlflow as ours
+from activeeval.core.errors import InputError
+from activeeval.formats import mlflow as ours
 
 ROW = {"measure": "DCG@10", "direction": "new.run − old.run", "value": 1.5, "low": -0.5, "high": float("inf"),
        "p_value": None, "queries": 7}  # fmt: skip

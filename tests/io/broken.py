@@ -12,16 +12,16 @@ import io
 import struct
 import zipfile
 
+from activeeval.formats.arrays import read_arrays
+from activeeval.formats.gains import read_gains
+from activeeval.formats.loading import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.formats.tables.draws import read_draws
+from activeeval.formats.tables.segments import read_segments
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
+from activeeval.formats.text.traffic import read_traffic
+from activeeval.formats.text.trec import read_prels, read_qrels, read_run
 from activeeval.gains import load_preferences
-from activeeval.io.arrays import read_arrays
-from activeeval.io.gains import read_gains
-from activeeval.io.loading import load_probabilities, load_qrels, load_run, read_costs
-from activeeval.io.tables.draws import read_draws
-from activeeval.io.tables.segments import read_segments
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.io.text.traffic import read_traffic
-from activeeval.io.text.trec import read_prels, read_qrels, read_run
 
 
 def read_labels(path):

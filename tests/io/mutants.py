@@ -23,21 +23,21 @@ import numpy as np
 import polars as pl
 
 from activeeval import METHODS, Campaign, QueryPool, Rankings, Target, parse_measure
-from activeeval.campaign.sample import read_campaign, to_arrays
-from activeeval.errors import ActiveEvalError
+from activeeval.core.errors import ActiveEvalError
+from activeeval.formats.arrays import read_arrays, write_arrays
+from activeeval.formats.gains import read_gains
+from activeeval.formats.loading import load_probabilities, load_qrels, load_run, pool_from_tables, read_costs
+from activeeval.formats.sample_file import read_campaign, to_arrays
+from activeeval.formats.tables.clicks import read_clicks
+from activeeval.formats.tables.draws import read_draws
+from activeeval.formats.tables.segments import read_segments
+from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
+from activeeval.formats.text.traffic import read_traffic
+from activeeval.formats.text.trec import read_prels
+from activeeval.formats.writing import Together
 from activeeval.gains import load_preferences
-from activeeval.io.arrays import read_arrays, write_arrays
-from activeeval.io.gains import read_gains
-from activeeval.io.loading import load_probabilities, load_qrels, load_run, pool_from_tables, read_costs
-from activeeval.io.tables.clicks import read_clicks
-from activeeval.io.tables.draws import read_draws
-from activeeval.io.tables.segments import read_segments
-from activeeval.io.tables.texts import DOCUMENTS, read_texts
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.io.text.traffic import read_traffic
-from activeeval.io.text.trec import read_prels
-from activeeval.io.writing import Together
 
 SECONDS, ROOM = 10, 1 << 30
 """For one mutant, and bytes of address space for all that a reader takes beside what the process holds before."""

@@ -9,13 +9,13 @@ import re
 import pytest
 from broken import BROKEN, DAMAGED
 
-from activeeval.errors import InputError
-from activeeval.io.loading import load_qrels, load_run, read_costs
-from activeeval.io.tables.draws import read_draws
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
-from activeeval.io.text.trec import read_qrels, read_run
-from activeeval.io.writing import write_atomically
+from activeeval.core.errors import InputError
+from activeeval.formats.loading import load_qrels, load_run, read_costs
+from activeeval.formats.tables.draws import read_draws
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
+from activeeval.formats.text.trec import read_qrels, read_run
+from activeeval.formats.writing import write_atomically
 
 READERS = (read_letor, read_qrels, read_run, read_draws, load_qrels, load_run, read_costs)
 

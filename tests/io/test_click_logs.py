@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.tables.clicks import ClickLog, read_clicks, write_clicks
+from activeeval.core.errors import FormatError, InputError
+from activeeval.formats.tables.clicks import ClickLog, read_clicks, write_clicks
 
 HEADER = "query_id,doc_id,position,impressions,clicks\n"
 LOG = {

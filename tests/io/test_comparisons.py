@@ -5,16 +5,10 @@ from itertools import permutations
 
 import pytest
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.comparisons import (
-    Comparison,
-    Truth,
-    comparisons_of,
-    truths_of,
-    write_comparisons,
-    write_truth,
-)
-from activeeval.io.tables.sheets import read_sheet
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.judgments.comparisons import Comparison, Truth
+from activeeval.formats.comparisons import comparisons_of, truths_of, write_comparisons, write_truth
+from activeeval.formats.tables.sheets import read_sheet
 
 
 def read_comparisons(path):

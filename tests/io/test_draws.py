@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from activeeval.errors import InputError
-from activeeval.io.tables.draws import CANNOT, EMPTY, Draws, read_draws, write_draws
+from activeeval.core.errors import InputError
+from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, read_draws, write_draws
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz")
 IDS = [

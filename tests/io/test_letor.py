@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores, read_scores_of
-from activeeval.kernels.text import numbers as text_numbers
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.kernels.text import number_texts as text_numbers
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores, read_scores_of
 
 SMALL = b"""# a comment
 2 qid:10 1:0.5 3:-1e-3 #docid = GX1 inc = 1 prob = 0.02

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.io.files import MOST_PARSED, MOST_UNPACKED
+from activeeval.formats.files import MOST_PARSED, MOST_UNPACKED
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux")
 
@@ -24,11 +24,12 @@ MOST_MB, MOST_SECONDS = 600, 20
 LONG = "x" * 130_000
 SCRIPT = """
 import re, time
-from activeeval import InputError, measures
-from activeeval.io import arrays, gains, loading
-from activeeval.io.tables import sheets
-from activeeval.io.text import letor, scores, trec
-from activeeval.tasks.campaigns import scripted_judge
+from activeeval import InputError
+from activeeval.core import measures
+from activeeval.formats import arrays, gains, loading
+from activeeval.formats.tables import sheets
+from activeeval.formats.text import letor, scores, trec
+from activeeval.campaigns import scripted_judge
 start = time.process_time()
 try:
     print({call})

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.errors import ActiveEvalError
-from activeeval.io.tables import large_log
-from activeeval.io.tables.drawn_queries import are_drawn_queries, read_drawn_queries
-from activeeval.io.tables.query_log import load_query_log, normal_form
-from activeeval.tasks.queries import draw_queries
+from activeeval.core.errors import ActiveEvalError
+from activeeval.formats.tables import large_log
+from activeeval.formats.tables.drawn_queries import are_drawn_queries, read_drawn_queries
+from activeeval.formats.tables.query_log import load_query_log, normal_form
+from activeeval.traffic.query_draws import draw_queries
 
 ROWS = [("news", 5), ("Red Shoes", 2), ("red  shoes", 4), ("NEWS", 1), ("ﬁsh", 1), ("fish ", 2)]
 EXPECTED = {"fish": ("fish", 3.0), "news": ("news", 6.0), "red shoes": ("red  shoes", 6.0)}

@@ -9,18 +9,18 @@ from itertools import product
 import polars as pl
 import pytest
 
-from activeeval.errors import ActiveEvalError
-from activeeval.io.loading import load_qrels, load_run, read_costs
-from activeeval.io.machines.reading import read_replies
-from activeeval.io.tables import large_log
-from activeeval.io.tables.clicks import read_clicks
-from activeeval.io.tables.draws import read_draws
-from activeeval.io.tables.export import write_columns
-from activeeval.io.tables.query_log import load_query_log
-from activeeval.io.tables.segments import read_segments
-from activeeval.io.tables.sheets import read_sheet
-from activeeval.io.tables.texts import DOCUMENTS, read_texts
-from activeeval.judgments import read
+from activeeval.core.errors import ActiveEvalError
+from activeeval.formats.graders.from_files import read_replies
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.loading import load_qrels, load_run, read_costs
+from activeeval.formats.tables import large_log
+from activeeval.formats.tables.clicks import read_clicks
+from activeeval.formats.tables.draws import read_draws
+from activeeval.formats.tables.export import write_columns
+from activeeval.formats.tables.query_log import load_query_log
+from activeeval.formats.tables.segments import read_segments
+from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 
 LETTERS = 'a"\t\n'
 

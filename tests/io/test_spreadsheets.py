@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from spreadsheet_files import WRITERS, with_entry, write_ods_table, write_xlsx
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.loading import load_probabilities, load_qrels, load_run, read_costs
-from activeeval.io.tables import spreadsheets
-from activeeval.io.tables.draws import CANNOT, EMPTY, read_draws
-from activeeval.io.tables.preferences import read_pairs
-from activeeval.io.tables.sheets import read_sheet
-from activeeval.io.tables.texts import DOCUMENTS, read_texts
-from activeeval.judgments import read
+from activeeval.core.errors import FormatError, InputError
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.loading import load_probabilities, load_qrels, load_run, read_costs
+from activeeval.formats.tables import spreadsheets
+from activeeval.formats.tables.draws import CANNOT, EMPTY, read_draws
+from activeeval.formats.tables.preferences import read_pairs
+from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 
 SUFFIXES = tuple(WRITERS)
 SHEET = "xl/worksheets/sheet1.xml"
@@ -244,7 +244,8 @@ def test_formats_of_empty_cells_far_away_do_no_harm(tmp_path):
 
 
 def test_reading_csv_does_not_load_the_package():
-    code = "import sys; from activeeval.io.tables import sheets, spreadsheets; print('python_calamine' in sys.modules)"
+    code = "import sys; from activeeval.formats.tables import sheets, spreadsheets\n"
+    code += "print('python_calamine' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -11,14 +11,21 @@ import pyarrow as pa
 import pytest
 from spreadsheet_files import WRITERS
 
-from activeeval.errors import InputError
-from activeeval.io import keys
-from activeeval.io import pooling as table_pool
-from activeeval.io.loading import load_probabilities, load_qrels, load_run, load_tables, pool_from_tables, read_costs
-from activeeval.io.text.trec import Qrels, Run, read_qrels, read_run
-from activeeval.kernels.text import keys as kernel_keys
-from activeeval.pool import QueryPool, Rankings
-from activeeval.pool.texts import Texts
+from activeeval.core.errors import InputError
+from activeeval.core.kernels.text import keys as kernel_keys
+from activeeval.core.pool import QueryPool, Rankings, keys
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
+from activeeval.formats import pooling as table_pool
+from activeeval.formats.loading import (
+    load_probabilities,
+    load_qrels,
+    load_run,
+    load_tables,
+    pool_from_tables,
+    read_costs,
+)
+from activeeval.formats.text.trec import Run, read_qrels, read_run
 from activeeval.report.words import text_of
 
 VOCABULARIES = [

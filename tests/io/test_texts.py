@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.io.tables import texts
-from activeeval.io.tables.draws import EMPTY, Draws, read_draws, write_draws
-from activeeval.io.tables.texts import DOCUMENTS, QUERIES, read_texts
+from activeeval.core.errors import InputError
+from activeeval.formats.tables import text_tables
+from activeeval.formats.tables.draws import EMPTY, Draws, read_draws, write_draws
+from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, read_texts
 
 ROWS = [
     {"id": "007", "title": "Seven", "text": "one\ntwo, \"three\"; 'four'", "url": None},
@@ -41,7 +41,7 @@ def written(folder, suffix, rows=ROWS):
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".jsonl.gz"])
 @pytest.mark.parametrize("n_rows", [1, 3, 4096])
 def test_every_format_by_any_number_of_rows(tmp_path, monkeypatch, suffix, n_rows):
-    monkeypatch.setattr(texts, "_ROWS", n_rows)
+    monkeypatch.setattr(text_tables, "_ROWS", n_rows)
     is_typed = suffix.startswith((".jsonl", ".parquet"))
     found = read_texts(written(tmp_path, suffix), DOCUMENTS, {"007", "7", " padded ", "padded", "1e5", "other"})
     expected = {own if is_typed else own.strip(): held for own, held in FOUND.items()}

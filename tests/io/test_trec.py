@@ -8,10 +8,10 @@ import ir_measures
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.io.text.trec import (
+from activeeval.core.errors import InputError
+from activeeval.core.pool.keyed import Qrels
+from activeeval.formats.text.trec import (
     Prels,
-    Qrels,
     Run,
     read_prels,
     read_qrels,

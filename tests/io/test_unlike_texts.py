@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import activeeval as ae
-from activeeval.errors import InputError, unseen_difference
-from activeeval.io.loading import load_run, load_tables, pool_from_tables
-from activeeval.judgments import read_all
-from activeeval.results import Note
+from activeeval.core.errors import InputError, unseen_difference
+from activeeval.core.results import Note
+from activeeval.formats.judgments.from_files import read_all
+from activeeval.formats.loading import load_run, load_tables, pool_from_tables
 
 ACUTE, PLAIN = "\u00e9", "e\u0301"
 

@@ -10,8 +10,8 @@ from threading import Barrier
 
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.io.writing import Together, write_atomically
+from activeeval.core.errors import InputError
+from activeeval.formats.writing import Together, write_atomically
 
 DEAD = 2**22 + 1
 """No process: Linux counts up to 2^22."""
@@ -37,7 +37,9 @@ def test_what_killed_processes_left_of_a_name_goes(tmp_path):
 
 
 def test_a_killed_writer_leaves_nothing_once_the_name_is_written_again(tmp_path):
-    code = "import os, sys; from activeeval.io.writing import write_atomically as w\nwith w(sys.argv[1]): os._exit(9)"
+    code = (
+        "import os, sys; from activeeval.formats.writing import write_atomically as w\nwith w(sys.argv[1]): os._exit(9)"
+    )
     assert subprocess.run([sys.executable, "-c", code, tmp_path / "a.csv"], check=False).returncode == 9
     assert len(names(tmp_path)) == 1
     write(tmp_path / "a.csv", "whole")
@@ -63,9 +65,9 @@ def test_threads_that_write_one_name_do_not_meet(tmp_path):
 
 def test_a_link_at_the_temporary_name_is_not_written_through(tmp_path, monkeypatch):
     (tmp_path / "victim").write_text("whole")
-    monkeypatch.setattr("activeeval.io.writing.secrets.randbelow", lambda n: 7)
+    monkeypatch.setattr("activeeval.formats.writing.secrets.randbelow", lambda n: 7)
     (tmp_path / f".a.csv.{os.getppid()}-7.tmp").symlink_to("victim")
-    monkeypatch.setattr("activeeval.io.writing.os.getpid", os.getppid)
+    monkeypatch.setattr("activeeval.formats.writing.os.getpid", os.getppid)
     with pytest.raises(InputError, match=r"a\.csv: cannot write: File exists$"):
         write(tmp_path / "a.csv", "new")
     assert (tmp_path / "victim").read_text() == "whole"

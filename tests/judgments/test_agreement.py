@@ -10,13 +10,13 @@ from naive_agreement import alpha, kappa, relation_counts
 from scipy.stats import binom, chi2_contingency
 from sklearn.metrics import cohen_kappa_score
 
-from activeeval.errors import InputError
-from activeeval.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
-from activeeval.judgments.coded import Grades, Relations
-from activeeval.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
-from activeeval.judgments.judgment import Judge, Judgment
-from activeeval.judgments.table import Judgments
-from activeeval.top_k import TopKLabelling
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
+from activeeval.core.judgments.coded import Grades, Relations
+from activeeval.core.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
+from activeeval.core.judgments.judgment import Judge, Judgment
+from activeeval.core.judgments.table import Judgments
+from activeeval.topk import TopKLabelling
 
 NONE = None
 PUBLISHED = [

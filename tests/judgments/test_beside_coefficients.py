@@ -14,12 +14,12 @@ from naive_agreement import alike, gwet
 from scipy.stats import binom
 from test_agreement import PUBLISHED, gradings, rows_of, stated, with_nan
 
-from activeeval.errors import InputError
-from activeeval.judgments.agreement import _bias_corrected, grade_agreement, preference_agreement
-from activeeval.judgments.coded import Grades, Relations
-from activeeval.judgments.coefficients import WEIGHTS, gwet_ac
-from activeeval.judgments.severity import least_units, mean_difference
-from activeeval.report.agreement_words import severity_sentence, undefined_sentence
+from activeeval.campaigns.report.agreement_messages import severity_sentence, undefined_sentence
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.agreement import _bias_corrected, grade_agreement, preference_agreement
+from activeeval.core.judgments.coded import Grades, Relations
+from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
+from activeeval.core.judgments.severity import least_units, mean_difference
 
 
 def test_ac_of_the_published_data():

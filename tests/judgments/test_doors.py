@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from activeeval import cli
-from activeeval.errors import InputError
-from activeeval.judgments import read
-from activeeval.tasks.adapt import read_preferences
+from activeeval.adaptation.adapt import read_preferences
+from activeeval.core.errors import InputError
+from activeeval.formats.judgments.from_files import read
 
 DOCS, JUDGED, REST = range(6), range(1, 13), range(13, 19)
 EXPORTS = ("qrels", "prels", "jsonl", "csv", "quepid", "weights")

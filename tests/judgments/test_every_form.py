@@ -7,9 +7,10 @@ import json
 
 import pytest
 
-from activeeval.errors import FormatError, InputError
-from activeeval.io.comparisons import Comparison, Truth
-from activeeval.judgments import Judge, Judgment, Judgments, labels_of, read, read_all
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.judgments import Judge, Judgment, Judgments
+from activeeval.core.judgments.comparisons import Comparison, Truth
+from activeeval.formats.judgments.from_files import labels_of, read, read_all
 
 PAIRS = {("q1", "a"): 2, ("q1", "b"): 0, ("q2", "a"): 1}
 TREC = "q1 0 a 2\nq1 0 b 0\nq2 0 a 1\nq2 0 pooled -1\n"

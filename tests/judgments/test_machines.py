@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from activeeval import cli, load_sample
-from activeeval.errors import InputError
-from activeeval.graders import Grades
-from activeeval.io.tables.sheets import frame_sheet
-from activeeval.judgments import labels_of, read
-from activeeval.judgments.forms import of_table
+from activeeval.core.errors import InputError
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.judgments.from_files import labels_of, read
+from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.tables.sheets import frame_sheet
 
 QUERIES, DOCS = range(1, 9), range(5)
 
@@ -407,7 +407,8 @@ def test_a_frame_of_umbrela_s_is_a_grader_s_and_no_labels(folder):
 
 
 def test_plain_text_is_read_before_compiled_readers_are_there(folder):
-    code = "import sys; from activeeval.judgments import read; read('people.qrels', is_plain=True); print(*sys.modules)"
+    code = "import sys; from activeeval.formats.judgments.from_files import read; "
+    code += "read('people.qrels', is_plain=True); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "numba" not in loaded
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from activeeval.judgments.skipping import _by_items, skipping_of
+from activeeval.core.judgments.skipping import _by_items, skipping_of
 
 COUNTS = st.integers(0, 40)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from activeeval.kernels import compiling
+from activeeval.core.kernels import compiling
 
 CALL = """
 import sys
 import numpy as np
-from activeeval.kernels.first_use import WATCHERS
-from activeeval.kernels.text import numbers as text_numbers
+from activeeval.core.kernels.first_use import WATCHERS
+from activeeval.core.kernels.text import number_texts as text_numbers
 WATCHERS.append(lambda: print("first use", file=sys.stderr))
 if sys.argv[1:]:
     def full(*_): raise OSError(28, "No space left on device")
@@ -88,7 +88,7 @@ def test_what_a_function_calls_may_change_alone(tmp_path):
     room = tmp_path / "room"
     room.mkdir()
     source = Path(compiling.__file__)
-    text = source.read_text().replace("activeeval.kernels", "room")
+    text = source.read_text().replace("activeeval.core.kernels", "room")
     (room / "compiling.py").write_text(text)
     (room / "first_use.py").write_text((source.parent / "first_use.py").read_text())
     call = "from room.outer import outer; print(outer(1), sum(outer.stats.cache_hits.values()))"

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from activeeval.measures import AP, DCG, ERR, NDCG, RBP, RR, Additive, Cascade, Precision, Recall, Success, kNDCG
-from activeeval.measures.best import best_grades
-from activeeval.pool import QueryPool, Rankings
+from activeeval.core.measures import AP, DCG, ERR, NDCG, RBP, RR, Additive, Cascade, Precision, Recall, Success, kNDCG
+from activeeval.core.measures.best import best_grades
+from activeeval.core.pool import QueryPool, Rankings
 
 TOP = 2
 MEASURES = [

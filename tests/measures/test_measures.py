@@ -41,7 +41,7 @@ from activeeval import (
     Target,
     parse_measure,
 )
-from activeeval.io.loading import load_tables, pool_from_tables
+from activeeval.formats.loading import load_tables, pool_from_tables
 
 
 class Collection:

@@ -18,9 +18,9 @@ from activeeval import (
     parse_measure,
     replicate,
 )
-from activeeval.design.methods import fitting_methods
-from activeeval.errors import InputError
-from activeeval.measures import SoftLabels
+from activeeval.core.design.methods import fitting_methods
+from activeeval.core.errors import InputError
+from activeeval.core.measures import SoftLabels
 
 WEIGHTS = np.array([[0, 3, 4], [0, 0.5, 4], [0, 0, 1], [0.25, 0, -1]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from activeeval import AP, DCG, ERR, NDCG, RBP, RR, Precision, parse_measure
-from activeeval.measures import called, shown_name
+from activeeval.core.measures import called, shown_name
 
 USUAL = ["DCG", "nDCG", "P@5", "R@5", "Success@5", "RR", "AP", "RBP", "ERR", "DCG@10", "nDCG@10", "RR@10", "AP@10"]
 USUAL += ["RBP@10", "ERR@10", "kNDCG", "kERR", "Judged@10"]

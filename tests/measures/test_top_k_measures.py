@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, kERR, kNDCG, parse_measure, top_k_grades
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 
 pytestmark = pytest.mark.kernel
 

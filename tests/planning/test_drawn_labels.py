@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, METHODS, Rankings, Target
-from activeeval.cases.modelling import GradeBeliefs, uniform_beliefs
-from activeeval.design import GradeProbs
-from activeeval.generated import generate_pool
-from activeeval.planning import Planner, Scale
-from activeeval.planning.labels import drawn_labels, n_taught, skewed, spread_above
-from activeeval.planning.scales import UNREHEARSED, rehearsed_scale
+from activeeval.core.design import GradeProbs
+from activeeval.core.planning import Planner, Scale
+from activeeval.core.planning.drawn_labels import drawn_labels, n_taught, skewed, spread_above
+from activeeval.core.planning.scales import UNREHEARSED, rehearsed_scale
+from activeeval.core.pool.generated import generate_pool
+from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,27 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, NDCG, RR, Campaign, Precision, QueryPool, Rankings, Target
-from activeeval.design import Plan
-from activeeval.errors import InputError
-from activeeval.estimation import joint_degrees
-from activeeval.generated import WEIGHTS, generate_pool
-from activeeval.grade_models import QueryFactor
-from activeeval.planning import Forecast, Goal, HeldOut, Lesson, Noise, Planner, Prospect, Ratio, Scale, learned_scale
-from activeeval.planning.curves import Curve
-from activeeval.planning.labels import drawn_labels
-from activeeval.planning.pilots import PRIOR
-from activeeval.simulation import replicate
+from activeeval.core.design import Plan
+from activeeval.core.errors import InputError
+from activeeval.core.estimation import joint_degrees
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.planning import (
+    Forecast,
+    Goal,
+    HeldOut,
+    Lesson,
+    Noise,
+    Planner,
+    Prospect,
+    Ratio,
+    Scale,
+    learned_scale,
+)
+from activeeval.core.planning.curves import Curve
+from activeeval.core.planning.drawn_labels import drawn_labels
+from activeeval.core.planning.pilots import PRIOR
+from activeeval.core.pool.generated import WEIGHTS, generate_pool
+from activeeval.core.simulation import replicate
 
 MODEL = {"factor": QueryFactor(1.0)}
 PLAIN = {"items_plain": DCG(cutoff=10), "depth_plain": ERR(4, cutoff=10), "passive": DCG(cutoff=10)}

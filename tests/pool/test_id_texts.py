@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from activeeval import METHODS, Campaign, InputError, QueryPool, Rankings, Target, parse_measure
-from activeeval.campaign.sample import read_campaign, to_arrays
-from activeeval.io.arrays import write_arrays
-from activeeval.io.writing import Together
-from activeeval.pool import pool_hashes
-from activeeval.pool.checks import as_ids, as_texts
-from activeeval.pool.texts import LONGEST_ID, Texts, joined_texts
+from activeeval.core.pool import pool_hashes
+from activeeval.core.pool.id_checks import as_ids, as_texts
+from activeeval.core.pool.texts import LONGEST_ID, Texts, joined_texts
+from activeeval.formats.arrays import write_arrays
+from activeeval.formats.sample_file import read_campaign, to_arrays
+from activeeval.formats.writing import Together
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
 LETTERS = st.characters(exclude_characters="\0")

@@ -12,11 +12,11 @@ from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
 from scipy.stats import binom, kstest
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, Campaign, InputError, QueryPool, Rankings, Target
-from activeeval.grade_models.query_factor import QueryFactor
-from activeeval.kernels import numbers
-from activeeval.pool import key_of, known_digest, pool_hashes
-from activeeval.pool.identity import hashed_uniforms
-from activeeval.pool.texts import Texts
+from activeeval.core.grade_models.query_factor import QueryFactor
+from activeeval.core.kernels import numbers
+from activeeval.core.pool import key_of, known_digest, pool_hashes
+from activeeval.core.pool.identity import hashed_uniforms
+from activeeval.core.pool.texts import Texts
 
 pytestmark = pytest.mark.kernel
 

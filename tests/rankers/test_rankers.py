@@ -16,10 +16,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
 
 from activeeval import DCG, ExpectedGradeRanker, ForestRegressionRanker, Rankings, RankingSVM
-from activeeval.errors import InputError
-from activeeval.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models import ForestGradeModel, MixtureGradeModel, OrderedLogitModel, UniformGradeModel
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
 from activeeval.rankers.pairs import PreferencePairs
 
 GRADE_MODELS = [
@@ -253,7 +253,7 @@ class Seen(RandomForestRegressor):
 
 @pytest.mark.parametrize("ranks", [True, False])
 def test_a_row_limit_draws_rows_without_replacement(ranks, monkeypatch):
-    monkeypatch.setattr("activeeval.grade_models.forest.RandomForestRegressor", Seen)
+    monkeypatch.setattr("activeeval.core.grade_models.forest.RandomForestRegressor", Seen)
     X = np.arange(300.0)[:, None]
     grades = (np.arange(300) * 7) % 3
     kind = ForestRegressionRanker if ranks else ForestGradeModel

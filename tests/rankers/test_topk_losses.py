@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activeeval.errors import InputError
-from activeeval.kernels.learning import losses as kernels
+from activeeval.core.errors import InputError
+from activeeval.core.kernels.learning import losses as kernels
 from activeeval.rankers.lists import JudgedLists
 from activeeval.rankers.losses import (
     Focused,

@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
 
 from activeeval import DCG, NDCG, QueryPool, Rankings
-from activeeval.errors import InputError
-from activeeval.io.text.letor import read_letor
-from activeeval.io.text.scores import read_scores
+from activeeval.core.errors import InputError
+from activeeval.formats.text.letor import read_letor
+from activeeval.formats.text.scores import read_scores
 from activeeval.rankers import (
     SVMMAP,
     AdaRank,

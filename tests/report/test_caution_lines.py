@@ -6,9 +6,9 @@ import click
 import pytest
 
 from activeeval.cli.output import explain_option, say_cautions
+from activeeval.core.results import LEVELS, Caution, Estimate
 from activeeval.report.cautions import caution_lines
 from activeeval.report.words import line_of
-from activeeval.results import LEVELS, Caution, Estimate
 
 UNBOUNDED = Caution("do not use", "unbounded")
 CAREFUL = Caution("careful", "more spread", {"std_error": 0.1, "planned": 0.4})

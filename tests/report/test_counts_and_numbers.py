@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activeeval.answers import Answer
+from activeeval.core.answers import Answer
+from activeeval.core.results import Note
 from activeeval.report.findings import figures, sentence, table_of
 from activeeval.report.numbers import agreeing, counted, number, places_of
 from activeeval.report.rendering import format_cell, render
 from activeeval.report.words import text_of
-from activeeval.results import Note
 
 SIGNED_ZERO = re.compile(r"[-−+]0(?:\.0+)?(?![\d.e])")
 VALUES = st.floats(-2000, 2000) | st.floats(-1e-3, 1e-3) | st.sampled_from([0.0, -0.0, -1e-300, -0.004999, -0.0005])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from activeeval.answers import Answer, Needed, about
+from activeeval.core.answers import Answer, Needed, about
 from activeeval.report.findings import (
     WIDTH,
     contest_sentence,

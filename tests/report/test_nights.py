@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from activeeval.answers import Answer
-from activeeval.report.findings import sentence
-from activeeval.report.nights import (
+from activeeval.core.answers import Answer
+from activeeval.monitoring.night_pages import (
     alarm_title,
     meaning,
     night_sentences,
@@ -20,8 +19,9 @@ from activeeval.report.nights import (
     series_table,
     span_sentences,
 )
-from activeeval.tasks.watching.series import NightSays, Value
-from activeeval.tasks.watching.settings import Settings
+from activeeval.monitoring.series import NightSays, Value
+from activeeval.monitoring.settings import Settings
+from activeeval.report.findings import sentence
 
 FIRST, SECOND = "2026-11-02", "2026-11-03"
 CHANGE = Answer(system=SECOND, versus=FIRST, measure="P@5", value=-0.14, low=-0.25, high=-0.03, n_queries=20,

@@ -11,16 +11,7 @@ import pytest
 from naive import pool_of, random_probs, rankings_of
 
 from activeeval import DCG, METHODS, Figure, InputError, Target
-from activeeval.report import (
-    FORMATS,
-    design_columns,
-    format_cell,
-    line_style,
-    plain_rows,
-    plot_design,
-    plot_errors,
-    render,
-)
+from activeeval.core.simulation import Summary
 from activeeval.report.pages import (
     Chart,
     Charts,
@@ -34,8 +25,10 @@ from activeeval.report.pages import (
     html_page,
     markdown_page,
 )
-from activeeval.report.simulations import brief_rows, fitted, no_spread, simulation_sentence
-from activeeval.simulation import Summary
+from activeeval.report.pictures import line_style, plot_design, plot_errors
+from activeeval.report.rendering import FORMATS, format_cell, render
+from activeeval.report.rows import design_columns
+from activeeval.sampling.simulation_tables import brief_rows, fitted, no_spread, plain_rows, simulation_sentence
 from benchmarks.paper.pictures import STYLES
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from importlib import import_module
 import math
 import re
 from dataclasses import asdict
@@ -12,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import activeeval
-from activeeval.report import audit_words, grader_words, learned_words, segment_words, traffic_words, words
+from activeeval.core.results import Caution, Estimate, Note
+from activeeval.report import words
 from activeeval.report.words import line_of, text_of, worded
-from activeeval.results import Caution, Estimate, Note
 
 HOUSE = Path(activeeval.__file__).parent
 CORPUS = [json.loads(line) for line in Path(__file__).with_name("wording.jsonl").read_text().splitlines()]
@@ -36,8 +37,7 @@ def codes():
 def test_every_code_has_words_and_no_words_are_of_nothing():
     made = {*codes(), "two units of the first block"} - OF_A_NOTE
     assert len(made) > 40
-    tables = [words._CAUTIONS, words._NOTES, learned_words.CAUTIONS, grader_words.NOTES, audit_words.WORDS]
-    tables += [traffic_words.NOTES, segment_words.WORDS]
+    tables = [words._CAUTIONS, words._NOTES, *(import_module(name).WORDS for name in words.CAPABILITIES)]
     assert made == set().union(*tables)
     assert len(made) == sum(map(len, tables))
     assert {one["code"] for one in CORPUS} == made | OF_A_NOTE

@@ -25,11 +25,11 @@ from pyarrow import parquet
 
 import activeeval
 from activeeval import DCG, ERR, InputError, chunked_design
-from activeeval.errors import EngineError
-from activeeval.scale.engines import caches, losses, shipping
-from activeeval.scale.engines.choosing import opened_engine
+from activeeval.core.errors import EngineError
+from activeeval.scale.engines import caches, lost_workers, shipping
 from activeeval.scale.engines.executors import OnExecutor, Processes
 from activeeval.scale.engines.here import Here
+from activeeval.scale.engines.selection import opened_engine
 from activeeval.scale.engines.shipping import Shipped, opened, pickled
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import TemporaryFolder
@@ -257,7 +257,7 @@ def test_a_task_that_always_kills_the_workers_of_a_cluster_is_given_up(text):
 RUN = """
 import sys
 import engine_tasks
-from activeeval.scale.engines.choosing import opened_engine
+from activeeval.scale.engines.selection import opened_engine
 if __name__ == "__main__":
     with opened_engine(sys.argv[1]) as engine:
         for result in engine.map(engine_tasks.slow, range(1000)):
@@ -427,7 +427,7 @@ def test_an_engine_that_there_is_not_is_one_line(text, line):
 
 @pytest.mark.parametrize("text", ["dask://127.0.0.1", "ray://127.0.0.1", "spark://127.0.0.1", "sc://127.0.0.1"])
 def test_a_cluster_that_cannot_be_reached_is_one_line(text, monkeypatch):
-    monkeypatch.setattr("activeeval.scale.engines.choosing._check_installed", lambda name, text: None)
+    monkeypatch.setattr("activeeval.scale.engines.selection._check_installed", lambda name, text: None)
     address = f"{text}:{free_port()}"
     with pytest.raises(EngineError, match=f"^engine '{address}' cannot be reached: Connection refused$"):
         opened_engine(address).__enter__()
@@ -439,13 +439,13 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(text, monkeypatch):
     ("text", "extra"), [("dask", "dask"), ("ray", "ray"), ("spark:2", "spark"), ("sc://h", "spark")]
 )
 def test_a_package_that_is_missing_is_one_line(text, extra, monkeypatch):
-    monkeypatch.setattr("activeeval.scale.engines.choosing.find_spec", lambda name: None)
+    monkeypatch.setattr("activeeval.scale.engines.selection.find_spec", lambda name: None)
     with pytest.raises(InputError, match=rf"^engine '{text}' needs \w+: pip install 'activeeval-ir\[{extra}\]'$"):
         opened_engine(text).__enter__()
 
 
 def test_java_that_is_missing_is_one_line(monkeypatch):
-    monkeypatch.setattr("activeeval.scale.engines.choosing._check_installed", lambda name, text: None)
+    monkeypatch.setattr("activeeval.scale.engines.selection._check_installed", lambda name, text: None)
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert complaint(opened_engine("spark").__enter__).startswith("spark needs Java 17 or newer")
@@ -510,5 +510,5 @@ def test_spark_connect_keeps_the_laws(tmp_path, monkeypatch):
 
 def test_what_an_engine_says_is_cut_to_one_line():
     java = RuntimeError("An error occurred\n\tat a.b\nCaused by: java.io.IOException: no disk\n\tat c")
-    assert losses.one_line(java) == "RuntimeError: Caused by: java.io.IOException: no disk"
-    assert losses.one_line(KeyError()) == "KeyError"
+    assert lost_workers.one_line(java) == "RuntimeError: Caused by: java.io.IOException: no disk"
+    assert lost_workers.one_line(KeyError()) == "KeyError"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, InputError, QueryPool, chunked_design
-from activeeval.errors import FormatError
-from activeeval.grade_models import OrderedLogitModel
-from activeeval.pool import pool_hashes
-from activeeval.scale.files import within
+from activeeval.core.errors import FormatError
+from activeeval.core.grade_models import OrderedLogitModel
+from activeeval.core.pool import pool_hashes
+from activeeval.scale.partition_files import within
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import Folder
 from activeeval.scale.tables import UnitTable

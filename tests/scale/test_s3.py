@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from activeeval import cli
-from activeeval.errors import InputError
-from activeeval.scale import files
+from activeeval.core.errors import InputError
+from activeeval.scale import partition_files
 from activeeval.scale.partitions import PartitionedPool
 from activeeval.scale.scratch import scratch_of
 from tests.databases import free_port
@@ -112,7 +112,7 @@ def test_a_pool_behind_an_address_gives_the_sample_of_files(bucket, runs):
 
 
 def names_in(address):
-    system, path, _ = files._opened(files.within(address, "x"))
+    system, path, _ = partition_files._opened(partition_files.within(address, "x"))
     held = system.get_file_info(fs.FileSelector(path.rpartition("/")[0], recursive=True, allow_not_found=True))
     return [info.path for info in held if info.is_file]
 
@@ -146,7 +146,7 @@ def test_a_server_that_does_not_answer_is_one_line(bucket):
 
 def test_options_of_an_address_that_there_are_not_are_named():
     with pytest.raises(InputError, match="endpoint_overide") as told:
-        files.listed("s3://pools/pool/*.parquet?endpoint_overide=127.0.0.1:1")
+        partition_files.listed("s3://pools/pool/*.parquet?endpoint_overide=127.0.0.1:1")
     assert "fsspec" not in str(told.value)
 
 

@@ -37,7 +37,7 @@ from activeeval import (
     chunked_design,
     replicate,
 )
-from activeeval.campaign.sample import from_arrays, to_arrays
+from activeeval.formats.sample_file import from_arrays, to_arrays
 from activeeval.report.words import line_of
 
 N_QUERIES = 60

@@ -7,7 +7,7 @@ import pytest
 
 import activeeval.scale.unique as unique
 from activeeval import InputError
-from activeeval.pool.texts import Texts
+from activeeval.core.pool.texts import Texts
 from activeeval.scale.engines.here import Here
 from activeeval.scale.scratch import TemporaryFolder
 

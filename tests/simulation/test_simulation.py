@@ -26,12 +26,12 @@ from activeeval import (
     replicate,
     simulate,
 )
-from activeeval.design import Replacement
-from activeeval.design.replacement import DRAWS_PER_QUERY
-from activeeval.estimation import find_interval
-from activeeval.kernels import replication
-from activeeval.simulation import repetition_seeds, replications
-from activeeval.simulation.summaries import labels_saved_at, saved_above, saved_at
+from activeeval.core.design import Replacement
+from activeeval.core.design.replacement import DRAWS_PER_QUERY
+from activeeval.core.estimation import find_interval
+from activeeval.core.kernels import replication
+from activeeval.core.simulation import repetition_seeds, replications
+from activeeval.core.simulation.summaries import labels_saved_at, saved_above, saved_at
 
 LEVELS = [name for name in METHODS if name not in PAPER]
 MEASURES = {"DCG": DCG([0, 1, 2, 4, 8], cutoff=5), "ERR": ERR(4), "nDCG": NDCG(cutoff=3), "AP": AP()}

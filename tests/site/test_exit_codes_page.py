@@ -12,7 +12,7 @@ import pytest
 from test_pages import BLOCK, said_by
 
 from activeeval import cli
-from activeeval.answers import FINE, OPEN, WORSE
+from activeeval.core.answers import FINE, OPEN, WORSE
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "exit-codes.md"
 CODES = [int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text("utf-8"), re.MULTILINE)]

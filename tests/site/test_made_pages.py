@@ -9,8 +9,8 @@ import pytest
 from _ext import commands, decision, evidence
 
 from activeeval.cli import cli
-from activeeval.design.methods import METHODS, default_method
-from activeeval.measures import parse_measure
+from activeeval.core.design.methods import METHODS, default_method
+from activeeval.core.measures import parse_measure
 
 TREE = decision.pages()["made/choose.md"]
 

@@ -9,7 +9,7 @@ import pytest
 from disks import Disk
 from store_cases import Clock
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from tests.databases import missing
 
 

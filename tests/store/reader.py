@@ -12,8 +12,8 @@ import sys
 
 from store_cases import make_campaign, work_off
 
-from activeeval.errors import ActiveEvalError
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
+from activeeval.core.errors import ActiveEvalError
 
 
 def main(url):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import sys
 
-from activeeval.errors import ActiveEvalError
-from activeeval.store import Said, open_store
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.errors import ActiveEvalError
 
 
 def say(**what):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow
+from activeeval.campaigns.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow
 
 SECOND = 1_000_000
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from store_cases import make_campaign
 
-from activeeval.errors import InputError
-from activeeval.store import Person
-from activeeval.store.access import IDLE_S, LASTS_S
-from activeeval.store.trying import FORGOTTEN_S, LONGEST_WAIT_S, N_FREE
+from activeeval.campaigns.store import Person
+from activeeval.campaigns.store.access import IDLE_S, LASTS_S
+from activeeval.campaigns.store.trying import FORGOTTEN_S, LONGEST_WAIT_S, N_FREE
+from activeeval.core.errors import InputError
 
 
 @pytest.fixture

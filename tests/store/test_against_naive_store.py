@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_cases import make_campaign, make_units
 
-from activeeval.errors import InputError, StateError
-from activeeval.store import Said, SampleRow
+from activeeval.campaigns.store import Said, SampleRow
+from activeeval.core.errors import InputError, StateError
 from tests.naive_store import NaiveStore
 
 JUDGES = st.sampled_from(["ann", "bob", "cyd"])

@@ -14,9 +14,9 @@ from proxy import AFTER, BEFORE, DURING, Proxy
 from sqlalchemy import text
 from store_cases import complaint, grade, make_campaign, make_units
 
-from activeeval.errors import ActiveEvalError, InputError, StateError
-from activeeval.store import SampleRow, open_store
-from activeeval.store.database import TRIES
+from activeeval.campaigns.store import SampleRow, open_store
+from activeeval.campaigns.store.database import TRIES
+from activeeval.core.errors import ActiveEvalError, InputError, StateError
 
 moments = pytest.mark.parametrize("when", [BEFORE, AFTER])
 

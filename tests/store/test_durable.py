@@ -17,8 +17,8 @@ import pytest
 from store_cases import complaint, grade, make_campaign, make_units
 
 import activeeval
-from activeeval.errors import ActiveEvalError
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
+from activeeval.core.errors import ActiveEvalError
 
 SCRIPT = Path(__file__).parent / "scripted_judge.py"
 HOME = str(Path(activeeval.__file__).parents[1])

@@ -12,9 +12,9 @@ from sqlalchemy import text
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 from test_watches import WATCH, add
 
-from activeeval.errors import ActiveEvalError, InputError, StateError
-from activeeval.store import open_store
-from activeeval.store.tables import APPEND_ONLY
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.store.tables import APPEND_ONLY
+from activeeval.core.errors import ActiveEvalError, InputError, StateError
 from tests.databases import free_port
 
 

@@ -15,9 +15,9 @@ from disks import Disk
 from sqlalchemy import exc
 from store_cases import grade, make_campaign, make_units
 
-from activeeval.errors import StateError
-from activeeval.store import Said, open_store
-from activeeval.store.faults import Broken, refusal_of
+from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store.faults import Broken, refusal_of
+from activeeval.core.errors import StateError
 from tests.databases import started_server
 
 NOTHING_STORED = "the disk is full; nothing of this was stored"

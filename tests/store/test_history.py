@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 
-from activeeval.errors import InputError, StateError
-from activeeval.store import Said
+from activeeval.campaigns.store import Said
+from activeeval.core.errors import InputError, StateError
 
 
 @pytest.fixture

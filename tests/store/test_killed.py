@@ -14,7 +14,7 @@ import pytest
 from store_cases import make_campaign, make_units
 
 import activeeval
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 
 SCRIPT = Path(__file__).parent / "scripted_judge.py"
 HOME = str(Path(activeeval.__file__).parents[1])

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 from store_cases import grade, make_campaign, make_units
 
-from activeeval.errors import InputError, StateError
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
+from activeeval.core.errors import InputError, StateError
 
 N_THREADS = 16
 

@@ -15,8 +15,8 @@ import pytest
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 
 import activeeval
-from activeeval.errors import InputError
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
+from activeeval.core.errors import InputError
 from tests.databases import missing
 
 SCRIPT = Path(__file__).parent / "reader.py"

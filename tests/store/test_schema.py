@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import text
 from store_cases import complaint, make_campaign, make_units
 
-from activeeval.errors import InputError
-from activeeval.store import open_store, schema
-from activeeval.store.tables import metadata_with_partial_indexes
+from activeeval.campaigns.store import open_store, schema
+from activeeval.campaigns.store.tables import metadata_with_partial_indexes
+from activeeval.core.errors import InputError
 
 
 def test_the_migration_makes_the_tables_of_this_release(database_url):
@@ -92,7 +92,7 @@ def test_opening_and_claiming_loads_no_migrations(sqlite_url):
         make_campaign(store)
     code = f"""
 import sys
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 with open_store({sqlite_url!r}) as store:
     assert store.claim("night", "ann")
 heavy = {{"alembic", "mako", "numpy", "psycopg"}} & set(sys.modules)

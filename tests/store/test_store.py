@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 import pytest
 from store_cases import SECOND, complaint, grade, make_campaign, make_units, work_off
 
-from activeeval.errors import InputError, StateError
-from activeeval.store import PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.campaigns.store import PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.core.errors import InputError, StateError
 
 CANNOT = Said(kind="cannot", reason="gone")
 LATER = Said(kind="later")

@@ -8,8 +8,8 @@ import pytest
 from store_cases import complaint, make_units
 from test_racing import in_threads
 
-from activeeval.errors import InputError, StateError
-from activeeval.store import CampaignRow, NightRow, SampleRow, WatchRow, open_store, watching
+from activeeval.campaigns.store import CampaignRow, NightRow, SampleRow, WatchRow, open_store, watching
+from activeeval.core.errors import InputError, StateError
 
 WATCH = WatchRow(name="quality", config={"b": [1, 0.5], "a": None}, payload=b"\x00\xffrun")
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.campaign import Rules
-from activeeval.cases.budgets import Budget
-from activeeval.cases.choices import Choices
-from activeeval.errors import InputError
-from activeeval.store import Said, open_store
-from activeeval.tasks.campaigns.making import create, policy_for
-from activeeval.tasks.campaigns.state import grades_of, state_of
-from activeeval.tasks.campaigns.status import status
-from activeeval.tasks.drawing import SampleRequest, draw_for
+from activeeval.campaigns.making import create
+from activeeval.campaigns.state import grades_of, state_of
+from activeeval.campaigns.status import status
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.errors import InputError
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.policies import policy_for
 
 RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6)]
 

@@ -6,16 +6,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.design.methods import find_method
-from activeeval.errors import ChoiceError, InputError
-from activeeval.grade_models.values import PLANNED_RHO, ValueTable, default_shares
-from activeeval.graders import Grades
-from activeeval.tasks.asking_price import about_to_ask, asking_notes
-from activeeval.tasks.plan import plan_sample, planner_of
-from activeeval.tasks.samples import draw
+from activeeval.core.design.methods import find_method
+from activeeval.core.errors import ChoiceError, InputError
+from activeeval.core.grade_models.values import PLANNED_RHO, ValueTable, default_shares
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.grader_price import about_to_ask, asking_notes
+from activeeval.sampling.plan_case import plan_sample, planner_of
+from activeeval.sampling.samples import draw
 
 N_QUERIES, DEPTH = 40, 10
 QUERIES, DOCS = [f"q{q:02d}" for q in range(N_QUERIES)], [f"d{k}" for k in range(DEPTH)]

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from activeeval import DCG, METHODS, Campaign, InputError, Target, generate_pool, sample, score
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.graders import Grades
-from activeeval.pool import Rankings
-from activeeval.report.audits import audit_headline, audit_table
+from activeeval.core.pool import Rankings
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.graders.audit import audit, by_labels
+from activeeval.graders.audit_orders import orders_of
+from activeeval.graders.audit_report import audit_headline, audit_table
+from activeeval.graders.audit_values import JudgedItems, OnScale, value_rows
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
 from activeeval.report.rendering import render
-from activeeval.tasks.audit import audit, by_labels
-from activeeval.tasks.audited_orders import orders_of
-from activeeval.tasks.audited_values import JudgedItems, OnScale, value_rows
-from activeeval.tasks.estimate import estimate
-from activeeval.tasks.samples import draw
+from activeeval.sampling.estimate import estimate
+from activeeval.sampling.samples import draw
 
 SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 DATA = SHARED / "data" / "dl-passage-llm"

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.judgments.log import Event
-from activeeval.store import PlaceRow, UnitRow
-from activeeval.tasks.campaigns.seconds import PRIOR_ITEMS, CostModel, fitted
+from activeeval.campaigns.seconds import PRIOR_ITEMS, CostModel, fitted
+from activeeval.campaigns.store import PlaceRow, UnitRow
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.log import Event
 
 
 def timed(n, rng, noise, seconds):

@@ -12,13 +12,13 @@ from campaign_cases import Case, Clock
 from naive import dcg, pool_of, rankings_of
 
 from activeeval import METHODS, Campaign, QueryPool, Target
-from activeeval.campaign import Rules
-from activeeval.measures import parse_measure
-from activeeval.report.campaign_page import campaign_text
-from activeeval.store import Said, open_store
-from activeeval.tasks.campaigns.making import create, redraw
-from activeeval.tasks.campaigns.summary import summary
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import create, redraw
+from activeeval.campaigns.report.collect import summary
+from activeeval.campaigns.report.page import campaign_text
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.measures import parse_measure
+from activeeval.sampling.samples import Sample
 
 N, WIDTH, DEPTH = 30, 8, 5
 NASTY = "<script>alert('x')</script> & \"more\" | *b*"

@@ -15,16 +15,16 @@ import pytest
 from campaign_cases import Case, Clock
 from scipy import stats
 
-from activeeval.campaign.together import planned_weights
-from activeeval.cases.budgets import Budget
-from activeeval.errors import InputError
-from activeeval.judgments.skipping import skipping_of
-from activeeval.report.campaign_page import campaign_text
-from activeeval.results import Interval
-from activeeval.store import Said, open_store
-from activeeval.tasks.campaigns.making import redraw, top_up
-from activeeval.tasks.campaigns.state import labels_of, state_of
-from activeeval.tasks.campaigns.summary import summary
+from activeeval.campaigns.making import redraw, top_up
+from activeeval.campaigns.report.collect import summary
+from activeeval.campaigns.report.page import campaign_text
+from activeeval.campaigns.state import labels_of, state_of
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.campaign.together import planned_weights
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.skipping import skipping_of
+from activeeval.core.results import Interval
+from activeeval.inputs.budgets import Budget
 
 KEYS = [
     *(

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from campaign_cases import Case
 
-from activeeval.campaign import Campaign
-from activeeval.errors import InputError, StateError
-from activeeval.judgments.state import State
-from activeeval.store import Said
-from activeeval.tasks.campaigns.making import redraw
-from activeeval.tasks.campaigns.state import CampaignState, answered, labels_of, state_of
-from activeeval.tasks.campaigns.status import progress_of
-from activeeval.tasks.samples import Sample
+from activeeval.campaigns.making import redraw
+from activeeval.campaigns.state import CampaignState, answered, labels_of, state_of
+from activeeval.campaigns.status import progress_of
+from activeeval.campaigns.store import Said
+from activeeval.core.campaign import Campaign
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.state import State
+from activeeval.sampling.samples import Sample
 
 
 def figures(state):

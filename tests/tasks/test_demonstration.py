@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.report import plot_savings, saving_words, savings_rows
-from activeeval.results import Figure
-from activeeval.simulation import saving_of
-from activeeval.tasks.demonstration import savings
+from activeeval.core.errors import InputError
+from activeeval.core.results import Figure
+from activeeval.core.simulation import saving_of
+from activeeval.quickstart.demonstration import savings
+from activeeval.sampling.savings import plot_savings, saving_words, savings_rows
 
 BUDGETS = (100.0, 200.0, 400.0, 800.0)
 

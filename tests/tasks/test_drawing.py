@@ -12,18 +12,18 @@ import pytest
 from campaign_cases import Case
 
 from activeeval import METHODS, ActiveEvalError, StateError
-from activeeval.campaign import Campaign, Rules
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.grade_models import ValueRefit
-from activeeval.results import rounded_up
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.drawing import CampaignDrawing, known_of
-from activeeval.tasks.campaigns.drawing_again import _design_again
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.drawing import GoalBudget, SampleRequest, draw_for
-from activeeval.tasks.plan import plan_sample
+from activeeval.campaigns.draw import CampaignDrawing, known_of
+from activeeval.campaigns.redraw import _design_again
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.store import open_store
+from activeeval.core.campaign import Campaign, Rules
+from activeeval.core.grade_models import ValueRefit
+from activeeval.core.results import rounded_up
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for
+from activeeval.sampling.plan_case import plan_sample
 
 DOCS = [(f"q{q}", f"d{d}") for q in range(6) for d in range(5)]
 GRADES = {(query, doc): k % 4 for k, (query, doc) in enumerate(DOCS)}

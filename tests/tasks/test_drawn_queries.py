@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from activeeval.errors import ActiveEvalError
+from activeeval.core.errors import ActiveEvalError
 from activeeval.report.words import text_of
-from activeeval.tasks.queries import draw_queries
+from activeeval.traffic.query_draws import draw_queries
 
 LOG = {f"query {k}": float(c) for k, c in enumerate(np.ceil(3000 / np.arange(1, 1501)))}
 

@@ -2,8 +2,8 @@
 
 import csv
 
-from activeeval.io.text.trec import read_qrels, read_run
-from activeeval.tasks.example import write_example
+from activeeval.formats.text.trec import read_qrels, read_run
+from activeeval.quickstart.example import write_example
 
 
 def test_runs_and_judgments_belong_together(tmp_path):

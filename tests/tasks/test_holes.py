@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.measures import parse_measure
-from activeeval.tasks.holes import _as_believed, _case, best_value, holes_of
-from activeeval.tasks.score import read_tables
+from activeeval.core.errors import InputError
+from activeeval.core.measures import parse_measure
+from activeeval.scoring.run_scores import read_tables
+from activeeval.scoring.unjudged import _as_believed, _case, best_value, holes_of
 
 TOP = 2
 QRELS = {"q1": {"a": 2, "b": 0, "z": 1}, "q2": {"a": 1, "c": 0}, "q3": {"a": 1}}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.errors import InputError
-from activeeval.judgments import Judge, Judgment, Judgments
-from activeeval.tasks import times as module
-from activeeval.tasks.times import judging_times
+from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judge, Judgment, Judgments
+from activeeval.scoring import judging_times as module
+from activeeval.scoring.judging_times import judging_times
 
 
 def judged(query, item, judge, seconds, kind="grade", other=""):

@@ -20,20 +20,20 @@ from watch_cases import (
     write_run,
 )
 
-from activeeval.cli import people
-from activeeval.errors import InputError
-from activeeval.io import files
-from activeeval.io.loading import load_run
-from activeeval.store import Said
-from activeeval.tasks.campaigns.batches import write_batches
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.watching import nights as drawing
-from activeeval.tasks.watching.labels import labels_so_far, left_by
-from activeeval.tasks.watching.late_sheets import share_labels, take_sheets
+from activeeval.campaigns.batches import write_batches
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.store import Said
+from activeeval.core.errors import InputError
+from activeeval.formats import files
+from activeeval.formats.loading import load_run
+from activeeval.monitoring import nights as drawing
+from activeeval.monitoring.judged_labels import labels_so_far, left_by
+from activeeval.monitoring.late_sheets import share_labels, take_sheets
+from activeeval.sampling.commands import sheet_options
 
 
 def write_sheet(watch, night, path):
-    write_batches(watch.store, watch.campaign(night), people.planned(str(path), force=False))
+    write_batches(watch.store, watch.campaign(night), sheet_options.planned(str(path), force=False))
     return str(path)
 
 

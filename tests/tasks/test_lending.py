@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from activeeval.campaign import Rules
-from activeeval.cases.budgets import Budget
-from activeeval.cases.choices import Choices
-from activeeval.errors import InputError
-from activeeval.io.tables.draws import read_draws, write_draws
-from activeeval.pool.texts import Texts
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.batches import Lease, write_batches
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.campaigns.taking import take_files
-from activeeval.tasks.drawing import SampleRequest, draw_for
-from activeeval.tasks.sheets import SheetPlan
+from activeeval.campaigns.batches import Lease, write_batches
+from activeeval.campaigns.making import create
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.taking import take_files
+from activeeval.core.campaign import Rules
+from activeeval.core.errors import InputError
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.tables.draws import read_draws, write_draws
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.sheets import SheetPlan
 
 DAY = 86_400 * 1_000_000
 RUN = [f"q{q} Q0 d{j} {j + 1} {20 - j} A" for q in range(1, 25) for j in range(6)]
@@ -170,7 +170,7 @@ def test_an_answer_after_the_lease_is_late_once_another_has_the_item(made, clock
         taken = store.claim("w", "bob")
         assert (taken.query_id, taken.doc_id) in pairs("a.csv")
     if way == "answer":
-        from activeeval.store import Said
+        from activeeval.campaigns.store import Said
 
         store.submit("w", taken.token, Said(kind="judged", grade=2))
     fill("a.csv")
@@ -216,7 +216,7 @@ def test_each_of_several_judges_an_item_has_a_sheet_of_all(made):
 
 
 def test_where_no_sheet_can_be_written_nothing_is_lent(made, monkeypatch):
-    from activeeval.tasks import sheets
+    from activeeval.sampling import sheets
 
     store = made()
 

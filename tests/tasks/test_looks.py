@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, InputError, Recall, Success
-from activeeval.campaign import Rules
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.design.methods import default_method
-from activeeval.store import Said, open_store
-from activeeval.tasks.campaigns import judging
-from activeeval.tasks.campaigns.drawing import CampaignDrawing
-from activeeval.tasks.drawing import SampleRequest, draw_for
-from activeeval.tasks.looks import looks_of
-from activeeval.tasks.plan import plan_sample
+from activeeval.campaigns import assignments
+from activeeval.campaigns.draw import CampaignDrawing
+from activeeval.campaigns.store import Said, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.design.methods import default_method
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.adaptive_depth import looks_of
+from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.plan_case import plan_sample
 
 CHOICES = Choices(runs=("a.run", "b.run"), max_grade=3, seed=1)
 NDCG_REQUEST = SampleRequest(measures=("nDCG@3",), budget=Budget(60))
@@ -95,8 +95,8 @@ def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
     assert sample.campaign.drawn_design.looks == looks
     with open_store(url) as store:
         assert store.campaign("c").config.get("looks", "none") == looks
-        while (item := judging.claim(store, "c", "ann")) is not None:
-            judging.submit(store, "c", item.token, Said(kind="judged", grade=int(item.doc_id[1:]) % 4))
+        while (item := assignments.claim(store, "c", "ann")) is not None:
+            assignments.submit(store, "c", item.token, Said(kind="judged", grade=int(item.doc_id[1:]) % 4))
     again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
     assert again.campaign.drawn_design.looks == looks
 

@@ -10,12 +10,12 @@ from naive import pool_of
 from scipy.special import expit, logit
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, generate_pool, parse_measure, replicate
-from activeeval.cases.inputs import Inputs, Training
-from activeeval.cases.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
-from activeeval.design import GradeProbs
-from activeeval.generated import noisy_scores
-from activeeval.planning import Planner
-from activeeval.tasks.demonstration import recipe_beliefs
+from activeeval.core.design import GradeProbs
+from activeeval.core.planning import Planner
+from activeeval.core.pool.generated import noisy_scores
+from activeeval.inputs.loading import Inputs, Training
+from activeeval.inputs.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
+from activeeval.quickstart.demonstration import recipe_beliefs
 
 PAPER = [name for name, method in METHODS.items() if method.ignores_factor]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.design.methods import find_method
-from activeeval.errors import ActiveEvalError
-from activeeval.planning import UNTRAINED, Goal
-from activeeval.tasks.drawing import SampleRequest, draw_for
-from activeeval.tasks.plan import planner_of
-from activeeval.tasks.planning_files import plan_files
-from activeeval.tasks.pools import write_pool
+from activeeval.core.design.methods import find_method
+from activeeval.core.errors import ActiveEvalError
+from activeeval.core.planning import UNTRAINED, Goal
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.plan_case import planner_of
+from activeeval.sampling.plan_pool_files import plan_files
+from activeeval.sampling.pool_files import write_pool
 
 pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import activeeval as ae
-from activeeval.planning.values import Values
-from activeeval.pool import QueryDraw, QueryLog
+from activeeval.core.planning.values import Values
+from activeeval.core.pool import QueryDraw, QueryLog
 
 LOG = {f"query {k}": 600 // (k + 1) + 1 for k in range(400)}
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from activeeval import ActiveEvalError, InputError
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.errors import ChoiceError
+from activeeval.core.errors import ChoiceError
+from activeeval.core.simulation import replicate
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
 from activeeval.report.words import text_of
-from activeeval.simulation import replicate
-from activeeval.tasks.answers import answers
-from activeeval.tasks.drawing import SampleRequest, draw_for
-from activeeval.tasks.plan import planner_of
-from activeeval.tasks.samples import read_sample
-from activeeval.tasks.segment_budgets import SegmentGoals, segment_budget
+from activeeval.sampling.answers import answers
+from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.plan_case import planner_of
+from activeeval.sampling.samples import read_sample
+from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 
 N_QUERIES, N_DOCS = 90, 6
 CHOICES = Choices(runs=("a.run",), max_grade=3, seed=1)

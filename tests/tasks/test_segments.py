@@ -10,8 +10,8 @@ from naive import over_thresholds, pool_of, random_lists, random_probs, rankings
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, Precision, Rankings, Target, replicate
-from activeeval.campaign.sample import digest_of, from_arrays, id_of, to_arrays
-from activeeval.errors import StateError
+from activeeval.core.errors import StateError
+from activeeval.formats.sample_file import digest_of, from_arrays, id_of, to_arrays
 
 pytestmark = pytest.mark.kernel
 WITHIN = np.array([True, False, True, True])

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from activeeval import DCG, METHODS, StateError, evaluate
-from activeeval.campaign import Rules
-from activeeval.cases.budgets import Budget
-from activeeval.cases.case import prepare
-from activeeval.cases.choices import Choices
-from activeeval.store import open_store
-from activeeval.tasks.answers import answers
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.state import answered, state_of
-from activeeval.tasks.campaigns.verifying import verify
-from activeeval.tasks.judged_samples import judged
-from activeeval.tasks.plan import plan_sample
-from activeeval.tasks.samples import draw
+from activeeval.campaigns.making import create
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.state import answered, state_of
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.verifying import verify
+from activeeval.core.campaign import Rules
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import prepare
+from activeeval.inputs.choices import Choices
+from activeeval.sampling.answers import answers
+from activeeval.sampling.judged_samples import judged
+from activeeval.sampling.plan_case import plan_sample
+from activeeval.sampling.samples import draw
 
 GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
 RUN = {f"q{q}": {f"d{d}": float((d + q) % 5) for d in range(5)} for q in range(6)}

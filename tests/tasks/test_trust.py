@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from activeeval import Rankings, generate_pool
-from activeeval.cases.case import _models
-from activeeval.cases.choices import Choices
-from activeeval.cases.grading import distrusted, model_names, with_graders
-from activeeval.cases.inputs import Inputs
-from activeeval.graders import Grades
-from activeeval.pool.texts import Texts
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.inputs.case import _models
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.grader_values import distrusted, model_names, with_graders
+from activeeval.inputs.loading import Inputs
 
 N_QUERIES = 60
 

@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import norm
 from watch_cases import NAME, Watch, settings
 
-from activeeval.errors import StateError
-from activeeval.report.nights import odds, outlook_sentence
-from activeeval.tasks.watching import outlook
-from activeeval.tasks.watching.outlook import PATHS, chances, expected_alarms
+from activeeval.core.errors import StateError
+from activeeval.monitoring import alarm_chances
+from activeeval.monitoring.alarm_chances import PATHS, chances, expected_alarms
+from activeeval.monitoring.night_pages import odds, outlook_sentence
 
 SPREAD = 4 * math.sqrt(0.25 / PATHS)
 """Of a share of draws: P < 1e-4."""
@@ -83,5 +83,7 @@ def test_no_loss_of_0_is_looked_for(monkeypatch):
     """Where all is exactly known, and no margin is given, it was to raise the alarm less than 1 time in 20."""
     watch = Watch(margin=0.0)
     watch.night(1)
-    monkeypatch.setattr(outlook, "_planned_errors", lambda case, settings, targets, hand: np.zeros((6, len(targets))))
+    monkeypatch.setattr(
+        alarm_chances, "_planned_errors", lambda case, settings, targets, hand: np.zeros((6, len(targets)))
+    )
     assert expected_alarms(watch.store, NAME) == []

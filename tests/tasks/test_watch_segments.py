@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from watch_cases import NAME, QUERIES, Watch, run_of, settings, true_value, write_qrels
 
-from activeeval.errors import InputError
-from activeeval.store import open_store
-from activeeval.tasks.answers import by_segment
-from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.watching.settings import segments_of, set_up
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import open_store
+from activeeval.core.errors import InputError
+from activeeval.monitoring.settings import segments_of, set_up
+from activeeval.sampling.answers import by_segment
 
 PARTS = {"desktop": QUERIES[::2], "mobile": QUERIES[1::2]}
 HALVES = (("mobile", 1.2), ("desktop", 1.2))

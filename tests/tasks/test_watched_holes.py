@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from watch_cases import DATES, GRADES, NAME, TOP, Watch, run_of, write_qrels
 
-from activeeval.judgments.policies import CANNOT
-from activeeval.measures import parse_measure
-from activeeval.tasks.holes import holes_of
-from activeeval.tasks.score import read_tables
-from activeeval.tasks.watching import unjudged
-from activeeval.tasks.watching.unjudged import holes_of_last_night
+from activeeval.core.judgments.policies import CANNOT
+from activeeval.core.measures import parse_measure
+from activeeval.monitoring import unjudged
+from activeeval.monitoring.unjudged import holes_of_last_night
+from activeeval.scoring.run_scores import read_tables
+from activeeval.scoring.unjudged import holes_of
 
 
 def holes_by_score(pairs, run, text):

@@ -19,18 +19,18 @@ from watch_cases import (
     write_run,
 )
 
-from activeeval.answers import FINE, OPEN, WORSE, verdict_of
-from activeeval.campaign.reading import judged_queries
-from activeeval.errors import InputError, StateError
+from activeeval.campaigns.scripted_judge import judge_all
+from activeeval.campaigns.state import answered, state_of
+from activeeval.campaigns.store import open_store
+from activeeval.core.answers import FINE, OPEN, WORSE, verdict_of
+from activeeval.core.campaign.reading import judged_queries
+from activeeval.core.errors import InputError, StateError
+from activeeval.monitoring.before import Tonight, last_night
+from activeeval.monitoring.judged_labels import certain_grades, labels_of_step
+from activeeval.monitoring.nights import draw_more, draw_night
+from activeeval.monitoring.settings import checked_policy, set_up
+from activeeval.monitoring.spans import change_between
 from activeeval.report.findings import sentence
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.scripted_judge import judge_all
-from activeeval.tasks.campaigns.state import answered, state_of
-from activeeval.tasks.watching.before import Tonight, last_night
-from activeeval.tasks.watching.labels import certain_grades, labels_of_step
-from activeeval.tasks.watching.nights import draw_more, draw_night
-from activeeval.tasks.watching.settings import checked_policy, set_up
-from activeeval.tasks.watching.spans import change_between
 
 
 def complaint(kind, call):
@@ -575,7 +575,7 @@ def test_several_judges_count_by_their_policy():
     drawn = watch.draw(1)
     assert watch.judge(1) == drawn.n_new
     assert watch.says().waiting == drawn.n_new
-    from activeeval.tasks.campaigns.scripted_judge import judge_all
+    from activeeval.campaigns.scripted_judge import judge_all
 
     worse = {pair: max(grade - 1, 0) for pair, grade in GRADES.items()}
     assert sum(1 for _ in judge_all(watch.store, watch.campaign(1), "bob", worse)) == drawn.n_new
@@ -588,7 +588,7 @@ def test_random_nights_are_there_or_not_as_a_whole(monkeypatch):
     """A fault in the middle of storing leaves neither the night nor its campaign."""
     watch = Watch()
     watch.night(1)
-    from activeeval.store import watching
+    from activeeval.campaigns.store import watching
 
     real = watching.insert
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import logistic, norm
 
-from activeeval.errors import InputError
-from activeeval.top_k import TopKLabelling
-from activeeval.top_k.assessors import SECONDS_A_COMPARISON, SECONDS_A_GRADE, TIME_SPREAD, Assessors
+from activeeval.core.errors import InputError
+from activeeval.topk import TopKLabelling
+from activeeval.topk.assessors import SECONDS_A_COMPARISON, SECONDS_A_GRADE, TIME_SPREAD, Assessors
 
 
 @pytest.mark.statistical

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
-from activeeval.errors import InputError
-from activeeval.top_k import Answer, Discard, TopKLabelling, expected_comparisons
-from activeeval.top_k import expected as outlook
-from activeeval.top_k.expected import likely_values
-from activeeval.top_k.known_order import KnownOrder
+from activeeval.core.errors import InputError
+from activeeval.topk import Answer, Discard, TopKLabelling, expected_comparisons
+from activeeval.topk import expected as outlook
+from activeeval.topk.expected import likely_values
+from activeeval.topk.known_order import KnownOrder
 
 PUBLISHED = {"build": 13, "scan": 112, "sort": 26, "all": 151, "std": 14}
 """What a consistent judge needs at n = 50, k = 10."""

@@ -8,11 +8,11 @@ import pytest
 from campaign_cases import Case
 from starlette.testclient import TestClient
 
-from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.campaigns.at_pairs import page_desk
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
 from activeeval.web.rendering import safe_markdown
-from activeeval.web.served import Door, Guidelines, Served
+from activeeval.web.settings import Door, Guidelines, Served
 
 BASE = "http://127.0.0.1:8347"
 SECOND = 1_000_000

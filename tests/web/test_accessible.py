@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from web.test_in_browser import Live, chromium  # noqa: F401
 
-from activeeval.store import Said
+from activeeval.campaigns.store import Said
 
 axe = pytest.importorskip("axe_playwright_python")
 SOURCE = files(axe).joinpath("axe.min.js").read_text("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from activeeval.tasks.campaigns.state import state_of
+from activeeval.campaigns.state import state_of
 
 URL = "/api/campaigns/week"
 

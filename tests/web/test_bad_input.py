@@ -16,12 +16,12 @@ from store.disks import Disk
 from store.store_cases import make_campaign
 from web.conftest import BASE, SECOND, answer, come_in, item_of
 
-from activeeval.store import PlaceRow, UnitRow, open_store
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.making import redraw
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.making import redraw
+from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.served import Door, Served
+from activeeval.web.settings import Door, Served
 
 PART = {"HX-Request": "true"}
 TURNED = "שלום \u202eevil\u202c 👩‍👩‍👧 مرحبا"

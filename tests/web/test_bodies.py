@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from web.test_serving import ask, come_in, folder, serving  # noqa: F401
 
-from activeeval.web.shield import HEADERS
+from activeeval.web.middleware import HEADERS
 
 MEGABYTE = 1 << 20
 PATIENCE_S, MOST_BYTES = 30.0, 50 * MEGABYTE  # seconds: far more than a busy machine needs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from web.conftest import answer, item_of
 
-from activeeval.errors import StateError
-from activeeval.tasks.campaigns.closing import close, reopen
+from activeeval.campaigns.closing import close, reopen
+from activeeval.core.errors import StateError
 
 
 def test_a_lead_closes_and_opens(site):

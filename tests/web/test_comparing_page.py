@@ -10,14 +10,14 @@ from starlette.testclient import TestClient
 from tasks.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
 from web.conftest import BASE, come_in
 
-from activeeval.judgments.state import State
-from activeeval.store import CampaignRow, SampleRow, open_store
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.comparing import compared
-from activeeval.tasks.campaigns.controls import Controls, controlled
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.control_items import Controls, controlled
+from activeeval.campaigns.store import CampaignRow, SampleRow, open_store
+from activeeval.campaigns.top_k_judging import compared
+from activeeval.core.judgments.state import State
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.served import Door, Served
+from activeeval.web.settings import Door, Served
 
 PART = {"HX-Request": "true"}
 

@@ -10,7 +10,7 @@ from uvicorn.server import ServerState
 
 from activeeval.web import connections
 from activeeval.web.connections import HEAD_BYTES, HEAD_S, MOST, Connection, Loop
-from activeeval.web.shield import BODY_S, HEADERS, LINGERS_S
+from activeeval.web.middleware import BODY_S, HEADERS, LINGERS_S
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\n"

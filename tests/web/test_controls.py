@@ -9,16 +9,16 @@ from dataclasses import replace
 import pytest
 from web.conftest import Site, answer, item_of
 
-from activeeval.errors import InputError
-from activeeval.report.campaign_page import campaign_text
-from activeeval.store.claiming import hashed
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.closing import close
-from activeeval.tasks.campaigns.controls import Controls, controlled
-from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.campaigns.status import status
-from activeeval.tasks.campaigns.summary import summary
-from activeeval.tasks.campaigns.training import read_known
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.closing import close
+from activeeval.campaigns.control_items import Controls, controlled
+from activeeval.campaigns.report.collect import summary
+from activeeval.campaigns.report.page import campaign_text
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.status import status
+from activeeval.campaigns.store.claiming import hashed
+from activeeval.campaigns.training import read_known
+from activeeval.core.errors import InputError
 from activeeval.web.app import make_app
 
 PART = {"HX-Request": "true"}

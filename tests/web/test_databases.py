@@ -8,13 +8,13 @@ from campaign_cases import Case
 from starlette.testclient import TestClient
 from web.conftest import BASE, answer, come_in, item_of, texts_for
 
-from activeeval.campaign import Rules
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.making import create
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.making import create
+from activeeval.campaigns.store import open_store
+from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.served import Door, Served
+from activeeval.web.settings import Door, Served
 
 PART = {"HX-Request": "true"}
 

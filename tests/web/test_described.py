@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from web.conftest import Site
 from web.test_comparing_page import Compares
 
-from activeeval.web.served import Door
+from activeeval.web.settings import Door
 
 DOOR = Door(host="127.0.0.1", port=80, address="http://testserver")
 SETTINGS = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}

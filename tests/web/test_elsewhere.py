@@ -13,13 +13,13 @@ import pytest
 from web.conftest import Site, item_of
 from web.elsewhere_site import CLIENT, SECRET, Elsewhere
 
-from activeeval.errors import InputError
-from activeeval.store import starting
+from activeeval.campaigns.store import sign_ins
+from activeeval.core.errors import InputError
 from activeeval.web.app import make_app
 from activeeval.web.oidc import Oidc, account_key
 from activeeval.web.people import invited
 from activeeval.web.provider import Provider, derived
-from activeeval.web.served import Door
+from activeeval.web.settings import Door
 
 MINUTE = 60 * 1_000_000
 START = "/sign-in/elsewhere"
@@ -396,7 +396,7 @@ def test_people_are_sent_back_to_the_host_that_was_configured_and_to_no_other(el
 
 
 def test_too_many_that_never_come_back_are_refused_and_forgotten(site, elsewhere, monkeypatch):
-    monkeypatch.setattr(starting, "MOST", 3)
+    monkeypatch.setattr(sign_ins, "MOST", 3)
     for _ in range(3):
         went(site, site.browser())
     assert site.browser().get(START, follow_redirects=False).status_code == 503

@@ -15,11 +15,11 @@ from web.conftest import Site
 from web.test_comparing_page import Compares
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
-from activeeval.store import PlaceRow, UnitRow, open_store
-from activeeval.tasks.campaigns.at_pairs import page_desk
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.store import PlaceRow, UnitRow, open_store
 from activeeval.web.app import make_app
 from activeeval.web.people import invited
-from activeeval.web.served import Door, Served
+from activeeval.web.settings import Door, Served
 
 QUIETLY = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

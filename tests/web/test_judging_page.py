@@ -7,7 +7,7 @@ import re
 import pytest
 from web.conftest import Site, answer, item_of
 
-from activeeval.cases.texts import texts_of
+from activeeval.inputs.texts import texts_of
 
 PART = {"HX-Request": "true"}
 

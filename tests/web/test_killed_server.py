@@ -12,7 +12,7 @@ import pytest
 from databases import free_port
 from store.store_cases import make_campaign, make_units
 
-from activeeval.store import open_store
+from activeeval.campaigns.store import open_store
 from benchmarks.page_kills import Program
 
 N_JUDGES, KILLS, LEAST, EACH_S = 8, 50, 5000, 1.5

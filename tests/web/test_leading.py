@@ -7,11 +7,11 @@ import re
 import pytest
 from web.conftest import Site, answer, come_in, item_of
 
-from activeeval.store import Said
-from activeeval.tasks.campaigns.disagreements import disagreements
-from activeeval.tasks.campaigns.state import state_of
-from activeeval.tasks.campaigns.status import estimates_of
-from activeeval.web.leading import FORMS
+from activeeval.campaigns.disagreements import disagreements
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.status import estimates_of
+from activeeval.campaigns.store import Said
+from activeeval.web.lead_pages import FORMS
 
 
 def judged_by(site, *judges, **options):

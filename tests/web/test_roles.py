@@ -13,16 +13,16 @@ from web.conftest import BASE, Site, answer, come_in, item_of
 from web.test_comparing_page import Compares, pair_of, prefer
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401
 
-from activeeval.campaign import Rules
-from activeeval.tasks.campaigns.at_pairs import page_desk
-from activeeval.tasks.campaigns.making import create
+from activeeval.campaigns.at_pairs import page_desk
+from activeeval.campaigns.making import create
+from activeeval.core.campaign import Rules
 from activeeval.web.app import make_app
 from activeeval.web.desks import FRAME_POLICY
-from activeeval.web.leading import _PICTURE_POLICY
+from activeeval.web.lead_pages import _PICTURE_POLICY
+from activeeval.web.middleware import HEADERS, PAGE_POLICY
 from activeeval.web.people import invited
 from activeeval.web.roles import role_of
-from activeeval.web.served import Door, Served
-from activeeval.web.shield import HEADERS, PAGE_POLICY
+from activeeval.web.settings import Door, Served
 
 SITE, PAIRS = Site(), Compares()
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from campaign_cases import Case
 
-from activeeval.store import open_store
-from activeeval.tasks.campaigns.making import create
+from activeeval.campaigns.store import open_store
+from activeeval.campaigns.making import create
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     """Return a folder with a campaign of 48 items, week.activeeval."""
     folder = tmp_path_factory.mktemp("served")
     case = Case()
-    from activeeval.campaign import Rules
+    from activeeval.core.campaign import Rules
 
     with open_store(f"sqlite:///{folder}/week.activeeval", create=True) as store:
         create(store, "week", case.sample, Rules())
@@ -85,11 +85,12 @@ def test_it_prints_who_may_come_in_serves_and_ends_well(folder):
 def test_a_signal_ends_it_well_from_the_first_address_on(folder, number, place):
     kill = f"os.kill(os.getpid(), signal.{number})"
     hooks = {
-        "after the last address": f"show = serving._print; serving._print = lambda *a, **k: (show(*a, **k), {kill})",
+        "after the last address": f"show = serve._print; serve._print = lambda *a, **k: (show(*a, **k), {kill})",
         "before the loop": f"run = uvicorn.Server.run; uvicorn.Server.run = lambda *a, **k: ({kill}, run(*a, **k))",
         "once it serves": f"uvicorn.Server.main_loop = lambda self: ({kill}, loop(self))[1]",
     }
-    code = "import os, signal, sys, uvicorn; from activeeval.cli import run as cli, serving\n"
+    code = "import os, signal, sys, uvicorn; from activeeval.cli import run as cli\n"
+    code += "from activeeval.web.commands import serve\n"
     code += f"loop = uvicorn.Server.main_loop; {hooks[place]}; sys.exit(cli())"
     words = [sys.executable, "-c", code, "serve", "week", "--port", "0"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
@@ -177,7 +178,7 @@ def test_the_first_page_is_there_after_two_seconds_of_work(folder):
 
 
 def test_what_the_first_page_needs_is_imported_without_what_estimates_need():
-    code = "import sys, activeeval.cli.serving, activeeval.web.serving, activeeval.tasks.campaigns.at_pairs\n"
+    code = "import sys, activeeval.web.commands.serve, activeeval.web.serving, activeeval.campaigns.at_pairs\n"
     heavy = {"numpy", "scipy", "numba", "polars", "matplotlib", "sklearn", "alembic", "argon2"}
     code += f"assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

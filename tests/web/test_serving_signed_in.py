@@ -176,6 +176,6 @@ def test_it_is_served_and_people_come_in_from_elsewhere(folder):  # noqa: F811
 
 
 def test_what_signing_in_needs_is_imported_where_somebody_signs_in():
-    code = "import sys, activeeval.cli.serving, activeeval.web.serving\n"
+    code = "import sys, activeeval.web.commands.serve, activeeval.web.serving\n"
     code += "assert not {'authlib', 'joserfc', 'cryptography', 'argon2'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -9,10 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 from web.conftest import Site, come_in
 
-from activeeval.errors import InputError, StateError
+from activeeval.core.errors import InputError, StateError
+from activeeval.web.middleware import HEADERS, MOST_BYTES
 from activeeval.web.people import invited
-from activeeval.web.served import Door
-from activeeval.web.shield import HEADERS, MOST_BYTES
+from activeeval.web.settings import Door
 
 HTMX = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 from web.conftest import Site, come_in
 
-from activeeval.store.trying import N_FREE
+from activeeval.campaigns.store.trying import N_FREE
 from activeeval.web import passwords
 from activeeval.web.people import invited
-from activeeval.web.served import Door
+from activeeval.web.settings import Door
 
 GOOD = "correct horse battery staple"
 

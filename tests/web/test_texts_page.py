@@ -12,10 +12,10 @@ from web.conftest import Site, answer, come_in
 from web.test_comparing_page import Compares
 from web.test_in_browser import PAYLOADS
 
-from activeeval.campaign import Rules
-from activeeval.store import Place, Wanted, open_store
-from activeeval.tasks.campaigns.making import create
-from activeeval.tasks.campaigns.texts import ON_A_PAGE, texts_of
+from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of
+from activeeval.campaigns.making import create
+from activeeval.campaigns.store import Place, Wanted, open_store
+from activeeval.core.campaign import Rules
 from activeeval.web.desks import FRAME_POLICY
 from activeeval.web.people import invited
 
@@ -60,7 +60,7 @@ def found(lead, words, **options):
 
 
 def test_all_items_are_there_once_query_by_query_with_their_numbers(lead, monkeypatch):
-    monkeypatch.setattr("activeeval.tasks.campaigns.texts.ON_A_PAGE", 7)
+    monkeypatch.setattr("activeeval.campaigns.lead_texts.ON_A_PAGE", 7)
     rows = walked(lead, "/lead/texts")
     assert len(rows) == len(set(rows)) == len(lead.pairs)
     page = lead.get("/lead/texts").text
@@ -76,7 +76,7 @@ def test_all_items_are_there_once_query_by_query_with_their_numbers(lead, monkey
 
 
 def test_pages_of_a_search_keep_its_words(lead, monkeypatch):
-    monkeypatch.setattr("activeeval.tasks.campaigns.texts.ON_A_PAGE", 3)
+    monkeypatch.setattr("activeeval.campaigns.lead_texts.ON_A_PAGE", 3)
     assert len(walked(lead, "/lead/texts?find=50%25+of_it")) == sum(1 for k in range(len(lead.pairs)) if k % 3)
     assert ON_A_PAGE == 50
 

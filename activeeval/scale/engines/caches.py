@@ -13,7 +13,7 @@ import activeeval
 
 def private_place() -> str | None:
     """Return a folder for the cache where neither the package's own nor the user's can be written, else None."""
-    kernels = Path(activeeval.__file__).parent / "kernels" / "__pycache__"
+    kernels = Path(activeeval.__file__).parent / "core" / "kernels" / "__pycache__"
     if _is_writable(kernels) or _is_writable(_place_of_user()):
         return None
     user = os.getuid() if hasattr(os, "getuid") else "user"

@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.errors import EngineError
+from activeeval.core.errors import EngineError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.interrupts import deaf_children
-from activeeval.scale.engines.losses import as_engine_error
+from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, results
 
 _RETRIES = 3

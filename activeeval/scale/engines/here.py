@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from activeeval.errors import InputError
+from activeeval.core.errors import InputError
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.ahead import in_order
 

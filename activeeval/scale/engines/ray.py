@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.losses import as_engine_error
+from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, results
 
 _RETRIES = 3

@@ -16,7 +16,7 @@ from typing import Any
 
 from activeeval.scale.engines import Task
 from activeeval.scale.engines.ahead import in_order
-from activeeval.scale.engines.losses import as_engine_error
+from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, opened, pickled
 
 _N_WAVES = 2

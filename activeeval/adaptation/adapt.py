@@ -1,0 +1,260 @@
+"""Rankers adapted to users: a base learned from judgments, preferences from pairs or clicks, how far to follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation import ClickReport, item_pairs, preferences_from_clicks
+from activeeval.adaptation.choice import REGULARIZATIONS, RegularizationChoice, choose_regularization
+from activeeval.adaptation.ensembles import boosted_trees
+from activeeval.adaptation.hyper_linear import HyperLinearRanker
+from activeeval.adaptation.ranker_files import read_ranker
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.comparisons import Comparison
+from activeeval.core.pool import QueryPool
+from activeeval.core.types import Floats
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.suffixes import TABLES, bare_suffix
+from activeeval.formats.tables.clicks import ClickLog, clicks_of, pooled_clicks, refuse_weights
+from activeeval.formats.tables.sheets import Sheet, read_sheet
+from activeeval.formats.text.letor import LetorData, feature_counts, read_letor, row_place
+from activeeval.report.rendering import Cell
+
+_OF_CLICKS = {"impressions", "clicks", "position"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """Preferences of tables of pairs and of click logs.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+    places : tuple of str
+        Where each stands, for messages.
+    source : str
+        The files, as messages call them.
+    clicks : ClickReport or None
+        What was made of the click logs, where there are any.
+    logs : str
+        The files of the logs.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    places: tuple[str, ...]
+    source: str
+    clicks: ClickReport | None = None
+    logs: str = ""
+
+
+def read_preferences(paths: Sequence[str], level: float = 0.05) -> Preferences:
+    """Read comparisons of documents, in any form that `activeeval.formats.judgments.from_files.read` takes, and click
+    logs.
+
+    All logs are one: the impressions and clicks of a query, document and position are added up before rates are
+    compared.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        A table with ``impressions``, ``clicks`` or ``position``, but no ``preferred``, is a click log.
+    level : float
+        Of the test that turns clicks into preferences.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read.
+    """
+    comparisons: list[Comparison] = []
+    places: list[str] = []
+    logs: list[ClickLog] = []
+    for path in paths:
+        if bare_suffix(path) in TABLES:
+            sheet = read_sheet(path).plainly_named()
+            if _is_log(sheet):
+                logs.append(clicks_of(sheet))
+                continue
+            refuse_weights(sheet)
+            judgments = of_table(sheet)
+        else:
+            judgments = read(path)
+        if judgments.is_of_grades:
+            judgments.refuse("comparisons (query, preferred, other)")
+        for place, comparison in judgments.placed_comparisons():
+            comparisons.append(comparison)
+            places.append(place)
+    held = Preferences(comparisons=tuple(comparisons), places=tuple(places), source=", ".join(paths))
+    return _with_clicks(held, pooled_clicks(logs), level) if logs else held
+
+
+def _with_clicks(held: Preferences, log: ClickLog, level: float) -> Preferences:
+    """Return preferences with those that a log of clicks tells."""
+    kept = preferences_from_clicks(log, level)
+    return replace(
+        held,
+        comparisons=(*held.comparisons, *kept.comparisons()),
+        places=(*held.places, *(f"{log.source}: the clicks",) * kept.n_pairs),
+        clicks=kept.report,
+        logs=log.source,
+    )
+
+
+def _is_log(sheet: Sheet) -> bool:
+    return "preferred" not in sheet.columns and not _OF_CLICKS.isdisjoint(sheet.columns)
+
+
+def adapted(
+    letor: Sequence[str],
+    preferences: Preferences,
+    *,
+    pairs_letor: Sequence[str] = (),
+    base: str | None = None,
+    trees: Mapping[str, Any] | None = None,
+    lambdas: Sequence[float] = REGULARIZATIONS,
+    advice: str = "",
+    **options: Any,
+) -> RegularizationChoice:
+    """Return the ranker that suits judges and users best, with the path over λ that it was chosen from.
+
+    Parameters
+    ----------
+    letor : sequence of str
+        Judged items.
+    preferences : Preferences
+    pairs_letor : sequence of str
+        More items that may be compared. A query that is here is taken from here.
+    base : str, optional
+        A ranker on file, in place of boosted trees that are learned from the judged items.
+    trees : mapping, optional
+        As `boosted_trees` takes them: the base that learns from the judged items.
+    lambdas : sequence of float
+    advice : str
+        What is said where a compared item is in no file.
+    **options
+        As of `choose_regularization`.
+
+    Raises
+    ------
+    InputError
+        Names the file and the place that is wrong.
+    """
+    if all(comparison.is_tie for comparison in preferences.comparisons):
+        raise InputError(f"{preferences.source}: no document is preferred to another, there is nothing to adapt to")
+    _check_alike([*letor, *pairs_letor])
+    judged = read_letor(list(letor))
+    compared = [read_letor(list(pairs_letor))] if pairs_letor else []
+    files = ", ".join((*letor, *pairs_letor))
+    pool, kept = _joined([*compared, judged], files)
+    compare, places = preferences.comparisons, preferences.places
+    pairs = item_pairs(pool, compare, preferences.source, places=places, documents=files, advice=advice)
+    ranker = boosted_trees(**(trees or {})) if base is None else read_ranker(base)
+    for data in (judged, *compared):
+        _check_features(data, ranker, base)
+    more: dict[str, Any] = {}
+    if compared:
+        more = {"pairs_X": np.concatenate([_features(data)[rows] for data, rows in kept])}
+        more |= {"pairs_query_ids": np.concatenate([_queries(data)[rows] for data, rows in kept])}
+    return choose_regularization(
+        ranker, _features(judged), judged.grades, _queries(judged), pairs, lambdas=lambdas, **more, **options
+    )
+
+
+def choice_rows(choice: RegularizationChoice, *, is_exact: bool) -> list[dict[str, Cell]]:
+    """Return the base, which has no λ, and each λ as a row; λ as text where it is not to be exact."""
+    rows = []
+    for row in (choice.base, *choice.table):
+        # to decimal places, small ones would all be 0
+        strength = row.regularization if is_exact else f"{row.regularization:g}"
+        is_base, shown = row is choice.base, {"ndcg@5": row.measure, "precision": row.precision, "b": row.b}
+        cells: dict[str, Cell] = {"regularization": None if is_base else strength}
+        for name, figure in shown.items():
+            cells |= {name: figure.value, f"{name}_se": figure.se}
+        rows.append(cells | {"is_chosen": not is_base and row.regularization == choice.regularization})
+    return rows
+
+
+def scored(path: str, letor: str, *, of_base: bool = False) -> Floats:
+    """Return the scores that a ranker on file gives the rows of a LETOR file.
+
+    Parameters
+    ----------
+    of_base : bool
+        By the ranker before it was adapted.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, or their features differ.
+    """
+    ranker = read_ranker(path)
+    data = read_letor(letor)
+    _check_features(data, ranker, path)
+    return np.asarray((ranker.base if of_base else ranker).predict(_features(data)))
+
+
+def _joined(parts: Sequence[LetorData], files: str) -> tuple[QueryPool, list[tuple[LetorData, NDArray[np.bool_]]]]:
+    """Return the queries of several inputs as a pool, each from the first that has it, and which rows these are."""
+    if len(parts) == 1:
+        return parts[0].pool(), [(parts[0], np.ones(parts[0].n_items, dtype=np.bool_))]
+    if len({data.item_ids is None for data in parts}) > 1:
+        raise InputError(f"{files}: some name their documents (#docid) and some do not, expected all or none")
+    names: list[str] = []
+    sizes: list[int] = []
+    ids: list[str] = []
+    kept = []
+    for data in parts:
+        is_new = np.array([name not in set(names) for name in data.query_ids.tolist()])
+        widths = np.diff(data.query_offsets)
+        rows = np.repeat(is_new, widths)
+        names += [name for name, new in zip(data.query_ids.tolist(), is_new, strict=True) if new]
+        sizes += widths[is_new].tolist()
+        if data.item_ids is not None:
+            ids += [name for name, new in zip(data.item_ids.tolist(), rows.tolist(), strict=True) if new]
+        kept.append((data, rows))
+    return QueryPool(names, np.concatenate(([0], np.cumsum(sizes))), ids or None), kept
+
+
+def _check_alike(paths: Sequence[str]) -> None:
+    """Raise where files have different numbers of features: those that one lacks would be taken for 0."""
+    if len(paths) > 1:
+        counts = feature_counts(paths)
+        for path, count in zip(paths, counts, strict=True):
+            if count != counts[0]:
+                raise InputError(f"{path} has {count} features, {paths[0]} {counts[0]}: expected as many in every file")
+
+
+def _check_features(data: LetorData, ranker: Any, path: str | None) -> None:
+    """Raise where a base or a ranker cannot take features, at the first line that has them."""
+    features, files = _features(data), ", ".join(data.paths)
+    trees = ranker.trees if isinstance(ranker, HyperLinearRanker) else None
+    if trees is not None and features.shape[1] != trees.n_features:
+        raise InputError(f"{files} has {features.shape[1]} features, {path} learned from {trees.n_features}")
+    whose = "trees learned here take" if trees is None else f"{path} takes"
+    bad = np.zeros(features.shape, dtype=np.bool_)
+    if trees is None or not trees.takes_missing:
+        bad |= np.isnan(features)
+    if trees is None or trees.single:
+        bad |= np.abs(features) > np.finfo(np.float32).max
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        value = features[row, column]
+        is_wrong = "is NULL" if np.isnan(value) else f"is {value:g}, too large for single precision"
+        raise InputError(f"{row_place(data, int(row))}: feature {column + 1} {is_wrong}, which {whose} not")
+
+
+def _features(data: LetorData) -> Floats:
+    features = data.features
+    if features is None:
+        raise InputError(f"{', '.join(data.paths)}: no features")
+    return features
+
+
+def _queries(data: LetorData) -> NDArray[Any]:
+    return np.repeat(np.array(data.query_ids.tolist()), np.diff(data.query_offsets))

@@ -1,0 +1,181 @@
+"""``activeeval adapt`` and ``rank``: a ranker tuned to what users prefer, and the scores that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output
+from activeeval.cli.help import command
+from activeeval.cli.input_options import POSITIVE, SHARE, seed_option
+from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted, number
+
+if TYPE_CHECKING:
+    from activeeval.adaptation.adapt import Preferences
+    from activeeval.adaptation.choice import RegularizationChoice
+
+
+OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
+
+
+@command("Tune a ranker to what users prefer, and keep what judges say")
+@click.argument("letor", metavar="LETOR")
+@click.argument("pairs", metavar="PAIRS...", nargs=-1, required=True)
+@click.option("--letor", "more", multiple=True, metavar="FILE", help="More judged documents; repeatable.")
+@click.option("--pairs-letor", multiple=True, metavar="FILE",
+              help="More documents that may be compared, not judged; of a query that is judged too, its documents here."
+              " Repeatable.")  # fmt: skip
+@click.option("--base", metavar="FILE", help="Ranker to tune, learned from other queries. Default: boosted trees.")
+@click.option("--trees", "n_trees", type=click.IntRange(1, 10_000), default=300, help="Of the base.")
+@click.option("--leaves", "n_leaves", type=click.IntRange(2, 1000), default=20, help="Of a tree.")
+@click.option("--learning-rate", type=POSITIVE, default=0.1, help="Of the base.")
+@click.option("--method", type=click.Choice(("closed_form", "sgd", "hinge")), default="closed_form",
+              help="Squared loss exactly or by stochastic gradient, or the hinge.")  # fmt: skip
+@click.option("--regularization", "lambdas", type=POSITIVE, multiple=True, metavar="L",
+              help="How much staying near the base counts; repeatable. Default: 0.01, 0.1, ... 10000.")  # fmt: skip
+@click.option("--alpha", type=POSITIVE, default=1.0,
+              help="How many times users' preferences count as much as judges' grades.")  # fmt: skip
+@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, help="Of queries.")
+@click.option("--click-level", type=SHARE, default=0.05, help="Of the test of two click rates.")
+@click.option("--plot", metavar="FILE", help="Draw nDCG@5, precision and B over the regularization.")
+@click.option("--out", required=True, metavar="FILE", help="The tuned ranker and its base: plain arrays, no code.")
+@output.force_option
+@seed_option
+@output.rows_options
+@click.pass_context
+def adapt(
+    context: click.Context,
+    /,
+    letor: str,
+    pairs: tuple[str, ...],
+    more: tuple[str, ...],
+    base: str | None,
+    click_level: float,
+    plot: str | None,
+    out: str,
+    force: bool,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Tune a ranker to what users prefer, without losing what judges say.
+
+    LETOR holds judged documents with features; PAIRS are preferences (a table of query, preferred, other) or click logs
+    (query_id, doc_id, position, impressions, clicks), whose significant differences become preferences. Several logs
+    are added up to one; a pair that is listed twice counts twice. Boosted trees learn from the grades; the values of
+    their leaves are then moved towards the preferences. How far is chosen over five folds of queries by B, the harmonic
+    mean of nDCG@5 and of the share of pairs in order; the nDCG@5 of a query without a relevant document counts as 0.
+
+    \b
+    activeeval adapt S1.txt clicks.csv --out tuned.ranker --plot path.png
+    activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
+    """
+    from activeeval.adaptation.adapt import choice_rows, read_preferences
+    from activeeval.adaptation.messages import click_lines
+    from activeeval.report.pictures import PICTURES
+
+    _check_base(context, base)
+    read = (letor, *more, *pairs, *options["pairs_letor"], *([base] if base else []))
+    output.check_apart({"--out": out, "--plot": plot}, read)
+    output.check_new(out, (), force)
+    if plot:
+        output.check_new(plot, PICTURES, force)
+    tell("reading the preferences")
+    preferences = read_preferences(pairs, click_level)
+    if preferences.clicks is not None:
+        for line in click_lines(preferences.clicks):
+            output.say(f"{preferences.logs}: {line}")
+    tell("adapting")
+    choice = _adapted((letor, *more), preferences, base=base, **options)
+    output.emit(choice_rows(choice, is_exact=form == "jsonl"), form, places)
+    _write(choice, out, plot)
+    _say_cautions(choice, base)
+    output.say(f"wrote {out}: regularization {choice.regularization:g}")
+
+
+@command("Score documents by a ranker that `adapt` wrote")
+@click.argument("letor", metavar="LETOR")
+@click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
+@click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")
+@click.option("--out", required=True, metavar="FILE", help="Scores, a number a line.")
+@output.force_option
+def rank(letor: str, ranker: str, of_base: bool, out: str, force: bool) -> None:
+    """Score the documents of a LETOR file by a ranker, so that it can enter a comparison, as against its own base.
+
+    \b
+    activeeval rank S2.txt --ranker tuned.ranker --out tuned.S2.txt
+    activeeval rank S2.txt --ranker tuned.ranker --base --out base.S2.txt
+    activeeval simulate --letor S2.txt --scores tuned.S2.txt --versus-scores base.S2.txt \\
+        --measure DCG@10 --budget 10%
+    """
+    from activeeval.adaptation.adapt import scored
+    from activeeval.formats.text.scores import write_scores
+
+    output.check_apart({"--out": out}, (letor, ranker))
+    output.check_new(out, (), force)
+    tell("scoring")
+    scores = scored(ranker, letor, of_base=of_base)
+    write_scores(scores, out)
+    output.say(f"wrote {out}: {counted(scores.size, 'score')}")
+
+
+def _check_base(context: click.Context, base: str | None) -> None:
+    """Raise where both a base is named and how to learn one."""
+    source, typed = context.get_parameter_source, click.core.ParameterSource.COMMANDLINE
+    of_trees = [option for name, option in OF_BASE.items() if source(name) is typed]
+    if base and of_trees:
+        raise click.UsageError(f"{of_trees[0]} is of boosted trees that are learned here: leave it out with --base")
+
+
+def _adapted(letor: Sequence[str], preferences: Preferences, **options: Any) -> RegularizationChoice:
+    """Return the choice, or say in the words of the command line what does not go."""
+    from activeeval.adaptation.adapt import adapted
+    from activeeval.adaptation.choice import REGULARIZATIONS
+    from activeeval.adaptation.weights import SideError
+
+    trees = {name: options.pop(name) for name in OF_BASE} | {"seed": options["seed"]}
+    options |= {"lambdas": options["lambdas"] or REGULARIZATIONS, "rng": options.pop("seed")}
+    try:
+        return adapted(letor, preferences, trees=trees, advice="; --pairs-letor adds documents", **options)
+    except SideError as problem:
+        raise SideError(problem.size, "--method sgd has no such limit") from None
+
+
+def _write(choice: RegularizationChoice, out: str, plot: str | None) -> None:
+    """Write the ranker and the picture, both or none."""
+    from activeeval.adaptation.choice_picture import plot_regularization
+    from activeeval.adaptation.ranker_files import write_ranker
+    from activeeval.formats.writing import Together
+
+    with Together() as files:
+        write_ranker(out, choice.ranker, files)
+        if plot:
+            plot_regularization(choice, plot, files)
+
+
+def _say_cautions(choice: RegularizationChoice, base: str | None) -> None:
+    """Say what the figures cannot be read without."""
+    if choice.n_irrelevant:
+        share = f"{choice.n_irrelevant} of {counted(choice.n_queries, 'judged query')}"
+        output.say(f"{share} have no relevant document: their nDCG@5 counts as 0")
+    if choice.n_seen:
+        output.say(f"{base} was tuned on {choice.n_seen} of these queries before: the figures are not held out from it")
+    if still_open := [f"{row.regularization:g}" for row in choice.table if not row.converged]:
+        output.say(
+            f"the hinge has not converged at λ = {', '.join(still_open)}: these figures are of weights on the way"
+        )
+    if not choice.is_better:
+        values = f"B {number(choice.chosen.b.value, 4)} against {number(choice.base.b.value, 4)}"
+        output.say(f"no λ makes it better than its base: {values}; the ranker is written all the same")
+    if choice.is_within_error:
+        lead = f"{number(choice.lead.value, 4)} ± {number(choice.lead.se, 4)} of B"
+        output.say(
+            f"the chosen λ is better than the base by {lead} over the folds, less than its error: it may be chance"
+        )
+    if choice.end:
+        output.say(
+            f"the chosen λ = {choice.regularization:g} is the {choice.end} of the path, the best one may lie beyond it"
+        )

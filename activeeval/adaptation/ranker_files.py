@@ -1,0 +1,130 @@
+"""Rankers on disk: arrays of numbers and text, from which no code can come.
+
+A hyper-linear ranker is its trees and weights, nothing else, so that its file needs neither a pickle nor trust. The
+file names its format and version, and holds a digest of everything in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.adaptation.hyper_linear import Adaptation, HyperLinearRanker, Method, Scaling
+from activeeval.adaptation.trees import Trees
+from activeeval.core.errors import FormatError
+from activeeval.formats.arrays import read_arrays, write_arrays
+from activeeval.formats.writing import Together
+
+FORMAT = "activeeval hyper-linear ranker"
+VERSION = 1
+"""Until the first release there is one."""
+EXPECTED = "a hyper-linear ranker that write_ranker wrote"
+Arrays = Mapping[str, NDArray[Any]]
+PathLike = str | os.PathLike[str]
+
+_VALUES: dict[str, type[Any]] = {
+    **dict.fromkeys(("format", "digest", "method", "scaling"), np.str_),
+    **dict.fromkeys(("version", "n_features", "n_pairs", "n_epochs"), np.int64),
+    **dict.fromkeys(("single", "takes_missing", "converged"), np.bool_),
+    **dict.fromkeys(("intercept", "regularization", "objective", "gap"), np.float64),
+}
+"""Arrays of one entry, and its type."""
+_COLUMNS: dict[str, type[Any]] = {
+    **dict.fromkeys(("roots", "features", "left", "right", "query_hashes"), np.int64),
+    **dict.fromkeys(("thresholds", "base_coef", "coef"), np.float64),
+    **dict.fromkeys(("missing_left", "zero_is_missing"), np.bool_),
+}
+_TREES = tuple(Trees.__dataclass_fields__)
+_ADAPTED = ("method", "regularization", "scaling", "n_pairs", "objective", "gap", "n_epochs", "converged")
+# what stands for them before a ranker is adapted
+_NOT_ADAPTED = ("", 0.0, "", 0, np.nan, np.nan, 0, True)
+
+
+def write_ranker(path: PathLike, ranker: HyperLinearRanker, files: Together | None = None) -> None:
+    """Write a ranker, beside other files or alone; it appears under its name only when it is complete."""
+    adaptation = ranker.adaptation_
+    values = [getattr(adaptation, name) for name in _ADAPTED] if adaptation else _NOT_ADAPTED
+    arrays = {name: getattr(ranker.trees, name) for name in _TREES}
+    arrays |= {"base_coef": ranker.base_coef_, "coef": ranker.coef_, "intercept": ranker.intercept_}
+    arrays |= {"query_hashes": ranker.query_hashes_}
+    arrays |= dict(zip(_ADAPTED, values, strict=True)) | {"format": FORMAT, "version": VERSION}
+    kinds = _VALUES | _COLUMNS
+    kept = {name: np.atleast_1d(np.asarray(array, dtype=kinds[name])) for name, array in arrays.items()}
+    sealed = kept | {"digest": np.array([_digest(kept)])}
+    if files is not None:
+        write_arrays(path, sealed, files)
+        return
+    with Together() as alone:
+        write_arrays(path, sealed, alone)
+
+
+def read_ranker(path: PathLike) -> HyperLinearRanker:
+    """Read a ranker that `write_ranker` wrote; it predicts the same to the last bit.
+
+    Raises
+    ------
+    FormatError
+        Where the file is missing, damaged, of another version or something else.
+    """
+    arrays = read_arrays(path, (*_VALUES, *_COLUMNS), EXPECTED)
+    problem = _foreign(arrays) or _changed(arrays)
+    if not problem:
+        values = {name: arrays[name].item() for name in _VALUES}
+        fields = values | {name: arrays[name] for name in _COLUMNS}
+        trees = Trees(**{name: fields[name] for name in _TREES})
+        adapted = {name: values[name] for name in _ADAPTED}
+        problem = trees.problem() or _misfit(trees, arrays) or _unknown_method(adapted)
+    if problem:
+        raise FormatError(os.fspath(path), None, f"{problem}, expected {EXPECTED}")
+    return HyperLinearRanker(
+        trees=trees,
+        base_coef_=fields["base_coef"],
+        coef_=fields["coef"],
+        intercept_=fields["intercept"],
+        adaptation_=Adaptation(**adapted) if adapted["method"] else None,
+        query_hashes_=fields["query_hashes"],
+    )
+
+
+def _digest(arrays: Arrays) -> str:
+    """Return a digest of names, types, shapes and bytes."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        total.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
+        total.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return total.hexdigest()
+
+
+def _foreign(arrays: Arrays) -> str | None:
+    """Return what keeps arrays from being read as those of a ranker."""
+    for name, kind in (_VALUES | _COLUMNS).items():
+        array = arrays[name]
+        if not np.issubdtype(array.dtype, kind) or array.ndim != 1 or (name in _VALUES and array.size != 1):
+            return f"{name} is {array.dtype} of shape {array.shape}"
+    if arrays["format"][0] != FORMAT:
+        return "it is of another format"
+    version = arrays["version"][0]
+    return None if version == VERSION else f"it is version {version} of the format, not {VERSION}"
+
+
+def _changed(arrays: Arrays) -> str | None:
+    held = {name: array for name, array in arrays.items() if name != "digest"}
+    return None if arrays["digest"].tolist() == [_digest(held)] else "it was changed after it was written"
+
+
+def _misfit(trees: Trees, arrays: Arrays) -> str | None:
+    """Return what is wrong with the weights of trees."""
+    if not arrays["coef"].size == arrays["base_coef"].size == trees.n_leaves:
+        return "its weights are not as many as its leaves"
+    numbers = (arrays["coef"], arrays["base_coef"], arrays["intercept"])
+    return None if all(np.isfinite(held).all() for held in numbers) else "its weights are not finite"
+
+
+def _unknown_method(adapted: Mapping[str, Any]) -> str | None:
+    known = ("", *get_args(Method)), ("", *get_args(Scaling))
+    return None if adapted["method"] in known[0] and adapted["scaling"] in known[1] else "its method is unknown"

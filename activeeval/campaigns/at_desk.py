@@ -1,0 +1,312 @@
+"""What a judge does at a page: claims an item, answers, goes back to what was answered before."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from activeeval.campaigns.assignments import Desk, desk_of
+from activeeval.campaigns.closing import is_closed
+from activeeval.campaigns.control_items import Controls, again, as_claimed, as_seen, returned
+from activeeval.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
+from activeeval.campaigns.judging_messages import grade_names, named_grade
+from activeeval.campaigns.live import LiveLog, LiveReading, left_in
+from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
+from activeeval.campaigns.store.answering import RECLAIMED
+from activeeval.core.errors import InputError, shown
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.log import Event
+from activeeval.core.judgments.state import State
+
+if TYPE_CHECKING:  # what estimates need is imported where it is wanted
+    from activeeval.campaigns.status import Status
+
+N_RECENT = 5
+"""Answers that are shown for correction."""
+_N_PACE = 30
+_MOST_HEADS = 10_000
+_PlaceOfItem = tuple[int | None, str, str]
+
+
+@dataclass(slots=True)
+class PageDesk:
+    """Where judges of one campaign sit in front of a page, whatever they are asked.
+
+    Parameters
+    ----------
+    store : Store
+    name : str
+        Of the campaign.
+    controls : Controls, optional
+        What is mixed in among what is asked.
+    """
+
+    store: Store
+    name: str
+    controls: Controls | None = None
+    log: LiveLog = field(init=False)
+    reading: LiveReading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log, self.reading = LiveLog(self.store, self.name), LiveReading(self.store, self.name)
+
+    @property
+    def desk(self) -> Desk:
+        """Where items are claimed for a page: query by query."""
+        return desk_of(self.store, self.name, by_query=True)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is given out until a lead opens the campaign again."""
+        now = self.store.now(self.name)
+        return self.log.look(lambda state: is_closed(state, now))
+
+    def status(self) -> Status:
+        """Return how far the campaign is as programs may know it; see `LiveReading.quiet_status`."""
+        from activeeval.campaigns.status import status
+
+        if self.controls is not None:
+            return self.reading.quiet_status()
+        return self.reading.look(lambda state: status(state, self.store))
+
+    def event_of(self, judge: str, token: str) -> Event:
+        """Return the event in which a judge was shown an item under a token; InputError where there is none of his."""
+        event = self.store.shown(self.name, token)
+        if event.judge != judge:
+            raise InputError(f"no item was given out under the token {shown(token)}")
+        return event
+
+    def said(self, event: Event, reply: Reply) -> Said:
+        """Return a reply to what was shown in an event as it is stored."""
+        elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
+        return reply.said(elapsed)
+
+    def renew(self, judge: str, token: str) -> bool:
+        """Let the lease of a judge's item start again; return whether he still has it."""
+        self.event_of(judge, token)
+        return self.store.renew(self.name, token) is not None
+
+
+@dataclass(slots=True)
+class JudgesDesk(PageDesk):
+    """Where judges give grades.
+
+    Parameters
+    ----------
+    names : mapping of int to str
+        Of grades.
+
+    Raises
+    ------
+    InputError
+        Where a name is of no grade, or items are not graded.
+    """
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    grades: list[str] = field(init=False)
+    _heads: dict[_PlaceOfItem, tuple[str, str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        PageDesk.__post_init__(self)  # not super(): a class with slots is made anew
+        campaign = self.store.campaign(self.name)
+        if campaign.max_grade is None or campaign.judging.is_whole:
+            raise InputError(f"campaign {self.name}: its documents are compared, and the page is for grades")
+        for grade in sorted(self.names):
+            if not 0 <= grade <= campaign.max_grade:
+                scale = f"0 to {campaign.max_grade}"
+                raise InputError(f"campaign {self.name}: {shown(self.names[grade])} is named grade {grade} of {scale}")
+        self.grades = grade_names(campaign.max_grade, self.names)
+
+    def page(self, judge: str) -> JudgingView:
+        """Return the page of a judge, who has the item then."""
+        return self._view(judge, self._control(judge) or self.desk.claim(judge))
+
+    def answer(
+        self, event: Event, token: str, reply: Reply, *, goes_on: bool
+    ) -> tuple[Acknowledged, JudgingView | None]:
+        """Store what a judge says of his item; return it, and his next page where he goes on.
+
+        An answer from a page that the same judge has open elsewhere with the same item counts as if it were given
+        there.
+
+        Parameters
+        ----------
+        event : Event
+            In which it was shown under the token (`event_of`).
+
+        Raises
+        ------
+        InputError
+            Where nobody can say that.
+        StateError
+            Where something else was said under the token before.
+        """
+        said = self.said(event, reply)
+        if not goes_on or self._is_control_near(event.judge):
+            done = as_seen(self._told_elsewhere(event, said, self.desk.submit(token, said)))
+            return done, self.page(event.judge) if goes_on else None
+        done, following = self.desk.submit_and_claim(token, said)
+        if _is_reclaimed(done) and following is not None and _is_of(following, event):
+            done, following = self.desk.submit_and_claim(following.token, said)
+        return as_seen(done), self._view(event.judge, following)
+
+    def correcting(self, judge: str, seq: int) -> CorrectingView:
+        """Return an earlier answer of a judge; InputError where there is none of his that stands."""
+        event = self._answer_of(judge, seq)
+        before = self.store.answers_of(self.name, judge, 1, before=seq)
+        item = self.texts(event)
+        return CorrectingView(
+            item=item, answer=self._answer(event, item), grades=self.grades, before=before[0].seq if before else None
+        )
+
+    def correct(self, judge: str, seq: int, reply: Reply) -> Acknowledged:
+        """Store what a judge says in place of an earlier answer of his."""
+        said = reply.said(0)
+        same = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        says = [(event.seq, event.grade, event.reason, event.note) for event in same]
+        if says == [(seq, said.grade, said.reason, reply.note)]:
+            return as_seen(Acknowledged(event=same[0], is_repeated=True))
+        return as_seen(self.store.correct(self.name, seq, judge, said, f"instead of {seq}"))
+
+    def texts(self, event: Event) -> ItemView:
+        """Return the item of an event with its texts."""
+        return ItemView.of(event.query_id, event.doc_id, self.store.texts_of(self.name, event))
+
+    def shown_answer(self, judge: str, seq: int) -> ItemView:
+        """Return the item of an answer of a judge; InputError where there is none of his that stands."""
+        return self.texts(self._answer_of(judge, seq))
+
+    def history(self, judge: str, most: int) -> list[AnswerView]:
+        """Return the last answers of a judge that stand, the newest first."""
+        return self._answers(self._last_of(judge, most))
+
+    def _control(self, judge: str) -> Claimed | None:
+        """Return the control that a judge has, or else one where it is time for it; None where another item comes."""
+        if self.controls is None:
+            return None
+        control = self.log.look(partial(self._next_control, self.controls, judge))
+        if control is None:
+            return None
+        token, posed = self.store.pose(self.name, control)
+        return as_claimed(token, posed, self.store.texts_of(self.name, posed))
+
+    def _next_control(self, controls: Controls, judge: str, state: State) -> Control | None:
+        if (posed := state.checks.posed.get(judge)) is not None:
+            return again(posed, self.store.texts_of(self.name, posed))
+        held, put_off = state.in_hand.get(judge), state.checks.put_off.get(judge)
+        has_item = held is not None and (held.state, held.judge) == ("leased", judge)
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0)) and any((put_off, *state.n_waiting.values()))
+        now = self.store.now(self.name)
+        if has_item or not (is_due or put_off) or is_closed(state, now):
+            return None
+        if is_due and (control := controls.choose(judge, state)) is not None:
+            return control
+        event = returned(judge, state, now)
+        return None if event is None else again(event, self.store.texts_of(self.name, event))
+
+    def _is_control_near(self, judge: str) -> bool:
+        """Whether a control may come after the answer that a judge gives now."""
+        if self.controls is None:
+            return False
+        n_said, is_near = self.log.look(
+            lambda state: (
+                state.checks.n_said.get(judge, 0),
+                judge in state.checks.posed or bool(state.checks.put_off.get(judge)),
+            )
+        )
+        return is_near or self.controls.is_due(judge, n_said + 1)
+
+    def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
+        if not _is_reclaimed(done):
+            return done
+        held = self.desk.claim(event.judge)
+        return self.desk.submit(held.token, said) if held is not None and _is_of(held, event) else done
+
+    def _answer_of(self, judge: str, seq: int) -> Event:
+        answers = self.store.answers_of(self.name, judge, 1, before=seq + 1)
+        if not answers or answers[0].seq != seq:
+            raise InputError(f"event {seq} is no answer of {shown(judge)} that stands")
+        return answers[0]
+
+    def _view(self, judge: str, claimed: Claimed | None) -> JudgingView:
+        campaign, controls, name = self.store.campaign(self.name), self.controls, judge_name(judge)
+        left, seen, answers = self.log.look(
+            lambda state: (
+                left_in(state),
+                left_in(state) if controls is None else controls.left(name, state),
+                _said_by(state, name, _N_PACE),
+            )
+        )
+        timed = [event.active_ms / 1000 for event in answers if event.active_ms is not None]
+        item = None if claimed is None else _item_of(claimed)
+        if claimed is not None and item is not None:
+            self._keep_head((claimed.unit, claimed.query_id, claimed.doc_id), item)
+        return JudgingView(
+            item=item,
+            token="" if claimed is None else claimed.token,
+            lease_s=campaign.lease_s,
+            can_put_off=not campaign.strict_order,
+            grades=self.grades,
+            left=seen,
+            pace_s=statistics.median(timed) if timed else None,
+            precision=self.reading.precision(left),
+            is_closed=claimed is None and self.is_closed,
+            recent=self._answers(answers[:N_RECENT]),
+        )
+
+    def _last_of(self, judge: str, most: int) -> list[Event]:
+        """Return the last answers of a judge that stand, the newest first."""
+        return self.log.look(lambda state: _said_by(state, judge_name(judge), most))
+
+    def _answers(self, events: Sequence[Event]) -> list[AnswerView]:
+        new = [event for event in events if _place_of(event) not in self._heads]
+        for event, texts in zip(new, self.store.texts_of_all(self.name, new) if new else (), strict=True):
+            self._keep_head(_place_of(event), ItemView.of(event.query_id, event.doc_id, texts))
+        return [self._answered(event, *self._heads[_place_of(event)]) for event in events]
+
+    def _keep_head(self, place: _PlaceOfItem, view: ItemView) -> None:
+        """Remember how an item is called: texts never change, and each is in somebody's last answers several times."""
+        if len(self._heads) > _MOST_HEADS:
+            self._heads = {}
+        self._heads[place] = (view.query or view.query_id, view.title or view.doc_id)
+
+    def _answer(self, event: Event, view: ItemView) -> AnswerView:
+        return self._answered(event, view.query or view.query_id, view.title or view.doc_id)
+
+    def _answered(self, event: Event, query: str, title: str) -> AnswerView:
+        return AnswerView(
+            seq=event.seq,
+            query=query,
+            title=title,
+            grade=event.grade,
+            name=named_grade(self.grades, event.grade),
+            reason=event.reason,
+            note=event.note,
+        )
+
+
+def _said_by(state: State, judge: str, most: int) -> list[Event]:
+    """Return the last that a judge has said that stands, the newest first."""
+    return list(islice(reversed(state.checks.standing.get(judge, {}).values()), most))
+
+
+def _item_of(claimed: Claimed) -> ItemView:
+    texts = ItemTexts(query_text=claimed.query_text, text=claimed.text)
+    return ItemView.of(claimed.query_id, claimed.doc_id, texts)
+
+
+def _place_of(event: Event) -> _PlaceOfItem:
+    return event.unit, event.query_id, event.doc_id
+
+
+def _is_reclaimed(done: Acknowledged) -> bool:
+    """Whether an answer came too late because its judge had been shown the same item once more."""
+    return done.event.kind == "late" and done.event.reason == RECLAIMED and not done.is_repeated
+
+
+def _is_of(claimed: Claimed, event: Event) -> bool:
+    return (claimed.unit, claimed.doc_id) == (event.unit, event.doc_id)

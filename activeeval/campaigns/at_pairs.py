@@ -1,0 +1,212 @@
+"""What a judge of top-k judging does at a page: says which of two documents is better, goes back by replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from activeeval.campaigns.at_desk import JudgesDesk, PageDesk
+from activeeval.campaigns.control_items import Controls, again, as_seen, discarded_of
+from activeeval.campaigns.desk_views import ItemView, Reply
+from activeeval.campaigns.live import Left, Precision
+from activeeval.campaigns.store import Acknowledged, Control, ItemTexts, Said, Store
+from activeeval.campaigns.store.claiming import hashed
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.log import Event
+from activeeval.core.judgments.state import State
+from activeeval.report.numbers import counted
+
+if TYPE_CHECKING:  # where items are graded, nobody waits for what comparisons need
+    from activeeval.campaigns.top_k_judging import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A document of a pair, with its number among those of the query, by which its frame is known."""
+
+    item: ItemView
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairView:
+    """The page of a judge who compares.
+
+    Attributes
+    ----------
+    query_id, query : str
+        Empty where nothing is left.
+    sides : tuple of Side
+        Left and right, as the store has thrown them; empty where nothing is left.
+    low, high : int
+        How many comparisons the query may still take: nine times of ten it is between these.
+    n_compared : int
+        How many answers of the query count so far.
+    """
+
+    left: Left
+    lease_s: int
+    precision: Precision | None
+    token: str = ""
+    query_id: str = ""
+    query: str = ""
+    sides: tuple[Side, ...] = ()
+    low: int = 0
+    high: int = 0
+    n_compared: int = 0
+
+
+@dataclass(slots=True)
+class PairsDesk(PageDesk):
+    """Where judges compare two documents at a time; of controls, pairs that come again with sides swapped."""
+
+    @property
+    def k(self) -> int:
+        """How many of the best of a query are asked for."""
+        refusal = f"campaign {self.name}: its items are graded, not compared"
+        return self.store.campaign(self.name).judging.of_ranks(refusal).k
+
+    def page(self, judge: str) -> PairView:
+        """Return the page of a judge, who has the query then."""
+        from activeeval.campaigns.top_k_judging import claim_comparison
+
+        question = claim_comparison(self.store, self.name, judge, self.k)
+        control = None if question is None else self._control(judge_name(judge), question)
+        return self._view(question) if question is None or control is None else self._again(question, control)
+
+    def answer(self, event: Event, token: str, reply: Reply) -> Acknowledged:
+        """Store what a judge says of a pair that was shown in an event, with what it settles; see `Desk.submit`."""
+        said = self.said(event, reply)
+        if event.kind != "posed":
+            return self.desk.submit(token, said)
+        sides = event.body["sides"]
+        if said.kind != "preferred" or said.body.get("what") == "discarded":
+            return self._answer_query(event, token, said)
+        if said.body.get("preferred") not in (None, *sides):
+            raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
+        return as_seen(self.store.submit(self.name, token, said))
+
+    def _answer_query(self, event: Event, token: str, said: Said) -> Acknowledged:
+        """Store what is said of a control and is about its query: put off, beyond judging, without one of the two."""
+        if not self.store.is_answered(self.name, token):
+            held = self.desk.claim(event.judge)
+            if held is not None and held.unit == event.unit:
+                return self.desk.submit(held.token, said, f"token:{hashed(token)}")
+        return as_seen(self.store.submit(self.name, token, said))
+
+    def undo(self, judge: str) -> Acknowledged | None:
+        """Take a judge's last comparison back, of the query in hand or of the one settled last; None without any."""
+        from activeeval.campaigns.top_k_judging import Comparing
+
+        last = self.log.look(lambda state: _last_control(state, judge_name(judge)))
+        if last is not None:
+            control = again(last, ItemTexts(query_text="", text={}))
+            return Acknowledged(event=self.store.pose(self.name, replace(control, supersedes=last.seq))[1])
+        return Comparing(self.store, self.name, judge).undo()
+
+    def document(self, event: Event, number: int) -> ItemView:
+        """Return a document of the query that was shown in an event, by its number; InputError where there is none."""
+        documents = self.store.texts_of(self.name, event).text.get("documents", ())
+        if not 0 <= number < len(documents):
+            raise InputError(f"query {event.query_id} has {counted(len(documents), 'document')}, got number {number}")
+        return _item(event.query_id, "", documents[number])
+
+    def _control(self, judge: str, question: Question) -> Control | None:
+        """Return a pair of the query that its judge is to compare once more; None where another one comes."""
+        if self.controls is None:
+            return None
+        return self.log.look(partial(self._next_control, self.controls, judge, question.claimed.unit))
+
+    def _next_control(self, controls: Controls, judge: str, unit: int, state: State) -> Control | None:
+        posed = state.checks.posed.get(judge)
+        events = state.preferences.get((unit, judge), [])
+        if posed is not None and posed.unit == unit and _is_to_come(posed, events):
+            return again(posed, ItemTexts(query_text="", text={}))
+        is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
+        return controls.swapped(judge, events, state.checks) if is_due else None
+
+    def _again(self, question: Question, control: Control) -> PairView:
+        """Return the page with a pair of the query that was compared before, as that of any other pair."""
+        view = self._view(question)
+        token, posed = self.store.pose(self.name, control)
+        documents = self.store.texts_of(self.name, posed).text["documents"]
+        number = {each["doc_id"]: k for k, each in enumerate(documents)}
+        sides = tuple(Side(item=_item("", "", documents[number[doc]]), number=number[doc]) for doc in control.sides)
+        return replace(view, token=token, sides=sides)
+
+    def _n_again(self, judge: str, unit: int) -> int:
+        """Return how many pairs of a query its judge has compared once more: he sees them counted as any other."""
+        answers = self.log.look(lambda state: [e for (who, _), e in state.checks.answers.items() if who == judge])
+        return sum(event.unit == unit for event in answers)
+
+    def _view(self, question: Question | None) -> PairView:
+        left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
+        if question is None:
+            return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))
+        claimed, remaining = question.claimed, question.remaining
+        event = self.store.shown(self.name, claimed.token)
+        members = [each["doc_id"] for each in self.store.texts_of(self.name, event).text["documents"]]
+        sides = tuple(
+            Side(item=_item(claimed.query_id, claimed.query_text, each), number=members.index(each["doc_id"]))
+            for each in question.documents
+        )
+        low, high = remaining.low, remaining.high
+        if (controls := self.controls) is not None:
+            seen = partial(controls.pairs_left, event.judge, claimed.unit)
+            low, high = self.log.look(lambda state: (seen(state, low), seen(state, high)))
+        return PairView(
+            token=claimed.token,
+            lease_s=lease_s,
+            query_id=claimed.query_id,
+            query=claimed.query_text,
+            sides=sides,
+            low=low,
+            high=high,
+            n_compared=question.labelling.n_comparisons + self._n_again(event.judge, claimed.unit),
+            left=left,
+            precision=self.reading.precision(left),
+        )
+
+
+def _is_to_come(posed: Event, events: Sequence[Event]) -> bool:
+    """Whether a control is still asked, after what was said of its query."""
+    is_back = any(event.body.get("what") == "undone" and event.seq > posed.seq for event in events)
+    return not is_back and not discarded_of(events) & set(posed.body["sides"])
+
+
+def _last_control(state: State, judge: str) -> Event | None:
+    """Return a judge's answer to a control where that is the last that he has said."""
+    last = next(reversed(state.checks.standing.get(judge, {}).values()), None)
+    if last is None or last.kind != "checked":
+        return None
+    others = [event for (_, who), events in state.preferences.items() if who == judge for event in events[-1:]]
+    others += [event for event in state.put_off if event.judge == judge]
+    return last if all(event.seq < last.seq for event in others) else None
+
+
+def page_desk(
+    store: Store, name: str, names: Mapping[int, str], controls: Controls | None = None
+) -> JudgesDesk | PairsDesk:
+    """Return where judges of a campaign sit in front of a page, by how it is judged.
+
+    Raises
+    ------
+    InputError
+        Where grades are named that it does not have.
+    """
+    controls = None if controls is None else replace(controls, secret=store.digest_at(name, 1) or "")
+    if not store.campaign(name).judging.is_whole:
+        return JudgesDesk(store, name, controls, names)
+    if names:
+        raise InputError(f"campaign {name}: its documents are compared, there are no grades to name", field="grade")
+    if controls is not None and controls.known:
+        says = f"campaign {name}: its documents are compared, and controls are pairs that come again: expected no file"
+        raise InputError(says, field="controls")
+    return PairsDesk(store, name, controls)
+
+
+def _item(query_id: str, query: str, document: Mapping[str, str]) -> ItemView:
+    return ItemView.of(query_id, document["doc_id"], ItemTexts(query_text=query, text=document))

@@ -1,0 +1,203 @@
+"""Sheets of what waits in a campaign: they go out, and their items are lent to their judges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from activeeval.campaigns.assignments import draw_further
+from activeeval.campaigns.over_time import date_of
+from activeeval.campaigns.state import CampaignState, state_of
+from activeeval.campaigns.store import Chosen, OnSheet, OpenPlace, PlaceRow, Store, UnitRow
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.sharing import Item, shared_out
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.tables.draws import EMPTY, TEXTS, Draws, read_draws
+from activeeval.formats.writing import Together
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.sheets import SheetPlan, write_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSheet:
+    """A sheet that was written: its name, whose it is, its number of items, their lowest block, and as of which event.
+
+    Attributes
+    ----------
+    sheet : str
+    judge : str or None
+        None where whoever brings it back is its judge.
+    items : int
+    block : int or None
+        None where nothing is on it.
+    as_of : int
+    until : int
+        When its items are anybody's again: UTC, microseconds.
+    """
+
+    sheet: str
+    judge: str | None
+    items: int
+    block: int | None
+    as_of: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """How much a batch is, and for how long its items are its judge's.
+
+    Attributes
+    ----------
+    seconds : int
+    most : int or None
+        Items for each judge.
+    ahead : bool
+        Of any block, and not of the lowest one alone that is not complete.
+    """
+
+    seconds: int = 3 * 86_400
+    most: int | None = None
+    ahead: bool = False
+
+
+def write_batches(store: Store, name: str, plan: SheetPlan, lease: Lease | None = None) -> list[WrittenSheet]:
+    """Write the sheets of what waits, and lend it to their judges; return each with its block, size and lease.
+
+    Where a sheet of the campaign is there already, and is written over, what was lent by it is given back first.
+
+    Parameters
+    ----------
+    plan : SheetPlan
+        Whose sheets they are: they have their names, and nothing that they have judged already or that is lent to
+        others. Needed where items have several judges; without a name whoever brings a sheet back is its judge.
+
+    Raises
+    ------
+    InputError
+        Where nothing waits that is free, or the campaign does not take sheets.
+    """
+    lease, state = lease or Lease(), state_of(store, name)
+    lease = replace(lease, ahead=True) if state.campaign.follows_labels else lease  # instalments need not be in order
+    _check_takes_sheets(state, plan.judges)
+    plan = plan.checked().guided(state.campaign.max_grade)
+    judges = plan.judges or ("",)
+    with Together() as files:
+        choose = partial(_chosen, judges=judges, lease=lease)
+        replaced = _on_sheets(store, name, plan.paths)
+        lent, until = store.lend(name, judges, choose, lease.seconds, replaced)
+        while not lent and state.campaign.follows_labels and draw_further(store, name):
+            lent, until = store.lend(name, judges, choose, lease.seconds)
+        if not lent:
+            raise InputError(f"campaign {name}: {_nothing_free(store, name, plan.judges, lease)}")
+        try:
+            sizes = [
+                _write_lent(store, name, path, files, judge, [place for place, who in lent if who == judge], plan)
+                for path, judge in zip(plan.paths, judges, strict=True)
+            ]
+        except BaseException:
+            store.take_back(name, lent, "no sheet could be written")
+            raise
+    as_of = store.last_seq(name)
+    return [
+        WrittenSheet(sheet=path, judge=judge or None, items=n, block=block, as_of=as_of, until=until)
+        for path, judge, (n, block) in zip(plan.paths, judges, sizes, strict=True)
+    ]
+
+
+def _on_sheets(store: Store, name: str, paths: Sequence[str]) -> set[OnSheet]:
+    """Return what stands on sheets of a campaign that are there; what is no sheet of it has lent nothing."""
+    samples = {sample.digest for sample in store.samples(name)}
+    on_sheets: set[OnSheet] = set()
+    for path in filter(os.path.exists, paths):
+        try:
+            sheet = read_draws(path)
+        except InputError:
+            continue
+        if sheet.sample in samples:
+            rows = zip(sheet.query_id.tolist(), sheet.doc_id.tolist(), sheet.judge.tolist(), strict=True)
+            on_sheets.update((who, query, doc) for query, doc, judge in rows for who in ("", judge_name(judge)))
+    return on_sheets
+
+
+def _write_lent(
+    store: Store, name: str, path: str, files: Together, judge: str, lent: Sequence[OpenPlace], plan: SheetPlan
+) -> tuple[int, int | None]:
+    """Write what is lent to a judge; return how many items that is, and their lowest block."""
+    held = {(unit.number, place.doc_id): (unit, place) for unit in store.units(name) for place in unit.places}
+    rows = [held[place.unit, place.doc_id] for place in lent]
+    write_rows(_sheet(store.samples(name)[-1].digest, rows), path, files, judge, _texts(rows), plan.guide)
+    return len(rows), min((unit.block for unit, _ in rows), default=None)
+
+
+def _chosen(there: Sequence[OpenPlace], judges: Sequence[str], lease: Lease) -> Chosen:
+    """Return what each judge gets of what is open: of the lowest block in which something waits for any of them."""
+    waits = [place for place in there if any(judge not in place.judges for judge in judges)]
+    lowest = min((place.block for place in waits), default=0)
+    free: dict[tuple[int, int, str], list[OpenPlace]] = {}
+    for place in waits:
+        if place.is_free and (lease.ahead or place.block == lowest):
+            free.setdefault((place.block, place.unit, place.doc_id), []).append(place)
+    first: dict[tuple[int, str], int] = {}
+    for (block, unit, _), places in free.items():
+        first.setdefault((block, places[0].query_id), unit)
+    items = sorted(free.values(), key=lambda places: (places[0].block, first[places[0].block, places[0].query_id]))
+    wanted = [Item(places[0].block, places[0].query_id, len(places), places[0].judges) for places in items]
+    taken = [
+        (place, judge)
+        for places, whose in zip(items, shared_out(wanted, judges), strict=True)
+        for place, judge in zip(places, whose, strict=False)
+    ]
+    return [pair for judge in judges for pair in [each for each in taken if each[1] == judge][: lease.most]]
+
+
+def _nothing_free(store: Store, name: str, judges: Sequence[str], lease: Lease) -> str:
+    """Return why there is nothing for a sheet."""
+    state = state_of(store, name)
+    waits = state.waiting - {place for place, by in state.state.judgments.items() if judges and {*judges} <= {*by}}
+    if not waits:
+        return "nothing waits, all is judged" + (f", or waits for others than {', '.join(judges)}" if judges else "")
+    hands = [held for held in state.state.assigned if held.state in ("leased", "lent")]
+    lowest = min(state.state.blocks[unit] for unit, _ in waits)
+    there = [held for held in hands if lease.ahead or held.block == lowest]
+    who = ", ".join(sorted({held.judge or "nobody by name" for held in there}))
+    until = max((held.lease_until or 0 for held in there), default=0)
+    where = "of all that waits" if lease.ahead else f"of what waits in block {lowest}"
+    beyond = "" if lease.ahead or lowest == state.n_blocks else "; `ahead` goes beyond it"
+    return (
+        f"nothing is free {where}: {counted(len(there), 'item')} {agreeing(len(there), 'is', 'are')} with {who} "
+        f"until {date_of(until)[:16]}Z{beyond}"
+    )
+
+
+def _check_takes_sheets(state: CampaignState, judges: Sequence[str]) -> None:
+    row = state.campaign
+    row.judging.check_sheets(row.name)
+    if row.strict_order:
+        raise InputError(f"campaign {row.name}: goes strictly by level: items are claimed one at a time, not by sheets")
+    if not judges and row.judges_per_item > 1:
+        raise InputError(
+            f"campaign {row.name}: each item has {row.judges_per_item} judges: say with `judge` whose sheet it is",
+            field="judge",
+        )
+
+
+def _sheet(sample: str, rows: Sequence[tuple[UnitRow, PlaceRow]]) -> Draws:
+    return Draws(
+        sample=sample,
+        block=np.array([unit.block for unit, _ in rows], dtype=np.int64),
+        query_id=Texts.from_list([unit.query_id for unit, _ in rows]),
+        doc_id=Texts.from_list([place.doc_id for _, place in rows]),
+        grade=np.full(len(rows), EMPTY, dtype=np.int64),
+    )
+
+
+def _texts(rows: Sequence[tuple[UnitRow, PlaceRow]]) -> dict[str, list[str]]:
+    columns = {"query": [unit.query_text for unit, _ in rows]}
+    columns |= {name: [place.text.get(name, "") for _, place in rows] for name in TEXTS if name != "query"}
+    return {name: words for name, words in columns.items() if any(words)}

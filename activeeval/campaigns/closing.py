@@ -1,0 +1,62 @@
+"""Closing a campaign: what is open is lent to nobody, so that nobody is given it, until it is opened again.
+
+Who has an item in hand may still answer it, earlier answers may be corrected, and everything can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.campaigns.store import Chosen, OpenPlace, Store
+from activeeval.core.errors import StateError
+from activeeval.core.judgments.state import MICROSECONDS, State
+
+_FOREVER_S = 100 * 365 * 86_400
+_FAR_US = 50 * 365 * 86_400 * MICROSECONDS  # a sheet is lent for weeks
+OPENED = "the campaign was opened again"
+
+
+def close(store: Store, name: str) -> int:
+    """Give out nothing more; return how many places nobody is given now.
+
+    Raises
+    ------
+    StateError
+        Where nothing is open.
+    """
+    chosen, _ = store.lend(name, [], _all_free, _FOREVER_S)
+    if not chosen:
+        raise StateError(f"campaign {name}: nothing is open that could be closed")
+    return len(chosen)
+
+
+def reopen(store: Store, name: str) -> int:
+    """Give out again what was open when the campaign was closed; return how many places that are.
+
+    Raises
+    ------
+    StateError
+        Where it is not closed.
+    """
+    held: list[OpenPlace] = []
+    now = store.now(name)
+
+    def look(there: Sequence[OpenPlace]) -> Chosen:
+        held[:] = [place for place in there if not place.judge and (place.lease_until or 0) > now + _FAR_US]
+        return []
+
+    store.lend(name, [], look, 1)
+    if not held:
+        raise StateError(f"campaign {name}: it is not closed")
+    store.take_back(name, [(place, "") for place in held], OPENED)
+    return len(held)
+
+
+def is_closed(state: State, now: int) -> bool:
+    """Whether a campaign is closed as of a time in microseconds."""
+    lent = (held for held in state.assignments.values() if held.state == "lent" and not held.judge)
+    return any((held.lease_until or 0) > now + _FAR_US for held in lent)
+
+
+def _all_free(there: Sequence[OpenPlace]) -> Chosen:
+    return [(place, "") for place in there if place.is_free]

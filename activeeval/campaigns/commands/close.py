@@ -1,0 +1,30 @@
+"""``activeeval campaign close``: nothing more is given out, until it is opened again."""
+
+from __future__ import annotations
+
+import click
+
+from activeeval.campaigns.commands.options import of_campaign, opened
+from activeeval.cli.help import command
+from activeeval.cli.output import emit_done, output_option, say
+from activeeval.report.numbers import counted
+
+
+@command("Give out nothing more, or open it again")
+@of_campaign
+@click.option("--reopen", "opens", is_flag=True, help="Give out again what was open when it was closed.")
+@output_option
+def close(name: str, db: str | None, opens: bool, form: str) -> None:
+    """Close a campaign: judges are given nothing more; what they have in hand they may answer, and nothing is lost.
+
+    \b
+    activeeval campaign close week1
+    activeeval campaign close week1 --reopen
+    """
+    from activeeval.campaigns import closing
+
+    with opened(name, db) as store:
+        n = (closing.reopen if opens else closing.close)(store, name)
+        as_of = store.last_seq(name)
+    say(f"campaign {name} is {'open again' if opens else 'closed'}: {counted(n, 'judgment')}, as of event {as_of}")
+    emit_done([{"campaign": name, "closed": not opens, "judgments": n, "as_of": as_of}], form)

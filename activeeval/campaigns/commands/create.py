@@ -1,0 +1,216 @@
+"""``activeeval campaign create``, ``top-up``, ``redraw`` and ``list``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import check_free, of_campaign, opened, place_of
+from activeeval.cli.help import command
+from activeeval.cli.input_options import BUDGET, BUDGET_HELP, worded
+from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
+from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands import sampling_options
+
+if TYPE_CHECKING:
+    from activeeval.inputs.budgets import Budget
+    from activeeval.inputs.known_grades import KnownGrades
+    from activeeval.inputs.texts import TextFile, TextFiles
+
+_MINUTES = 60
+
+
+@command("Draw a sample and store it, ready for judges")
+@of_campaign
+@sampling_options.drawing_options
+@sampling_options.target_options
+@click.option(
+    "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known, as --judged."
+)  # fmt: skip
+@click.option(
+    "--judged-from",
+    multiple=True,
+    metavar="NAME",
+    help="A campaign whose judgments are known, as --judged; URL#NAME where it is in another store. Repeatable.",
+)
+@sampling_options.texts_options
+@click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
+@click.option(
+    "--policy",
+    type=click.Choice(("majority", "median", "mean-gain")),
+    help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
+    "gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
+)
+@click.option("--adjudicate", is_flag=True, help="An item has two judges, and a third one where they differ.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(0, 525_600, min_open=True),
+    default=15.0,
+    metavar="MINUTES",
+    help="How long an item stays with the judge who has it.",
+)
+@click.option(
+    "--strict-order",
+    is_flag=True,
+    help="Items are claimed in their order and none is put off: `estimate --strict-order` reads at any time. Default: "
+    "any order within a block; read at the ends of blocks.",
+)
+@output_option
+def create(
+    name: str,
+    db: str | None,
+    use_labels: bool,
+    judged_from: tuple[str, ...],
+    documents: str | None,
+    queries: str | None,
+    lease: float,
+    form: str,
+    **options: Any,
+) -> None:
+    """Draw a sample and put it into the store, ready for judges; no label of the pool is looked at.
+
+    The options are those of `activeeval sample`. One campaign answers every measure and question that is named here.
+
+    \b
+    activeeval campaign create week1 --run new.run --versus-run old.run --max-grade 3 --budget 200
+    activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt \\
+        --scores ranker.S2 --train S1.txt --budget 10% --judges-per-item 3 --policy median
+    """
+    from activeeval.campaigns.draw import CampaignDrawing
+    from activeeval.campaigns.store import checked_name
+    from activeeval.core.campaign import Rules
+    from activeeval.sampling.policies import policy_for
+
+    check_free(checked_name(name), db)
+    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate")}
+    n_judges = options.pop("judges_per_item") or (2 if how["adjudicate"] else 1)
+    with worded():
+        policy = policy_for(options.pop("policy"), n_judges, how["adjudicate"], options["measures"])
+    seconds = max(1, math.ceil(lease * _MINUTES))
+    rules = Rules(lease_s=seconds, judges_per_item=n_judges, policy=policy, **how)
+    if use_labels:
+        options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
+    kept: dict[str, TextFile] = {}
+    for other in dict.fromkeys(judged_from):
+        labels, texts = _labels(other, db)
+        options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
+    store = partial(opened, name, db, create=True)
+    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": sampling_options.say}
+    beside["kept"] = kept
+    choices, request = sampling_options.requested(options, queries)
+    with worded():
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        sample, made = draws.new(choices, request, rules)
+    say(f"seed {made.seed}: campaign {name} is in {made.db}, {counted(made.as_of, 'event')}")
+    if rules.judges_per_item > 1:
+        third = ", a third where they differ" if rules.adjudicate else ""
+        say(f"each item has {rules.judges_per_item} judges{third}; their grades count by policy: {rules.policy}")
+    warn_of_weights(sample.campaign.design.name, sample.campaign.design)
+    _say_next(name, db)
+    emit_done([asdict(made)], form)
+
+
+def _say_next(name: str, db: str | None) -> None:
+    """Say with which command judging goes on."""
+    from activeeval.campaigns.commands.next_step import next_command
+    from activeeval.campaigns.report.judges_content import Step
+    from activeeval.campaigns.report.next_steps import next_sentence
+
+    with opened(name, db) as store:
+        campaign = store.campaign(name)
+        waits = bool(store.waiting(name)["free"])
+    by_query = campaign.judging.is_whole
+    step = Step(kind="judge" if waits else "done")
+    command = next_command(step, name, db, judges_per_item=campaign.judges_per_item, by_query=by_query)
+    say(next_sentence(step, command))
+
+
+def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
+    """Return what another campaign has judged and knew, and where its texts are."""
+    from activeeval.campaigns.draw import kept_texts, known_of
+    from activeeval.core.secrets import masked
+
+    place, mark, name = other.rpartition("#")
+    with opened(name, place or db) as store:
+        known = known_of(store, name, f"campaign {masked(place)}{mark}{name}")
+        return known, kept_texts(store.campaign(name).config)
+
+
+@command("Add to the budget", "top-up")
+@of_campaign
+@click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
+@sampling_options.texts_options
+@output_option
+def top_up(name: str, db: str | None, budget: Budget, documents: str | None, queries: str | None, form: str) -> None:
+    """Add to the budget of a campaign: the same sample, and one more block of it.
+
+    No label is paid twice. A top-up that was decided by looking at estimates is a look: a plain interval then misses
+    more often than it says.
+
+    \b
+    activeeval campaign top-up week1 --budget 100
+    """
+    from activeeval.campaigns.draw import topped_up
+    from activeeval.campaigns.making import Made
+
+    tell("topping up")
+    with opened(name, db) as store:
+        sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=sampling_options.say)
+        made = Made.of(store, name, place_of(name, db), sample, seq)
+    say(f"campaign {name} is topped up as of event {seq}")
+    _say_next(name, db)
+    emit_done([asdict(made)], form)
+
+
+@command("Draw a further round, with all that was learned so far")
+@of_campaign
+@sampling_options.drawing_options
+@sampling_options.budget_option
+@sampling_options.texts_options
+@output_option
+def redraw(name: str, db: str | None, documents: str | None, queries: str | None, form: str, **options: Any) -> None:
+    """Draw a further round for a campaign, with a grade model that has learned from all it has judged so far.
+
+    The options are those of `create`, on the same pool, for the same measures and questions. All that is judged is
+    known: it costs nothing and is not asked for again. Every round must be judged to its end before the next is drawn;
+    `estimate` reads the rounds together, by weights that their budgets alone decide: set the budgets beforehand, and as
+    shares (10%) where rounds cost differently.
+
+    Where answers came with the judges' times, items and queries cost what these say, fitted again to all of them
+    (`campaign cost`); --cost or --overhead say otherwise.
+
+    \b
+    activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --budget 100
+    """
+    from activeeval.campaigns.draw import CampaignDrawing
+
+    source = click.get_current_context().get_parameter_source
+    by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
+    store = partial(opened, name, db)
+    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": sampling_options.say}
+    choices, request = sampling_options.requested(options, queries)
+    with worded():
+        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        _, made = draws.further_round(choices, request, by_clock=by_clock)
+    say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
+    _say_next(name, db)
+    emit_done([asdict(made)], form)
+
+
+@command("The campaigns of a store", "list")
+@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
+@output_option
+def list_(db: str, form: str) -> None:
+    """List the campaigns of a store.
+
+    \b
+    activeeval campaign list --db week1.activeeval
+    """
+    with opened("", db) as store:
+        rows = [{"campaign": name, "events": store.last_seq(name)} for name in store.campaigns()]
+    emit(rows, form)

@@ -1,0 +1,314 @@
+"""``activeeval campaign status``, ``estimate``, ``export`` and ``verify``: what the log says."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import as_of_option, of_campaign, opened
+from activeeval.cli import output
+from activeeval.cli.help import command
+from activeeval.cli.input_options import confidence_option, scope_option
+from activeeval.cli.waiting import settle, tell
+from activeeval.cli.wording import complaint
+from activeeval.core.errors import ActiveEvalError, StateError, visible
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands.answer_table import show_estimates, show_findings
+from activeeval.sampling.commands.price_options import price_of, price_options, priced
+from activeeval.sampling.commands.sampling_options import asked_options, documents_option
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.report.judges_content import Step
+    from activeeval.campaigns.state import CampaignState
+    from activeeval.campaigns.status import Status
+    from activeeval.core.planning.prices import Price
+    from activeeval.report.rendering import Cell
+    from activeeval.sampling.estimate import Estimates
+
+_FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
+
+
+@command("How far the judging is, and the interval now")
+@of_campaign
+@as_of_option
+@confidence_option
+@price_options
+@output.estimates_options
+def status(
+    name: str, db: str | None, as_of: int | None, confidence: float, places: int, form: str, **options: Any
+) -> None:
+    """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
+
+    \b
+    activeeval campaign status week1
+    activeeval campaign status week1 -o jsonl
+    """
+    from activeeval.campaigns.judges import seconds_an_item
+    from activeeval.campaigns.state import state_of
+    from activeeval.campaigns.status import estimates_of, intervals
+    from activeeval.campaigns.status import status as status_of
+
+    price = price_of(options)
+    tell("reading the log")
+    with opened(name, db) as store:
+        state = state_of(store, name, as_of)
+        far = status_of(state, store)
+        price = None if price is None else price.timed(seconds_an_item(store, name))
+    estimates, problem = None, ""
+    try:
+        estimates = estimates_of(state, confidence=confidence) if state.block else None
+    except ActiveEvalError as refusal:  # what is spent and what waits is known all the same
+        problem = complaint(refusal, click.get_current_context().command)
+    if form == "text" and not output.is_asked("wide"):
+        _show_status(state, far, estimates, db, places)
+    else:
+        now = [asdict(interim) for interim in intervals(estimates.answers)] if estimates else []
+        controls = controls_of(state)
+        row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
+        output.emit([row | line for line in now] or [row], form, places)
+        if state.block == 0:
+            output.say("no block is complete yet: there is nothing that may be read")
+    output.say_notes(far.cautions)
+    say_costs(price, far)
+    if problem:
+        output.say(problem)
+
+
+def say_costs(price: Price | None, far: Status) -> None:
+    """Say what the answers to come and those so far cost; nothing where that is not known."""
+    for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
+        if costs := priced(price, n, what):
+            output.say(costs)
+
+
+def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:
+    """Print for a reader what is known, how far that is, a table, and what to do next."""
+    from activeeval.campaigns.report.next_steps import (
+        aside_sentence,
+        expected_sentence,
+        next_sentence,
+        reached_sentence,
+    )
+    from activeeval.campaigns.status import reached, step_of
+    from activeeval.report.words import text_of
+    from activeeval.sampling.estimate import beyond
+
+    progress, answers = far.progress, estimates.answers if estimates else []
+    goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
+    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    about += [
+        expected_sentence(findings) if progress.waiting and findings else "",
+        "" if goal is None else f"The goal: {text_of(goal)}.",
+        *(f"{text_of(note)}." for note in beyond(far.n_unread)),
+    ]
+    if click.get_current_context().params["as_of"] is not None:
+        about.append(f"This is as of event {progress.as_of}.")
+    controls = controls_of(state)
+    about += ["Controls: " + "; ".join(controls) + "."] if controls else []
+    for line in [*(estimates.headline if estimates else []), *filter(None, about)]:
+        output.show_text(visible(line))
+    if estimates and len(findings) > 1:
+        click.echo()
+        show_findings(estimates, "text", places)
+        click.echo()
+    step = step_of(state, answers, far.free)
+    output.show_text(visible(next_sentence(step, _command(step, state, db))))
+
+
+def controls_of(state: CampaignState) -> list[str]:
+    """Return how often each judge said of controls what was expected, as sentences."""
+    from activeeval.campaigns.control_items import controlled
+    from activeeval.campaigns.judging_messages import controls_sentence
+
+    rows = controlled(state.state.checks)
+    return [controls_sentence(visible(row.judge), row.what, row.share, row.n_skipped) for row in rows]
+
+
+def _command(step: Step, state: CampaignState, db: str | None) -> str:
+    """Return the command that does a step."""
+    from activeeval.campaigns.commands.next_step import next_command
+    from activeeval.campaigns.status import reached_of
+
+    campaign = state.campaign
+    return next_command(
+        step,
+        campaign.name,
+        db,
+        judges=reached_of(state).judges,
+        judges_per_item=campaign.judges_per_item,
+        by_query=campaign.judging.is_whole,
+    )
+
+
+@command("Estimates from what is judged so far")
+@of_campaign
+@as_of_option
+@asked_options
+@scope_option("pool")
+@click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
+    default="t",
+    help="group-sequential: valid at the end of every block, for those who look again.",
+)
+@confidence_option
+@output.explain_option
+@click.option(
+    "--strict-order",
+    is_flag=True,
+    help="Read up to the lowest item that waits, not at ends of blocks alone: of a campaign made with --strict-order.",
+)
+@output.tracked_options
+def estimate(
+    name: str, db: str | None, as_of: int | None, strict_order: bool, places: int, form: str, **asked: Any
+) -> None:
+    """Estimate from the highest complete block; any measure and pair that the sample reaches.
+
+    \b
+    activeeval campaign estimate week1
+    activeeval campaign estimate week1 --measure P@5 --question run --as-of 200 -o jsonl
+    """
+    from activeeval.campaigns.commands.next_step import campaign_command
+    from activeeval.campaigns.report.judges_content import Step
+    from activeeval.campaigns.state import state_of
+    from activeeval.campaigns.status import estimates_of
+
+    tell("reading the log")
+    with opened(name, db) as store:
+        state = state_of(store, name, as_of)
+    batch = f"`{_command(Step(kind='judge'), state, db)}` writes the next batch to judge."
+    state = state.in_strict_order() if strict_order else state
+    tell("estimating")
+    where = f"up to level {state.level:.4g}" if strict_order else f"block {state.block} of {state.n_blocks}"
+    beside: dict[str, Cell] = {"as_of": state.as_of, "block": state.block, "threshold": state.level}
+    beside |= {"policy": state.policy} if state.campaign.judges_per_item > 1 else {}
+    grow = campaign_command(name, db, "top-up")
+    shown = estimates_of(state, **asked)
+    grow = f"{grow} --budget {{budget}}"
+    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, grow, batch)
+
+
+@command("Write judgments and weights for other tools")
+@of_campaign
+@as_of_option
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(_FORMS),
+    required=True,
+    help="qrels; prels, with probabilities, of complete blocks; jsonl: every event; csv: a row each judge; weights: "
+    "probability and weight of every item; quepid: ratings; rank-eval: a request for Elasticsearch and OpenSearch.",
+)
+@click.option("--out", metavar="FILE", help="Default: standard output.")
+@output.force_option
+@output.output_option
+def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | None, force: bool, form: str) -> None:
+    """Write a campaign out for other tools.
+
+    \b
+    activeeval campaign export week1 --format qrels --out week1.qrels
+    activeeval campaign export week1 --format jsonl > week1.log
+    """
+    from activeeval.campaigns.exporting import export as write
+    from activeeval.report.cautions import marked
+
+    if out is not None:
+        output.check_new(out, (), force)
+    with opened(name, db) as store, tempfile.TemporaryDirectory() as folder:
+        whole = out or f"{folder}/{kind}.csv"
+        written = write(store, name, kind, whole, as_of)
+        if out is None:
+            settle()
+            click.echo(Path(whole).read_text("utf-8"), nl=False)
+    output.say_notes([written.content], f"as of event {written.as_of}: ")
+    output.say_notes(written.notes)
+    if out is not None:
+        output.emit_done(marked([{"out": out, "format": kind, "as_of": written.as_of}], written.notes), form)
+
+
+@command("Check that nothing was lost or changed")
+@of_campaign
+@click.option(
+    "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
+)
+@output.output_option
+def verify(name: str, db: str | None, head: str | None, form: str) -> None:
+    """Check that the log is whole, and that the sample, drawn again from its seed and ids, is the one that was judged.
+
+    Exit code 0 where all is well, 1 where not, each problem a line. Prints the head of the log: kept elsewhere, it
+    shows later that nothing was cut off or written anew.
+
+    \b
+    activeeval campaign verify week1
+    """
+    from activeeval.campaigns.verifying import head_of
+    from activeeval.campaigns.verifying import verify as verified
+
+    tell("verifying")
+    with opened(name, db) as store:
+        problems = verified(store, name, head)
+        last = head_of(store, name)
+    settle()
+    output.emit_done(
+        [{"campaign": name, "is_whole": not problems, "head": last, "problems": " | ".join(problems)}], form
+    )
+    for problem in problems[1:]:
+        output.say(problem)
+    if problems:
+        raise StateError(problems[0])
+    if form == "text":
+        click.echo(last)
+    seq = last.partition(":")[0]
+    output.say(
+        f"campaign {name}: {counted(int(seq), 'event')}, the log is whole and replay is identical; its head is on "
+        "standard output"
+    )
+
+
+@command("How long judging takes, by the judges' clocks")
+@of_campaign
+@click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
+@documents_option
+@output.force_option
+@output.rows_options
+def cost(
+    name: str, db: str | None, out: str | None, documents: str | None, force: bool, places: int, form: str
+) -> None:
+    """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
+
+    Fitted to the judgments whose time was taken, held to a prior while they are few. `campaign redraw` does it by
+    itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
+    that were not drawn is read from --documents, or else taken for the mean.
+
+    \b
+    activeeval campaign cost week1 --out seconds.csv --documents documents.jsonl
+    activeeval campaign create week2 … --cost seconds.csv --overhead 1.4
+    """
+    from activeeval.campaigns.seconds import clocked
+    from activeeval.formats.suffixes import SUFFIXES
+    from activeeval.formats.tables.export import write_columns
+
+    if out is not None:
+        output.check_new(out, SUFFIXES, force)
+    tell("reading the log")
+    with opened(name, db) as store:
+        taken = clocked(store, name, documents)
+    model, costs = taken.model, taken.costs
+    what = {"item": "an item", "length": "1,000 letters", "grade": "a grade more", "query": "a new query"}
+    rows = [
+        {"seconds for": words, "value": getattr(model, key), "std_error": error, "judgments": model.n_items}
+        for (key, words), error in zip(what.items(), model.std_errors, strict=True)
+    ]
+    output.emit(rows, form, places)
+    if out is not None:
+        columns = {"query_id": list(costs.query_ids or ()), "doc_id": list(costs.doc_ids or ()), "cost": costs.values}
+        write_columns(columns, out)
+        output.say(f"wrote {out}: seconds for each of {counted(costs.values.size, 'item')} of the pool")
+    mean = f"in mean items of {costs.values.mean():.3g} s"
+    output.say(f"--overhead {taken.overhead:.3g} is what turning to a query costs, {mean}")

@@ -1,0 +1,164 @@
+"""``activeeval label``: find the best documents of queries by comparing two at a time, at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.help import command
+from activeeval.cli.output import check_new, check_out, force_option, say
+from activeeval.core.errors import InputError, visible
+from activeeval.report.numbers import counted
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.top_k_judging import Compared, Comparing, Question
+
+_KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
+_LINES = 6
+_WIDTH = 100
+
+
+@command("Find the best documents of queries, two at a time, at the terminal")
+@click.argument("sheet", metavar="SHEET")
+@click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
+@click.option(
+    "--log",
+    required=True,
+    metavar="FILE",
+    help="A store for the answers and their times, each on the disk before the next is asked; resumed.",
+)
+@click.option("--out", required=True, metavar="FILE", help="The truth so far: .csv, .tsv, .jsonl or .parquet.")
+@click.option("--preferences", metavar="FILE", help="The comparisons that stand, as JSON lines.")
+@force_option
+def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force: bool) -> None:
+    """Ask which of two documents is better until the K best of every query of a SHEET are known, in order.
+
+    Some 150 comparisons for the ten best of fifty documents, which come in an order that belongs to their ids and
+    favours no run. Documents that are alike share a rank, also where there are more of them than ranks are left.
+    Stop with q or Ctrl-C at any time: the same call goes on with the next question. One log and one file a judge; the
+    log is that of a campaign called as the file, here `ann`, which `activeeval campaign export ann --db ann.log` reads.
+
+    \b
+    activeeval sample --run new.run --max-grade 3 --judging top-k --measure "kNDCG(k=5)@10" \\
+        --budget 10% --out s.sample --sheet s.csv --queries queries.tsv --documents documents.jsonl
+    activeeval label s.csv --k 5 --log ann.log --out ann.csv
+    activeeval estimate s.sample ann.csv
+    """  # fmt: skip
+    from activeeval.campaigns.label import labelling, says_no_more
+    from activeeval.formats.comparisons import write_comparisons, write_truth
+    from activeeval.formats.suffixes import SUFFIXES
+
+    check_out(out, SUFFIXES)
+    if preferences:
+        check_out(preferences, (".jsonl",))
+    files = [os.path.realpath(path) for path in (sheet, log, out, preferences) if path]
+    if len(set(files)) < len(files):
+        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+    with labelling(sheet, k, log) as work:
+        before = work.compared
+        for path in filter(None, (out, preferences)):
+            check_new(path, (), force=force or says_no_more(path, before))
+        if before.n_comparisons:
+            say(
+                f"{log}: {counted(before.n_comparisons, 'comparison')}, {before.n_settled} of "
+                f"{counted(before.n_queries, 'query')} settled"
+            )
+        try:
+            converse(work)
+        finally:
+            now = work.compared
+            write_truth(now.truths, out)
+            if preferences:
+                write_comparisons(now.comparisons, preferences)
+            say(f"{summed_up(now)}: wrote {out}")
+
+
+def summed_up(compared: Compared) -> str:
+    """Return how far a judge is, and what is to be said of ties where there are any."""
+    done = (
+        f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
+        f"{counted(compared.n_comparisons, 'comparison')}"
+    )
+    if not compared.n_ties:
+        return done
+    split = f", but for {compared.n_overruled} that other answers set apart: there the order of asking has a say"
+    return f"{done}; documents of {compared.n_ties} ties share a rank{split if compared.n_overruled else ''}"
+
+
+def converse(work: Comparing) -> None:
+    """Ask and record until all is settled, or the judge has enough."""
+    query, shown, began = None, None, 0.0
+    while True:
+        question = work.ask()
+        if question is None:
+            if (query is None and not sys.stdin.isatty()) or not _is_undone(work):
+                return
+            continue
+        if question.query != query:
+            query = question.query
+            _show_query(question, work.n_queries)
+        if question is not shown:
+            shown, began = question, time.monotonic()
+        _show(question)
+        answer = _typed("better", prompt_suffix=" [1/2/=/x1/x2/u/q]: ")
+        if answer in (None, "q"):
+            return
+        if not _is_taken(work, question, answer, round(1000 * (time.monotonic() - began))):
+            click.echo(_KEYS, err=True)
+
+
+def _typed(prompt: str, **options: Any) -> str | None:
+    """Return what somebody types; None where there is no more."""
+    try:
+        return str(click.prompt(prompt, err=True, **options)).strip().lower()
+    except click.Abort:
+        click.echo(err=True)
+        return None
+
+
+def _is_undone(work: Comparing) -> bool:
+    """Ask whether the last answer shall stand, once all is settled; take it back where it shall not."""
+    answer = _typed("all settled", default="", show_default=False, prompt_suffix=" [Enter/u]: ")
+    if not sys.stdin.isatty():
+        click.echo(err=True)  # nobody's Enter has ended the line
+    return answer == "u" and work.undo() is not None
+
+
+def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms: int) -> bool:
+    """Record what an answer says, and return whether it is one."""
+    sides = {"1": question.first, "2": question.second}
+    if answer in ("1", "2", "="):
+        done = work.prefer(sides.get(answer), active_ms)
+    elif answer in ("x1", "x2"):
+        done = work.discard(sides[answer[1]], active_ms)
+    else:
+        return answer == "u" and work.undo() is not None
+    if done.event.kind == "late":
+        say(f"the answer is kept and does not count: {done.event.reason}")
+    return True
+
+
+def _show_query(question: Question, n_queries: int) -> None:
+    claimed, left = question.claimed, question.remaining
+    place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
+    click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
+    click.echo(_cut(claimed.query_text, "  "), err=True)
+
+
+def _show(question: Question) -> None:
+    for side, document in enumerate(question.documents, start=1):
+        text = "\n".join(words for name, words in document.items() if name != "doc_id")
+        click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)
+        click.echo(_cut(text, "    "), nl=bool(text), err=True)
+
+
+def _cut(text: str, margin: str) -> str:
+    """Return the first lines of a text, wrapped."""
+    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, _WIDTH)]
+    shown = lines[:_LINES] + (["…"] if len(lines) > _LINES else [])
+    return "\n".join(margin + visible(line) for line in shown)

@@ -1,0 +1,122 @@
+"""What the commands of a campaign have in common: its name, where it is stored, the store opened and closed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.core.errors import InputError
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.store import Store
+
+_URL = re.compile(r"[a-z][\w+.-]*://", re.I)
+_SECRET = re.compile(r":.*@|pass\w*\s*=", re.I | re.S)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)([mhd])")
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400}
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+_LONGEST_LEASE = 366 * 86_400
+name_argument = click.argument("name", metavar="NAME")
+db_option = click.option(
+    "--db",
+    metavar="URL",
+    help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.",
+)
+as_of_option = click.option(
+    "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
+)
+judge_option = click.option("--judge", required=True, metavar="JUDGE", help="Whose: a name, or a number.")
+
+
+class _Duration(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        match = _TIME.fullmatch(str(value))
+        seconds = round(float(match[1]) * _SECONDS[match[2]]) if match else 0
+        if not 1 <= seconds <= _LONGEST_LEASE:
+            self.fail(f"{value!r} is no time up to a year, expected as 45m, 12h or 3d", param, context)
+        return seconds
+
+
+DURATION = _Duration()
+
+
+def lasting(seconds: int) -> str:
+    """Return how long something lasts in words.
+
+    Examples
+    --------
+    >>> lasting(3 * 86_400), lasting(5_400)
+    ('3 days', '1.5 hours')
+    """
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), _UNITS[-1])
+    return f"{seconds / size:.3g} {unit}" + ("s" if seconds != size else "")
+
+
+def url_of(name: str, db: str | None) -> str:
+    """Return the address of a campaign's store."""
+    from activeeval.campaigns.store import address_of, checked_name, file_url
+    from activeeval.core.secrets import masked
+
+    if db is None:
+        return file_url(f"{checked_name(name)}.activeeval")
+    if not _URL.match(db) and _SECRET.search(db):
+        raise InputError(f"{masked(db)}: a server is named as postgresql://USER@HOST/DATABASE")
+    url = db if _URL.match(db) else file_url(db)
+    if address_of(url).is_in_memory:
+        raise InputError(f"{db}: what is in memory is gone with the command, expected the name of a file")
+    return url
+
+
+def place_of(name: str, db: str | None) -> str:
+    """Return the address of a campaign's store as anybody may read it."""
+    from activeeval.core.secrets import masked
+
+    return masked(url_of(name, db))
+
+
+def named_again(db: str | None) -> str:
+    """Return what names a store in a command that is printed, without its password; nothing for the usual one."""
+    from activeeval.core.secrets import masked
+
+    return f" --db {masked(db)}" if db else ""
+
+
+@contextmanager
+def opened(name: str, db: str | None, *, create: bool = False, wait_s: float = 30.0) -> Iterator[Store]:
+    """Open the store of a campaign, and close it; ``wait_s`` as of `activeeval.campaigns.store.open_store`."""
+    from activeeval.campaigns.store import open_store
+
+    with open_store(url_of(name, db), create=create, wait_s=wait_s) as store:
+        yield store
+
+
+def check_free(name: str, db: str | None) -> None:
+    """Raise where a campaign of that name is stored already or none can be, before anything is computed."""
+    from activeeval.campaigns.store import is_made
+
+    if not is_made(url_of(name, db)):
+        return
+    with opened(name, db) as store:
+        if name in store.campaigns():
+            raise InputError(f"there is a campaign {name!r} already in {place_of(name, db)}")
+
+
+def of_campaign(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the name of a campaign and where it is stored."""
+    return name_argument(db_option(command))
+
+
+def judge_of(text: str) -> str:
+    """Return a judge's name as it is kept; blanks and capitals tell nobody apart."""
+    from activeeval.core.judgments.judge_names import judge_name
+
+    name = judge_name(text)
+    if not name:
+        raise click.UsageError("--judge must be a name, got an empty one")
+    return name

@@ -1,0 +1,91 @@
+"""``activeeval campaign report``: what a team reads of its campaign, week by week."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.inspect import say_costs
+from activeeval.campaigns.commands.options import as_of_option, of_campaign, opened
+from activeeval.cli.help import command
+from activeeval.cli.input_options import confidence_option, scope_option
+from activeeval.cli.output import check_new, emit_done, force_option, output_option, say
+from activeeval.cli.waiting import settle, tell
+from activeeval.graders.commands.audit import grader_option
+from activeeval.sampling.commands.price_options import price_of, price_options
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.status import Status
+    from activeeval.campaigns.store import Store
+    from activeeval.core.planning.prices import Price
+
+
+@command("One page for the team: estimates, cost, judges")
+@of_campaign
+@click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
+@as_of_option
+@grader_option(required=False)
+@scope_option("pool")
+@confidence_option
+@price_options
+@force_option
+@output_option
+def report(
+    name: str,
+    db: str | None,
+    out: str | None,
+    as_of: int | None,
+    graders: tuple[str, ...],
+    scope: str,
+    confidence: float,
+    force: bool,
+    form: str,
+    **options: Any,
+) -> None:
+    """Write the report of a campaign: estimates now and over time, queries, cost, judges, design.
+
+    One HTML file that needs nothing else, for the screen and for print; or the same as markdown, without charts, or as
+    JSON, with all its numbers. It says as of which event of the log it is true, and the same log gives the same bytes.
+    Of two runs it lists the queries that lose most, with both lists side by side, where the verdict is worse or
+    undecided. It tells how far judges agree, whether the grade model is right, and who skips relevant items more than
+    others; with --grader what a machine's grades are worth.
+
+    \b
+    activeeval campaign report week1
+    activeeval campaign report week1 --db postgresql://team@db/judging --as-of 812 --out week1.json
+    """
+    from activeeval.campaigns.commands.next_step import next_command
+    from activeeval.campaigns.report.collect import summary
+    from activeeval.campaigns.report.page import SUFFIXES, campaign_text
+    from activeeval.formats.writing import write_atomically
+
+    price = price_of(options)
+    path = f"{name}.html" if out is None else out
+    check_new(path, SUFFIXES, force)
+    tell("reading the log")
+    with opened(name, db) as store:
+        summed = summary(store, name, as_of, scope=scope, confidence=confidence, graders=graders)
+        by_query = store.campaign(name).judging.is_whole
+        costs = None if price is None else _costs(store, name, as_of, price)
+    judges = [work.judge for work in summed.cost.judges]
+    how: dict[str, Any] = {"judges": judges, "judges_per_item": summed.head.judges_per_item, "by_query": by_query}
+    command = next_command(summed.next, name, db, **how)
+    text = campaign_text(summed, Path(path.lower().removesuffix(".gz")).suffix, command)
+    with write_atomically(path) as handle:
+        handle.write(text)
+    settle()
+    say(f"wrote {path}, as of event {summed.head.as_of}")
+    if costs is not None:
+        say_costs(*costs)
+    emit_done([{"report": path, "as_of": summed.head.as_of}], form)
+
+
+def _costs(store: Store, name: str, as_of: int | None, price: Price) -> tuple[Price, Status]:
+    """Return a price by the judges' clocks, and how far a campaign is."""
+    from activeeval.campaigns.judges import seconds_an_item
+    from activeeval.campaigns.state import state_of
+    from activeeval.campaigns.status import status
+
+    return price.timed(seconds_an_item(store, name)), status(state_of(store, name, as_of), store)

@@ -1,0 +1,62 @@
+"""Rounds of a campaign one after another: what a later one takes for known, and asks for again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.design import Design
+from activeeval.core.errors import StateError
+from activeeval.core.types import Ints
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.samples import Sample
+
+
+def known_now(design: Design, before: Sequence[Sample]) -> Ints:
+    """Return what a round's design takes for known, as the rounds before it say now, shape (n_items,)."""
+    if not before:
+        return design.known
+    grades, _ = _last_grades(before)
+    changed = (design.known >= 0) & (grades >= 0) & (grades != design.known)
+    return np.where(changed, grades, design.known) if changed.any() else design.known
+
+
+def check_known(rounds: Sequence[Sample]) -> None:
+    """Raise StateError where what a later round takes for known is no grade any more: not judged, or in dispute."""
+    for k, later in enumerate(rounds[1:], 2):
+        design = later.campaign.design
+        grades, settled = _last_grades(rounds[: k - 1])
+        gone = np.flatnonzero(settled & (design.known >= 0) & (grades != design.known))
+        if gone.size:
+            raise StateError(
+                f"{counted(gone.size, 'item')} that round {k} takes for known {agreeing(gone.size, 'has', 'have')} "
+                f"no one grade any more, the first is "
+                f"{design.pool.place(int(gone[0]))}: judge them again, or read as of an event before that"
+            )
+
+
+def asked_again(rounds: Sequence[Sample]) -> int:
+    """Return how many items could not be judged in a round and are asked for by a later one."""
+    n, later = 0, set[int]()
+    for sample in reversed(rounds):
+        campaign = sample.campaign
+        n += sum(campaign.grades[item] < 0 for item in campaign.settled & later)
+        later |= {item for unit in campaign.units for item in unit.items}
+    return int(n)
+
+
+def _last_grades(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the last grade that rounds give each item, and which items any has settled.
+
+    −1 where none does, or where judges differ and all of their grades count.
+    """
+    n_items = rounds[0].campaign.design.pool.n_items
+    grades, settled = np.full(n_items, -1, dtype=np.int64), np.zeros(n_items, dtype=np.bool_)
+    for sample in rounds:
+        labels = sample.campaign.labels
+        grades = np.where(labels.grades >= 0, labels.grades, grades)
+        grades[labels.items] = -1
+        settled[list(sample.campaign.settled)] = True
+    return grades, settled

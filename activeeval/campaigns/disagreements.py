@@ -1,0 +1,121 @@
+"""Where judges differ, and what settling it does to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from activeeval.campaigns.over_time import finite
+from activeeval.campaigns.state import CampaignState, Pair, grades_of
+from activeeval.campaigns.store import Store
+from activeeval.core.campaign.reading import Moved, moved
+from activeeval.core.judgments.log import Event
+
+MOST = 100
+"""Disagreements that are listed: whoever settles the first hundred settles what matters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What a judge says of an item: a grade, or None where there can be none."""
+
+    judge: str
+    grade: int | None
+    reason: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """An item on which judges differ.
+
+    Attributes
+    ----------
+    seq : int
+        The event of one of the judgments, by which the item is adjudicated.
+    query, title : str
+        Texts, or ids where there are none.
+    opinions : sequence of Opinion
+    counts_as : int or None
+        The grade that counts now; None while the item waits, or where several do.
+    influence : float or None
+        How far the answer to the first question moves at most between the grades that were given; None where the item
+        is not read yet.
+    narrowest, widest : float or None
+        Half the width of its interval at these grades; None where there is none.
+    decided_by, reason : str
+        Who has adjudicated it and why; empty where nobody has.
+    waits : bool
+        Whether another judge is asked for.
+    """
+
+    seq: int
+    query_id: str
+    doc_id: str
+    query: str
+    title: str
+    opinions: Sequence[Opinion]
+    counts_as: int | None
+    influence: float | None
+    narrowest: float | None
+    widest: float | None
+    decided_by: str
+    reason: str
+    waits: bool
+
+
+def disagreements(state: CampaignState, store: Store) -> list[Disagreement]:
+    """Return the items on which judges differ, those first that move the answer most."""
+    differing = {
+        pair: by_judge
+        for pair, by_judge in state.judgments_by_item.items()
+        if len({event.grade for event in by_judge.values()}) > 1
+    }
+    spans = _influence(state, differing)
+    order = sorted(differing, key=lambda pair: (pair not in spans, -spans[pair].span if pair in spans else 0.0, pair))
+    counts = grades_of(state)
+    return [_disagreement(state, store, differing[pair], spans.get(pair), counts.get(pair)) for pair in order[:MOST]]
+
+
+def _influence(state: CampaignState, differing: Mapping[Pair, Mapping[str, Event]]) -> dict[Pair, Moved]:
+    """Return how far the answer to the first question moves with each item, of those that are read."""
+    spans: dict[Pair, Moved] = {}
+    for sample in state.read if state.block else []:
+        campaign = sample.campaign
+        read = set(campaign.design.order.items[campaign.selection.places].tolist())
+        grades: dict[int, list[int]] = {}
+        pairs: dict[int, Pair] = {}
+        for unit in campaign.units:
+            for item, doc in zip(unit.items, unit.item_ids, strict=True):
+                by_judge = differing.get((unit.query_id, doc), {})
+                named = [event.grade for event in by_judge.values() if event.grade is not None]
+                if item in read and len(set(named)) > 1:
+                    grades[item], pairs[item] = named, (unit.query_id, doc)
+        target = sample.made_for[0].target
+        of_items = moved(campaign.design, campaign.selection, campaign.labels, grades, target)
+        spans |= {pairs[item]: span for item, span in of_items.items()}
+    return spans
+
+
+def _disagreement(
+    state: CampaignState, store: Store, by_judge: Mapping[str, Event], does: Moved | None, counts_as: int | None
+) -> Disagreement:
+    answers = sorted(by_judge.values(), key=lambda event: event.seq)
+    first = answers[0]
+    place = (first.unit or 0, first.doc_id)
+    decided, texts = state.state.adjudicated.get(place), store.texts_of(state.campaign.name, first)
+    return Disagreement(
+        seq=first.seq,
+        query_id=first.query_id,
+        doc_id=first.doc_id,
+        query=texts.query_text or first.query_id,
+        title=str(texts.text.get("title") or first.doc_id),
+        opinions=[Opinion(judge=e.judge, grade=e.grade, reason=e.reason, note=e.note) for e in answers],
+        counts_as=counts_as if counts_as is not None and counts_as >= 0 else None,
+        influence=None if does is None else does.span,
+        narrowest=None if does is None else finite(does.narrowest),
+        widest=None if does is None else finite(does.widest),
+        decided_by="" if decided is None else decided.judge,
+        reason="" if decided is None else decided.reason,
+        waits=state.state.waits(place),
+    )

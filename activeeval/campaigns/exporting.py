@@ -1,0 +1,290 @@
+"""A campaign written out: judgments for other tools, the log, and what a sample's weights are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaigns.state import CampaignState, grades_of, round_grades, state_of
+from activeeval.campaigns.store import Store
+from activeeval.core.campaign import Unit
+from activeeval.core.campaign.probabilities import item_probabilities
+from activeeval.core.errors import StateError, visible
+from activeeval.core.judgments.comparisons import Truth
+from activeeval.core.judgments.judging import ByComparisons, Judging
+from activeeval.core.judgments.log import Event
+from activeeval.core.judgments.policies import POLICIES
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Caution, Note, Told
+from activeeval.core.types import Floats
+from activeeval.formats.comparisons import write_truth
+from activeeval.formats.sampled_note import remove_sampled_note, write_sampled_note
+from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.formats.tables.export import write_columns
+from activeeval.formats.text.trec import Prels, write_prels, write_qrels
+from activeeval.formats.writing import write_atomically
+
+_NOTHING_COMPLETE = "no block is complete: with which probability the items so far came is not known yet"
+_Weighted = tuple[int, Unit, int, str]
+"""A round from 0, a unit of it, an item and its id."""
+_METRICS = {"P": "precision", "DCG": "dcg", "nDCG": "dcg", "RR": "mean_reciprocal_rank", "R": "recall"}
+
+
+def _qrels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
+    rows = Qrels(
+        Texts.from_list([query for (query, _), _ in judged]),
+        Texts.from_list([doc for (_, doc), _ in judged]),
+        np.array([grade for _, grade in judged], dtype=np.int64),
+    )
+    one_judge = state.campaign.judges_per_item == 1
+    write_qrels(rows, path, "0" if one_judge else state.policy)
+    return [Note("judgments written", {"n": len(judged)}), *state.campaign.judging.about_labels]
+
+
+def _prels(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write what lies below the threshold of the highest complete block, and what was known before."""
+    if state.block == 0:
+        raise StateError(_NOTHING_COMPLETE)
+    if len(state.rounds) > 1:
+        raise StateError("a campaign of several rounds has no one probability for each item: write its weights out")
+    campaign = state.sample.campaign
+    known, probs, pool = campaign.design.known, item_probabilities(campaign, state.level), campaign.design.pool
+    block = np.full(pool.n_items, state.n_blocks + 1)
+    for unit in campaign.units:
+        block[list(unit.items)] = campaign.block_of(unit)
+    graded, grades = grades_of(state), np.where(known >= 0, known, -1)
+    for unit in campaign.units:
+        grades[list(unit.items)] = [graded.get((unit.query_id, doc), -1) for doc in unit.item_ids]
+    rows = np.flatnonzero((grades >= 0) & ((known >= 0) | (block <= state.block)))
+    method = 0 if state.campaign.judges_per_item == 1 else POLICIES.index(state.policy)
+    queries, docs = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
+    write_prels(Prels(queries, docs, grades[rows], np.full(rows.size, method, dtype=np.int64), probs[rows]), path)
+    n_known, n_later = int((known >= 0).sum()), int((grades >= 0).sum()) - rows.size
+    n_new = rows.size - n_known
+    notes = [Note("judgments of complete blocks", {"n": n_new, "last": state.block, "n_known": n_known})]
+    numbers: dict[str, Told] = {"n": n_later}
+    is_whole = state.block == state.n_blocks
+    left_out = Note("asked beyond left out", numbers) if is_whole else Note("later blocks left out", numbers)
+    notes += [left_out] if n_later else []
+    return [*notes, *([] if method == 0 else [Note("policies by number", {"policies": POLICIES[1:]})])]
+
+
+def _line(event: Event) -> str:
+    """Return an event as a line of the log: what is empty is null."""
+    values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "key"}
+    record = {name: None if value in ("", {}) else value for name, value in values.items()}
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
+
+
+def _jsonl(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    events = state.log
+    with write_atomically(path) as handle:
+        handle.writelines(f"{_line(event)}\n" for event in events)
+    return [Note("events written", {"n": len(events)})]
+
+
+def _csv(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write what judges said for a spreadsheet."""
+    return _table(state.campaign.judging, state, path)
+
+
+@singledispatch
+def _table(judging: Judging, state: CampaignState, path: PathLike) -> list[Note]:
+    """Write what every judge said of every item, a row each; of comparisons the ranks."""
+    events = sorted((pair, e.judge, e) for pair, by_judge in state.judgments_by_item.items() for e in by_judge.values())
+    rows = [event for *_, event in events]
+    columns: dict[str, Any] = {
+        name: [getattr(e, name) or None for e in rows] for name in ("query_id", "doc_id", "judge")
+    }
+    columns["grade"] = ["cannot" if e.grade is None else str(e.grade) for e in rows]
+    columns["judge"] = [judge and visible(judge) for judge in columns["judge"]]
+    columns["note"] = ["\n".join(map(visible, (e.reason or e.note).splitlines())) or None for e in rows]
+    if any(e.machine for e in rows):
+        columns["judge_kind"] = ["machine" if e.machine else "person" for e in rows]
+    columns |= {"seq": np.array([e.seq for e in rows], dtype=np.int64), "at": np.array([e.at for e in rows])}
+    _write_table(columns, path)
+    n_cannot = sum(e.grade is None for e in rows)
+    cannot = [Note("rows without a grade", {"n": n_cannot})] if n_cannot else []
+    return [Note("judgments by judge", {"n": len(rows) - n_cannot}), *cannot]
+
+
+@_table.register
+def _(judging: ByComparisons, state: CampaignState, path: PathLike) -> list[Note]:
+    """Write the truth of every settled query, as `activeeval estimate` and `score` take it."""
+    events = {query: event for (query, _), by_judge in state.judgments_by_item.items() for event in by_judge.values()}
+    truths = {query: Truth.from_parts(event.body) for query, event in sorted(events.items()) if event.kind == "judged"}
+    write_truth(truths, path)
+    return [Note("truths written", {"n": len(truths)})]
+
+
+def _weights(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write unit, block, level, probability and importance weight of every item of the sample, with its grade.
+
+    Where depths follow labels of the complete blocks: until then it is not known with which probability an item came.
+    """
+    if state.instalment and state.block == 0:
+        raise StateError(_NOTHING_COMPLETE)
+    pool, n_later, rows, by_round = state.sample.campaign.design.pool, 0, list[_Weighted](), list[Floats]()
+    for k, sample in enumerate(state.rounds):
+        campaign, units = sample.campaign, list(sample.campaign.units)
+        level = None if campaign.paths is None else campaign.complete_block[1]
+        by_round.append(item_probabilities(campaign, level))
+        inside = units if level is None else [unit for unit in units if unit.level < level]
+        n_later += sum(len(unit.items) for unit in units) - sum(len(unit.items) for unit in inside)
+        rows += [(k, u, item, doc) for u in inside for item, doc in zip(u.items, u.item_ids, strict=True)]
+    grades = [round_grades(sample.campaign) for sample in state.rounds]
+    probs = np.array([by_round[k][item] for k, _, item, _ in rows])
+    owners = pool.item_queries[[item for _, _, item, _ in rows]]
+    units = [unit for _, unit, *_ in rows]
+    _write_table(
+        {
+            "query_id": [unit.query_id for unit in units],
+            "doc_id": [doc for *_, doc in rows],
+            "round": np.array([k + 1 for k, *_ in rows], dtype=np.int64),
+            "unit": np.array([unit.number for unit in units], dtype=np.int64),
+            "block": np.array([state.rounds[k].campaign.block_of(unit) for k, unit, *_ in rows], dtype=np.int64),
+            "level": np.array([unit.level for unit in units], dtype=np.float64),
+            "query_prob": pool.query_probs[owners],
+            "inclusion_prob": probs,
+            "importance_weight": pool.query_probs[owners] / probs,
+            "grade": [_shown(grades[k].get(item)) for k, _, item, _ in rows],
+        },
+        path,
+    )
+    n_known = int((state.rounds[0].campaign.design.known >= 0).sum())
+    without = [Note("known grades left out", {"n": n_known})] if n_known else []
+    without += [Note("asked beyond left out", {"n": n_later})] if n_later else []
+    return [Note("weights written", {"n": len(rows)}), *without]
+
+
+def _write_table(columns: Mapping[str, Any], path: PathLike) -> None:
+    suffix = bare_suffix(path)
+    write_columns(columns, path, suffix=suffix if suffix in TABLES else ".csv")
+
+
+def _shown(grade: int | None) -> str | None:
+    return "cannot" if grade == -1 else None if grade is None else str(grade)
+
+
+def _quepid(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write a Quepid case's ratings: ``query,docid,rating``, the query's text where there is one."""
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
+    judged = sorted((pair, grade) for pair, grade in grades_of(state).items() if grade >= 0)
+    there = {query for (query, _), _ in judged}
+    n_shared = len(there) - len({texts[query] for query in there})
+    shared = [Note("queries of one text", {"n": n_shared})] if n_shared else []
+    columns = {
+        # texts and ids as a terminal may show them: Quepid takes a control character for part of the query
+        "query": [visible(texts[query]) for (query, _), _ in judged],
+        "docid": [visible(doc) for (_, doc), _ in judged],
+        "rating": [str(grade) for _, grade in judged],
+    }
+    _write_table(columns, path)
+    return [Note("ratings written", {"n": len(judged)}), *shared, *state.campaign.judging.about_labels]
+
+
+def _rank_eval(state: CampaignState, store: Store, path: PathLike) -> list[Note]:
+    """Write a request for ``_rank_eval`` of Elasticsearch and OpenSearch; it scores what is judged alone."""
+    texts = {unit.query_id: unit.query_text or unit.query_id for unit in store.units(state.campaign.name)}
+    ratings: dict[str, list[dict[str, Any]]] = {}
+    for (query, doc), grade in sorted(grades_of(state).items()):
+        if grade >= 0:
+            ratings.setdefault(query, []).append({"_index": "INDEX", "_id": doc, "rating": grade})
+    requests = [
+        {"id": query, "request": {"query": {"query_string": {"query": texts[query]}}}, "ratings": rated}
+        for query, rated in ratings.items()
+    ]
+    with write_atomically(path) as handle:
+        json.dump({"requests": requests, "metric": _metric(state)}, handle, ensure_ascii=False, indent=1)
+        handle.write("\n")
+    measure = str(state.sample.campaign.design.target.measure)
+    return [Note("request written", {"n": len(requests)}), Note("nearest metric", {"measure": measure})]
+
+
+def _metric(state: CampaignState) -> Mapping[str, Mapping[str, int | None]]:
+    """Return the metric of the engines that is nearest to the measure of a campaign, as they take it."""
+    target = state.sample.campaign.design.target
+    name, k = str(target.measure).split("(")[0].split("@")[0], target.measure.cutoff or 10
+    if name == "ERR":
+        return {"expected_reciprocal_rank": {"maximum_relevance": target.measure.max_grade, "k": k}}
+    metric = _METRICS.get(name, "dcg")
+    return {metric: {"k": k} | ({"normalize": name == "nDCG"} if metric == "dcg" else {})}
+
+
+FORMATS: dict[str, Callable[[CampaignState, Store, PathLike], list[Note]]] = {
+    "qrels": _qrels,
+    "prels": _prels,
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "weights": _weights,
+    "quepid": _quepid,
+    "rank-eval": _rank_eval,
+}
+"""How a campaign can be written out; tables go by the suffix of the file's name."""
+
+
+_UNWEIGHTED = ("qrels", "csv", "quepid")
+"""What holds judgments without their weights, and reads as if they were all there are."""
+
+
+def _beside(state: CampaignState, form: str, path: PathLike) -> list[Note]:
+    """Write a note beside judgments of a sample, and return what it says; none where everything was judged."""
+    if form not in _UNWEIGHTED or not state.rounds or _is_complete(state):
+        remove_sampled_note(path)
+        return []
+    name = state.campaign.name
+    instead = f"activeeval campaign estimate {name}"
+    write_sampled_note(path, f"campaign {name}, as of event {state.as_of}", instead)
+    return [Note("judgments of a sample", {"instead": instead})]
+
+
+def _is_complete(state: CampaignState) -> bool:
+    """Return whether every item of the pool has a grade."""
+    first = state.rounds[0].campaign
+    n_known = int((first.design.known >= 0).sum())
+    return n_known + len(grades_of(state)) >= first.design.pool.n_items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written of a campaign.
+
+    Attributes
+    ----------
+    as_of : int
+        The event.
+    content : Note
+        What is in the file.
+    notes : tuple of Note or Caution
+        What else is to be known of it.
+    """
+
+    as_of: int
+    content: Note
+    notes: tuple[Note | Caution, ...]
+
+
+def export(store: Store, name: str, form: str, path: PathLike, as_of: int | None = None) -> Exported:
+    """Write a campaign as of an event in one of `FORMATS`.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written, or an id cannot stand in the format.
+    StateError
+        Where the sample does not support it yet.
+    """
+    is_of_log = form in ("jsonl", "csv")
+    state = CampaignState.of(store, name).refresh(store, as_of) if is_of_log else state_of(store, name, as_of)
+    content, *notes = FORMATS[form](state, store, path)
+    notes += _beside(state, form, path)
+    if state.campaign.judges_per_item > 1 and not is_of_log:
+        notes.append(Note("grade of judges", {"policy": state.policy, "n": state.campaign.judges_per_item}))
+    return Exported(as_of=state.as_of, content=content, notes=(*notes, *state.machine_cautions))

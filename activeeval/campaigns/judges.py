@@ -1,0 +1,220 @@
+"""What judges did in a campaign: how much, how fast, how far they agree, and what they skipped."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from activeeval.campaigns.over_time import date_of, finite
+from activeeval.campaigns.report.judges_content import (
+    Agreement,
+    Day,
+    FittedSeconds,
+    GradesByJudge,
+    JudgePair,
+    Seconds,
+    SharedAgreement,
+    Skipped,
+    SkippedByJudge,
+    SkippingReason,
+    Work,
+)
+from activeeval.campaigns.seconds import fitted
+from activeeval.campaigns.state import CampaignState, Pair, grades_of
+from activeeval.campaigns.store import Store, UnitRow
+from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judge, Judgment, Judgments, grade_agreement
+from activeeval.core.judgments.agreement import PairAgreement
+from activeeval.core.judgments.coefficients import confusion
+from activeeval.core.judgments.log import Event, is_of_control
+from activeeval.core.judgments.seconds import SecondsTaken
+from activeeval.core.judgments.skipping import skipping_of
+from activeeval.core.judgments.state import State
+
+RESAMPLES = 500
+"""Of the queries, for the intervals of agreement: their ends then vary by a twentieth of the width."""
+ANSWERS = ("judged", "cannot")
+
+
+def work_of(state: State, events: Sequence[Event]) -> list[Work]:
+    """Return the work of each judge, by name."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    seconds: dict[str, list[float]] = defaultdict(list)
+    spent: Counter[str] = Counter()
+    for event in events:
+        if event.kind in (*ANSWERS, "later", "late") and not is_of_control(event):
+            counts[event.judge][event.kind if event.kind in ("later", "late") else "said"] += 1
+            spent[event.judge] += event.active_ms or 0
+            if event.kind in ANSWERS and event.active_ms is not None:
+                seconds[event.judge].append(event.active_ms / 1000)
+    stands = Counter((e.judge, e.kind) for e in state.standing)
+    return [
+        Work(
+            judge=judge,
+            judged=stands[judge, "judged"],
+            cannot=stands[judge, "cannot"],
+            changed=by_kind["said"] - stands[judge, "judged"] - stands[judge, "cannot"],
+            later=by_kind["later"],
+            late=by_kind["late"],
+            **asdict(seconds_of(seconds[judge])),
+            hours=spent[judge] / 3.6e6 if spent[judge] else None,
+        )
+        for judge, by_kind in sorted(counts.items())
+    ]
+
+
+def seconds_of(taken: Sequence[float]) -> Seconds:
+    """Return how long items took, where that is known."""
+    seconds = SecondsTaken.of(taken)
+    return Seconds(timed=seconds.n, seconds_median=seconds.median, seconds_mean=seconds.mean)
+
+
+def days_of(events: Sequence[Event]) -> list[Day]:
+    """Return how many answers each judge gave on each day, UTC."""
+    counts = Counter((date_of(e.at)[:10], e.judge) for e in events if e.kind in ANSWERS)
+    return [Day(day=day, judge=judge, answers=n) for (day, judge), n in sorted(counts.items())]
+
+
+def cost_model_of(units: Sequence[UnitRow], events: Sequence[Event]) -> FittedSeconds | None:
+    """Return the seconds that judgments take as the judges' clocks tell; None where no time was taken."""
+    try:
+        model = fitted(units, events)
+    except InputError:
+        return None
+    # what was held at its prior, or at 0, has no error of its own
+    item, length, grade, query = (finite(error) or None for error in model.std_errors)
+    return FittedSeconds(
+        items=model.n_items,
+        item=finite(model.item),
+        item_std_error=item,
+        length=finite(model.length),
+        length_std_error=length,
+        grade=finite(model.grade),
+        grade_std_error=grade,
+        query=finite(model.query),
+        query_std_error=query,
+    )
+
+
+def seconds_an_item(store: Store, name: str) -> float | None:
+    """Return the mean seconds of a judgment by a campaign's clocks; None where no time was taken."""
+    taken = [e.active_ms / 1000 for e in store.events(name) if e.kind == "judged" and e.active_ms is not None]
+    return SecondsTaken.of(taken).mean
+
+
+def judgments_of(state: CampaignState) -> Judgments:
+    """Return the grades that judges gave, by judge; with one judge an item also what came late of others."""
+    grades = {
+        (judge, pair): event.grade
+        for pair, by_judge in state.judgments_by_item.items()
+        for judge, event in by_judge.items()
+        if event.grade is not None
+    }
+    if state.campaign.judges_per_item == 1:
+        standing = state.judgments_by_item
+        drawn = {(unit.query_id, doc) for unit in state.units for doc in unit.item_ids}
+        for event in state.state.late:
+            pair = event.query_id, event.doc_id
+            if event.grade is not None and pair in drawn and event.judge not in standing.get(pair, {}):
+                grades[event.judge, pair] = event.grade
+    return Judgments.of(Judgment(*pair, Judge(judge), value=grade) for (judge, pair), grade in sorted(grades.items()))
+
+
+def agreement_of(state: CampaignState, confidence: float) -> Agreement:
+    """Return grades by judge, and how far judges agree on items that several of them graded."""
+    judgments = judgments_of(state)
+    scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
+    grades = sorted(set(judgments.values.tolist()) | scale)
+    counts = Counter((judgment.judge.name, judgment.value) for judgment in judgments)
+    judges = sorted({judge for judge, _ in counts})
+    histogram = [GradesByJudge(judge=judge, counts=[counts[judge, grade] for grade in grades]) for judge in judges]
+    pairs = partial(_pairs, judgments, judges, grades)
+    try:
+        agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
+    except InputError:  # one judge alone, or no item that two have graded
+        return Agreement(
+            grades=grades, histogram=histogram, n_items=0, confidence=confidence, alpha=None, pairs=pairs({})
+        )
+    return SharedAgreement(
+        grades=grades,
+        histogram=histogram,
+        n_items=agreement.n_items,
+        confidence=confidence,
+        alpha=agreement.alphas["ordinal"],
+        pairs=pairs({pair.judges: pair for pair in agreement.pairs}),
+        n_queries=agreement.n_queries,
+        n_alike=agreement.n_alike,
+        common_grade=int(agreement.common_grade),
+        ac1=agreement.acs["none"],
+    )
+
+
+def _pairs(
+    judgments: Iterable[Judgment],
+    judges: Sequence[str],
+    grades: Sequence[int],
+    agreements: Mapping[tuple[str, str], PairAgreement],
+) -> list[JudgePair]:
+    """Return of every two judges how often one gave the row's grade and the other the column's."""
+    by_judge: dict[str, dict[Pair, int]] = defaultdict(dict)
+    for judgment in judgments:
+        by_judge[judgment.judge.name][judgment.query, judgment.item] = grades.index(judgment.value)
+    pairs = []
+    for first, second in combinations(judges, 2):
+        shared = sorted(by_judge[first].keys() & by_judge[second].keys())
+        if shared:
+            rows, columns = (np.array([by_judge[judge][pair] for pair in shared]) for judge in (first, second))
+            table = confusion(rows, columns, len(grades)).astype(int).tolist()
+            agreement = agreements.get((first, second))
+            kappa = None if agreement is None else agreement.kappas["quadratic"]
+            difference = None if agreement is None else agreement.difference
+            pairs.append(
+                JudgePair(judges=[first, second], table=table, n=len(shared), kappa=kappa, difference=difference)
+            )
+    return pairs
+
+
+def skipped_by(state: CampaignState, events: Sequence[Event]) -> Skipped:
+    """Return what judges put off and could not judge, with reasons, and who skips relevant items more than others.
+
+    An item is relevant where the grade that counts of it is above 0; one that has none says nothing.
+    """
+    faced: dict[str, set[Pair]] = defaultdict(set)
+    skipped: dict[str, set[Pair]] = defaultdict(set)
+    counts: Counter[tuple[str, str]] = Counter()
+    reasons: Counter[tuple[str, str, str]] = Counter()
+    for event in events:
+        if event.kind in ("shown", "later", *ANSWERS):
+            faced[event.judge].add((event.query_id, event.doc_id))
+        if event.kind in ("later", "cannot"):
+            skipped[event.judge].add((event.query_id, event.doc_id))
+            counts[event.judge, event.kind] += 1
+            reasons[event.judge, event.kind, event.reason] += 1
+    graded = {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
+    rows = []
+    for judge in sorted(faced):
+        pairs = sorted(faced[judge] & graded.keys())
+        skipping = skipping_of(
+            [query for query, _ in pairs], [graded[p] > 0 for p in pairs], [p in skipped[judge] for p in pairs]
+        )
+        rows.append(
+            SkippedByJudge(
+                judge=judge,
+                later=counts[judge, "later"],
+                cannot=counts[judge, "cannot"],
+                **asdict(skipping),
+                is_named=skipping.is_suspect(len(faced)),
+            )
+        )
+    return Skipped(
+        judges=rows,
+        reasons=[
+            SkippingReason(judge=judge, kind=kind, reason=reason, n=n)
+            for (judge, kind, reason), n in sorted(reasons.items())
+        ],
+    )

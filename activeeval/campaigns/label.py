@@ -1,0 +1,114 @@
+"""The labelling of all queries of a sheet by one judge, kept as a campaign of comparisons in a file of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from activeeval.campaigns.store import (
+    CampaignRow,
+    PlaceRow,
+    SampleRow,
+    Store,
+    UnitRow,
+    checked_name,
+    file_url,
+    open_store,
+)
+from activeeval.campaigns.top_k_judging import Compared, Comparing
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.judging import ByComparisons, Judging, Shown
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.tables.draws import TEXTS, draws_of
+from activeeval.formats.tables.sheets import read_sheet
+
+_SQLITE = b"SQLite format 3\0"
+Documents = dict[str, list[Shown]]
+
+
+@contextmanager
+def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
+    """Open the log of a sheet's comparisons, which is made where there is none, and close it.
+
+    The campaign in it, and its judge, are called as the file was when it was made.
+
+    Raises
+    ------
+    InputError
+        Where the sheet cannot be read, or the file is no log of its documents for the top k.
+    """
+    _check_log(path)
+    documents, texts = _read(sheet)
+    judging = ByComparisons(k)
+    units = [
+        UnitRow(
+            number=number,
+            block=1,
+            query_id=query,
+            level=None,
+            cost=1.0,
+            places=tuple(PlaceRow(**shown._asdict()) for shown in judging.shown(query, items)),
+            query_text=texts[query],
+        )
+        for number, (query, items) in enumerate(documents.items(), start=1)
+    ]
+    with open_store(file_url(path), create=True) as store:
+        names = store.campaigns()
+        if not names:
+            names = [checked_name(judge_name(os.path.splitext(os.path.basename(path))[0]))]
+            sample = SampleRow(version=1, digest="", payload=b"", reason="a sheet")
+            store.create(CampaignRow(name=names[0], config=judging.config), sample, units)
+        elif not _is_of(store, names, units, judging):
+            raise InputError(f"{path}: is not the log of these documents: is it that of {sheet}, for the top {k}?")
+        yield Comparing(store, names[0], names[0])
+
+
+def says_no_more(path: str, compared: Compared) -> bool:
+    """Return whether a file holds only truths or comparisons that a labelling says too."""
+    try:
+        judgments = read(path)
+        if judgments.holds("truth"):
+            return all(compared.truths.get(query) == truth for query, truth in judgments.truths().items())
+        return set(judgments.comparisons()) <= set(compared.comparisons)
+    except InputError:
+        return False
+
+
+def _check_log(path: str) -> None:
+    """Raise InputError where a file is there that is no store."""
+    if not os.path.exists(path):
+        return
+    try:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                if file.read(len(_SQLITE)) in (b"", _SQLITE):
+                    return
+    except OSError as problem:
+        raise InputError(f"{path}: cannot read: {problem.strerror}") from None
+    raise InputError(f"{path}: is no log of comparisons, expected a new file or one that `activeeval label` made")
+
+
+def _is_of(store: Store, names: list[str], units: list[UnitRow], judging: Judging) -> bool:
+    """Return whether a store holds the comparisons of these queries alone, in whatever order."""
+    if len(names) > 1 or store.campaign(names[0]).judging != judging:
+        return False
+    asked, held = ({unit.query_id: unit.places[0].members for unit in some} for some in (units, store.units(names[0])))
+    return asked == held
+
+
+def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
+    """Return the documents of each query of a sample's sheet, in its order, and the texts of the queries."""
+    sheet = read_sheet(path).plainly_named()
+    draws = draws_of(sheet, path)
+    columns = {name: sheet.words(name) for name in TEXTS if name in sheet.columns}
+    documents: Documents = {}
+    texts: dict[str, str] = {}
+    for row, (query, doc) in enumerate(zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)):
+        if any(item.doc_id == doc for item in documents.setdefault(query, [])):
+            raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
+        words = {name: cells[row] for name, cells in columns.items() if cells[row]}
+        texts[query] = words.pop("query", "") or texts.get(query, "")
+        documents[query].append(Shown(doc, 1.0, words))
+    return documents, texts

@@ -1,0 +1,139 @@
+"""The texts of a campaign as its lead looks through them: queries with their documents, guidelines, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from activeeval.campaigns.desk_views import ItemView
+from activeeval.campaigns.store import GuidelinesRow, ItemTexts, Place, Store, TextCounts, TextRow, Wanted
+from activeeval.core.errors import InputError
+from activeeval.report.numbers import counted
+
+ON_A_PAGE = 50
+"""Items; where queries are judged as a whole, these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentLine:
+    """A document of an item: the item's place and the document's number in there, what it is called, how long it is."""
+
+    at: Place
+    number: int
+    doc_id: str
+    title: str
+    url: str
+    n_letters: int
+    is_ahead: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLines:
+    """A query, what the person needed, and its documents."""
+
+    query_id: str
+    text: str
+    need: str
+    documents: Sequence[DocumentLine]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidelinesVersion:
+    """A version of guidelines, in markdown, and how many answers were given beside it, until when (microseconds)."""
+
+    digest: str
+    text: str
+    n_answers: int
+    last_at: int | None
+    is_served: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextsView:
+    """A page of the texts.
+
+    Attributes
+    ----------
+    counts : TextCounts
+        Of the whole campaign.
+    queries : sequence of QueryLines
+    following : Place or None
+        The item after which the next page begins; None of the last one.
+    guidelines : sequence of GuidelinesVersion
+    """
+
+    counts: TextCounts
+    queries: Sequence[QueryLines]
+    following: Place | None
+    guidelines: Sequence[GuidelinesVersion]
+
+
+def texts_of(store: Store, name: str, wanted: Wanted, served_guidelines: str = "") -> TextsView:
+    """Return a page of the texts of a campaign.
+
+    Parameters
+    ----------
+    served_guidelines : str
+        The version that is beside the items now.
+    """
+    rows = store.texts_page(name, wanted, ON_A_PAGE + 1)
+    page = rows[:ON_A_PAGE]
+    versions = [_version(row, served_guidelines) for row in store.guidelines_read(name, served_guidelines)]
+    return TextsView(
+        counts=store.text_counts(name),
+        queries=[_query(list(of_query)) for _, of_query in groupby(page, key=lambda row: row.query_id)],
+        following=page[-1].at if len(rows) > len(page) else None,
+        guidelines=versions,
+    )
+
+
+def document_of(store: Store, name: str, at: Place, number: int) -> ItemView:
+    """Return a document of an item as its judges see it; InputError where there is none."""
+    row = store.item_texts(name, at)
+    documents = list(documents_of(row.doc_id, row.text))
+    if not 0 <= number < len(documents):
+        raise InputError(f"the item has {counted(len(documents), 'document')}, got number {number}")
+    doc_id, text = documents[number]
+    return ItemView.of(row.query_id, doc_id, ItemTexts(query_text=row.query_text, text=text))
+
+
+def documents_of(doc_id: str, text: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the documents of an item: one, or all of a query that is judged as a whole."""
+    if "documents" not in text:
+        yield doc_id, text
+    for document in text.get("documents", ()):
+        yield str(document["doc_id"]), document
+
+
+def _query(rows: Sequence[TextRow]) -> QueryLines:
+    lines, need = [], ""
+    for row in rows:
+        for number, (doc_id, text) in enumerate(documents_of(row.doc_id, row.text)):
+            view = ItemView.of(row.query_id, doc_id, ItemTexts(query_text=row.query_text, text=text))
+            need = need or view.need
+            lines.append(_line(row, number, view))
+    return QueryLines(query_id=rows[0].query_id, text=rows[0].query_text, need=need, documents=lines)
+
+
+def _line(row: TextRow, number: int, view: ItemView) -> DocumentLine:
+    return DocumentLine(
+        at=row.at,
+        number=number,
+        doc_id=view.doc_id,
+        title=view.title,
+        url=view.url,
+        n_letters=len(view.text),
+        is_ahead=row.is_ahead,
+    )
+
+
+def _version(row: GuidelinesRow, served: str) -> GuidelinesVersion:
+    return GuidelinesVersion(
+        digest=row.digest,
+        text=row.text,
+        n_answers=row.n_answers,
+        last_at=row.last_at,
+        is_served=row.digest == served,
+    )

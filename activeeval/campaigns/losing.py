@@ -1,0 +1,83 @@
+"""Which queries lose most in a campaign of two runs, with both lists as far as the measure reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from activeeval.campaigns.desk_views import ItemView
+from activeeval.campaigns.lead_texts import documents_of
+from activeeval.campaigns.state import CampaignState, Pair
+from activeeval.campaigns.store import ItemTexts, UnitRow
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.reading import judged_queries
+from activeeval.core.measures import Target
+from activeeval.core.pool import Rankings
+from activeeval.sampling.answers import SampleAnswer
+from activeeval.sampling.lost_queries import LISTED, MOST_SHOWN, ListedItem, Losses
+from activeeval.sampling.query_values import values_of_sample
+
+_LONGEST_TITLE = 80
+
+
+def losses_of(state: CampaignState, answers: Sequence[SampleAnswer], units: Sequence[UnitRow]) -> list[Losses]:
+    """List the queries that lose most by each difference that is worse or undecided.
+
+    The weights of queries are those of one sample: a campaign that is read in several rounds has none.
+    """
+    listed = [k for k, answer in enumerate(answers) if answer.finding.verdict in LISTED]
+    if len(state.read) > 1 or not listed:
+        return []
+    queries, titles = {unit.query_id: unit.query_text for unit in units}, _titles(units)
+    made = [_losses(state.read[0].campaign, k, answers[k].target, queries, titles) for k in listed]
+    return [losses for losses in made if losses.queries]
+
+
+def _losses(
+    campaign: Campaign, question: int, target: Target, texts: Mapping[str, str], titles: Mapping[Pair, str]
+) -> Losses:
+    """List the queries that lose most by a difference."""
+    values = values_of_sample(campaign, target)
+    labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target).labels
+    places = {query: q for q, query in enumerate(target.pool.query_texts.tolist())}
+    queries = []
+    for query in values.losing:
+        lists = [_counted(ranking, places[query.query_id], target.depth) for ranking in (target.ranking, target.other)]
+        new, old = (
+            [_item(target, item, int(labels.grades[item]), titles, item not in other) for item in mine[:MOST_SHOWN]]
+            for mine, other in (lists, lists[::-1])
+        )
+        queries.append(replace(query, text=texts.get(query.query_id, ""), items=new, versus_items=old))
+    return Losses(
+        question=question,
+        title=values.title(target.name),
+        depth=min(target.depth, MOST_SHOWN),
+        label="κ-grade" if target.measure.is_judged_whole else "grade",
+        queries=queries,
+    )
+
+
+def _counted(ranking: Rankings, query: int, depth: int) -> list[int]:
+    """Return the items of a query's list as far as the measure reads."""
+    begin, end = ranking.offsets[query : query + 2].tolist()
+    items: list[int] = ranking.items[begin : min(end, begin + depth)].tolist()
+    return items
+
+
+def _item(target: Target, item: int, grade: int, titles: Mapping[Pair, str], is_only_here: bool) -> ListedItem:
+    (pair,) = target.pool.pairs_of([item])
+    judged = grade if grade >= 0 else None
+    return ListedItem(doc_id=pair[1], title=titles.get(pair, ""), grade=judged, is_only_here=is_only_here)
+
+
+def _titles(units: Iterable[UnitRow]) -> dict[Pair, str]:
+    """Return the title of each document that judges read, else the beginning of its text; of a page of HTML no text."""
+    titles = {}
+    for unit in units:
+        for place in unit.places:
+            for doc, text in documents_of(place.doc_id, place.text):
+                view = ItemView.of(unit.query_id, doc, ItemTexts(query_text=unit.query_text, text=text))
+                title = " ".join((view.title or ("" if view.is_html else view.text)).split())
+                is_long = len(title) > _LONGEST_TITLE
+                titles[unit.query_id, doc] = f"{title[: _LONGEST_TITLE - 1]}…" if is_long else title
+    return titles

@@ -1,0 +1,261 @@
+"""Campaigns made of a drawn sample, and grown with it: what the store is to hold of its units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import LOOKS, CampaignRow, PlaceRow, SampleRow, Store, UnitRow, checked_name
+from activeeval.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
+from activeeval.core.campaign import Rules
+from activeeval.core.campaign.probabilities import item_probabilities
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.judging import Shown
+from activeeval.formats.arrays import unpacked
+from activeeval.inputs.budgets import Budget
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.policies import check_mean_gain
+from activeeval.sampling.samples import Sample
+
+Texts = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What was drawn for a campaign: the fields of its row.
+
+    Attributes
+    ----------
+    campaign, db : str
+        Its name and where it is stored.
+    as_of, version : int
+        The last event, and the version of the sample.
+    seed : int or None
+    items, queries : int
+        That are new on sheets.
+    budget : float or None
+    blocks : int
+    """
+
+    campaign: str
+    db: str
+    as_of: int
+    version: int
+    seed: int | None
+    items: int
+    queries: int
+    budget: float | None
+    blocks: int
+
+    @classmethod
+    def of(cls, store: Store, name: str, place: str, sample: Sample, seq: int) -> Self:
+        """Return what was drawn last, as of an event, for a campaign that is stored at a place."""
+        units, design = sample.campaign.planned[sample.n_before :], sample.campaign.design
+        return cls(
+            campaign=name,
+            db=place,
+            as_of=seq,
+            version=store.samples(name)[-1].version,
+            seed=sample.seed,
+            items=sum(len(unit.items) for unit in units),
+            queries=len({unit.query for unit in units}),
+            budget=design.budget,
+            blocks=len(design.blocks),
+        )
+
+
+def create(
+    store: Store,
+    name: str,
+    sample: Sample,
+    rules: Rules,
+    *,
+    texts: Texts | None = None,
+    beside: Mapping[str, Any] | None = None,
+    put: Callable[[CampaignRow, SampleRow, Sequence[UnitRow], str], int] | None = None,
+) -> int:
+    """Put a sample that nobody has judged into the store, and return the number of the last event.
+
+    Parameters
+    ----------
+    texts : mapping of str to sequence of str, optional
+        What the judges read, a text for each of ``sample.pairs``.
+    beside : mapping, optional
+        What else whoever made it wants to know of it again: numbers and text.
+    put : callable, optional
+        Stores the campaign together with something else; by default it is stored alone.
+
+    Raises
+    ------
+    InputError
+        Where the name is taken.
+    """
+    check_rules(sample, rules)
+    design, judging = sample.campaign.design, sample.campaign.judging
+    digest, payload = sample.packed()
+    config = {"policy": rules.policy, "cost_unit": design.pool.cost_unit} | judging.config | dict(beside or {})
+    config |= {LOOKS: design.looks} if sample.campaign.paths is not None else {}
+    row = CampaignRow(
+        name=checked_name(name),
+        config=config,
+        judges_per_item=rules.judges_per_item,
+        lease_s=rules.lease_s,
+        max_grade=design.max_grade,
+        strict_order=rules.strict_order,
+        adjudicate=rules.adjudicate,
+    )
+    units = _units(sample, 1, texts or {})
+    drawn = SampleRow(version=1, digest=digest, payload=payload)
+    return (put or store.create)(row, drawn, units, _ended(sample, units))
+
+
+def check_rules(sample: Sample, rules: Rules) -> None:
+    """Raise InputError where a sample cannot be judged so."""
+    design = sample.campaign.design
+    if rules.policy == "refuse":
+        raise InputError("several judges of a campaign may differ: the policy must say what counts, got 'refuse'")
+    if rules.policy == "mean-gain" and rules.judges_per_item > 1:
+        check_mean_gain([target.measure for target in design.targets])
+    sample.campaign.judging.check_rules(rules.judges_per_item)
+    if rules.strict_order and not design.scheme.can_be_topped_up:
+        raise InputError(f"method {design.name!r} draws with replacement: it has no levels to go by")
+    if sample.campaign.paths is None:
+        return
+    if rules.strict_order:
+        problem = "`strict_order` reads below the lowest item that waits: where depths follow labels (`looks`) a lower "
+        raise InputError(problem + "one may still come; what is complete is read block by block", field="strict_order")
+    if sample.campaign.judging.is_whole:
+        problem = "`looks` are for graded items: in top-k judging a query is judged as a whole, there is no depth"
+        raise InputError(problem, field="looks")
+
+
+def top_up(
+    store: Store, name: str, budget: Budget, texts_of: Callable[[Sample], Texts] | None = None
+) -> tuple[Sample, int]:
+    """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
+
+    Parameters
+    ----------
+    texts_of : callable, optional
+        Returns what the judges read of what a sample has that is new, as `create` takes it.
+    """
+    state = state_of(store, name)
+    if len(state.rounds) > 1:
+        raise StateError(f"campaign {name}: what was drawn in rounds is not topped up: redraw it, for one more round")
+    topped_up = state.as_drawn.topped_up(budget, state.sample_id)
+    texts = {} if texts_of is None else texts_of(topped_up)
+    return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
+
+
+def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
+    """Add a further round to a campaign, drawn with what it has taught; return the number of the last event.
+
+    Parameters
+    ----------
+    sample : Sample
+        Drawn of the same pool with all labels of the campaign known (`state.labels_of`).
+
+    Raises
+    ------
+    StateError
+        Where the round before is not judged to its end.
+    InputError
+        Where its depths follow labels and those of the campaign do not.
+    """
+    check_judged(store, name)
+    check_looks_alike(store.campaign(name), sample)
+    return grow(store, name, sample, REDRAWN, texts or {}, version=store.samples(name)[-1].version + 1)
+
+
+def check_judged(store: Store, name: str) -> None:
+    """Raise StateError where an item of a campaign waits."""
+    waiting = store.waiting(name)
+    n = waiting["free"] + waiting["leased"]
+    if n:
+        raise StateError(
+            f"campaign {name}: {counted(n, 'item')} {agreeing(n, 'waits', 'wait')}: a round is drawn "
+            "once those before are judged to their end"
+        )
+    if store.campaign(name).follows_labels and state_of(store, name).sample.campaign.goes_on:
+        problem = "what comes next follows from what is judged: a round is drawn once those before are judged to their"
+        raise StateError(f"campaign {name}: {problem} end")
+
+
+def check_looks_alike(campaign: CampaignRow, sample: Sample) -> None:
+    """Raise InputError where depths of a further round follow labels, and nobody who claims would look for more."""
+    if sample.campaign.paths is not None and not campaign.follows_labels:
+        problem = "was made without `looks`: depths of its further rounds follow no labels either; create one with them"
+        raise InputError(f"campaign {campaign.name}: {problem}", field="looks")
+
+
+def grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts, *, version: int) -> int:
+    """Store the next version of a campaign's sample; return the number of the last event.
+
+    Parameters
+    ----------
+    version : int
+        That it is to be: one more than that of the sample that it was made of.
+
+    Raises
+    ------
+    StateError
+        Where somebody else was quicker.
+    """
+    of_round = [] if reason == REDRAWN else rounds_of(store.samples(name))[-1]
+    base = unpacked(of_round[0].payload, f"campaign {name}") if reason == INSTALMENT else None
+    digest, payload = sample.packed(base)
+    row, units = SampleRow(version=version, digest=digest, payload=payload, reason=reason), store.units(name)
+    before = [unit for unit in units if not of_round or unit.version < of_round[0].version]
+    offsets = (before[-1].number, before[-1].block) if before else (0, 0)
+    new = _with_texts(_units(sample, version, texts, *offsets), units)
+    return store.grow(name, row, new, _ended(sample, new))
+
+
+def _ended(sample: Sample, new: Sequence[UnitRow]) -> str:
+    """Return why there is nothing after what is new; nothing where labels may lead to more."""
+    return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
+
+
+def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitRow]:
+    """Return units with the texts that are stored already of their queries and documents, where there are any."""
+    queries = {unit.query_id: unit.query_text for unit in before if unit.query_text}
+    docs = {place.doc_id: place.text for unit in before for place in unit.places if place.text}
+    return [
+        replace(
+            unit,
+            query_text=queries.get(unit.query_id, unit.query_text),
+            places=tuple(replace(place, text=place.text or docs.get(place.doc_id, {})) for place in unit.places),
+        )
+        for unit in new
+    ]
+
+
+def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
+    """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
+    campaign, units, at = sample.campaign, [], 0
+    # of instalments as far as a threshold is known before any label: what the version alone says, to be verified by it
+    probabilities = item_probabilities(campaign if campaign.paths is None else campaign.unjudged())
+    for unit in campaign.planned[sample.n_before :]:
+        items, query_text = [], ""
+        for item, doc in zip(unit.items, unit.item_ids, strict=True):
+            words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
+            query_text = words_of_item.pop("query", "")
+            items.append(Shown(doc, float(probabilities[item]), words_of_item))
+            at += 1
+        units.append(
+            UnitRow(
+                number=n_units + unit.number,
+                block=n_blocks + unit.block,
+                query_id=unit.query_id,
+                level=None if np.isnan(unit.level) else unit.level,
+                cost=unit.cost,
+                places=tuple(PlaceRow(**shown._asdict()) for shown in campaign.judging.shown(unit.query_id, items)),
+                query_text=query_text,
+                version=version,
+            )
+        )
+    return units

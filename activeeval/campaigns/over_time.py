@@ -1,0 +1,139 @@
+"""What a campaign has said over time, at each event at which more could be read, and which queries say most of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaigns.report.content import Ends, Largest, Moment, QueryShare
+from activeeval.campaigns.state import CampaignState, answered, grades_of
+from activeeval.campaigns.status import spent_by_block
+from activeeval.core.campaign.reading import carried
+from activeeval.core.campaign.together import round_weights
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.measures import Target
+from activeeval.sampling.answers import SampleAnswer
+
+MOST_QUERIES = 15
+"""Of those that matter most to an estimate."""
+
+
+def date_of(microseconds: int) -> str:
+    """Return a time of the log as text.
+
+    Examples
+    --------
+    >>> date_of(1_800_000_000_000_000)
+    '2027-01-15 08:00'
+    """
+    return datetime.fromtimestamp(microseconds // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def finite(value: float) -> float | None:
+    """Return a number that is one; None for what is infinite or not known."""
+    return float(value) if math.isfinite(value) else None
+
+
+def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Moment]:
+    """Return a moment for each event at which more could be read, and one as of the last where that says another.
+
+    Each has the values of all questions the campaign was made for, in their order.
+    """
+    past, moments = state.before(), list[Moment]()
+    for seq in sorted({*state.state.complete_at.values(), state.as_of}):
+        past.follow(state.log[past.as_of : seq])
+        if past.instalment and moments and past.block == moments[-1].block and seq < state.as_of:
+            continue  # an instalment came to its end, and no block
+        moment = _moment(past, scope, confidence)
+        if moment is not None and not (moments and moments[-1].says_the_same(moment)):
+            moments.append(moment)
+    return moments
+
+
+def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | None:
+    """Return what could be read as of an event; None where nothing could."""
+    try:
+        answers, _ = answered(state, scope=scope, confidence=confidence)
+    except StateError:
+        return None
+    try:
+        always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
+    except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
+        always = None
+    return Moment(
+        as_of=state.as_of,
+        date=date_of(state.log[-1].at),
+        block=state.block,
+        blocks=state.n_blocks,
+        rounds=len(state.read),
+        spent=sum(spent_by_block(state).values()),
+        answers=[_ends(answer, None if always is None else always[k]) for k, answer in enumerate(answers)],
+    )
+
+
+def _ends(answer: SampleAnswer, always: SampleAnswer | None) -> Ends:
+    low, high = answer.estimate.bounds(answer.interval)
+    every = (None, None) if always is None else answer.estimate.bounds(always.interval)
+    return Ends(
+        value=finite(answer.estimate.value),
+        low=finite(low),
+        high=finite(high),
+        low_every_look=None if every[0] is None else finite(every[0]),
+        high_every_look=None if every[1] is None else finite(every[1]),
+    )
+
+
+def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:
+    """Return for each question the judged queries with the largest shares of the estimate's variance, 15 at most.
+
+    Parameters
+    ----------
+    texts : dict of str to str
+        Of queries, by id.
+    """
+    n_judged: dict[str, int] = {}
+    for (query, _), grade in grades_of(state).items():
+        n_judged[query] = n_judged.get(query, 0) + (grade >= 0)
+    asked = [sample.made_for for sample in state.read]
+    return [
+        Largest(question=k, queries=_largest(state, [of_round[k].target for of_round in asked], n_judged, texts))
+        for k in range(len(asked[0]))
+    ]
+
+
+def _largest(
+    state: CampaignState, targets: Sequence[Target], n_judged: dict[str, int], texts: dict[str, str]
+) -> list[QueryShare]:
+    variances, shifts = _of_queries(state, targets)
+    total = float(variances.sum())
+    if not 0 < total < math.inf:
+        return []
+    ids = state.sample.campaign.design.pool.query_texts
+    # by name where shares are equal, whatever the order of the pool
+    order = sorted(
+        np.flatnonzero(variances > 0).tolist(), key=lambda q: (-round(float(variances[q]) / total, 12), ids[q])
+    )
+    return [
+        QueryShare(
+            query_id=str(ids[q]),
+            text=texts.get(str(ids[q]), ""),
+            items=n_judged.get(str(ids[q]), 0),
+            share=float(variances[q] / total),
+            shift=float(shifts[q]),
+        )
+        for q in order[:MOST_QUERIES]
+    ]
+
+
+def _of_queries(state: CampaignState, targets: Sequence[Target]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each query adds to the variance, and to the estimate beyond what was expected; rounds together."""
+    campaigns = [sample.campaign for sample in state.read]
+    weights = round_weights(campaigns, targets[0]) if len(campaigns) > 1 else np.ones(1)
+    shares = [carried(each.design, each.selection, each.labels, t) for each, t in zip(campaigns, targets, strict=True)]
+    variances = sum(w**2 * each.variances for w, each in zip(weights, shares, strict=True))
+    shifts = sum(w * each.shifts for w, each in zip(weights, shares, strict=True))
+    return np.asarray(variances), np.asarray(shifts)

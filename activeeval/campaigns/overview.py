@@ -1,0 +1,157 @@
+"""What whoever leads a campaign sees: the answer so far, how far it is, who did what, and what was remarked."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from activeeval.campaigns.control_items import checked
+from activeeval.campaigns.judges import agreement_of, work_of
+from activeeval.campaigns.over_time import date_of, readings_of
+from activeeval.campaigns.report.content import Moment
+from activeeval.campaigns.report.judges_content import Agreement, Checked, Work
+from activeeval.campaigns.report.next_steps import aside_sentence, expected_sentence, next_sentence, reached_sentence
+from activeeval.campaigns.state import CampaignState
+from activeeval.campaigns.status import estimates_of, reached, status, step_of
+from activeeval.campaigns.store import Store
+from activeeval.core.judgments.log import Event
+from activeeval.report.words import text_of
+
+_MOST_REMARKS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What a judge remarked of an item: why it cannot be judged, or a note beside a grade; event ``seq``."""
+
+    seq: int
+    date: str
+    judge: str
+    query_id: str
+    doc_id: str
+    grade: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The page of a lead, as of event ``as_of``.
+
+    Attributes
+    ----------
+    headline : sequence of str
+        What the campaign answers at its last complete block: the sentences of ``campaign estimate``.
+    about : sequence of str
+        How far it is, what is aside, what to expect, whether the goal is reached.
+    next : str
+        What to do.
+    footnotes, cautions : sequence of str
+    interval : str
+        Of which kind the intervals of the headline are.
+    has_course : bool
+        Whether there is a picture of the answer over blocks.
+    waiting : int
+        Items.
+    hours_left : float or None
+        That what waits takes at the pace so far; None where no time was taken.
+    judges : sequence of Work
+    agreement : Agreement
+    checked : Checked
+    n_corrected : int
+        Grades that a later round took for known and that are others now.
+    cannot, notes : sequence of Remark
+    """
+
+    campaign: str
+    as_of: int
+    date: str
+    headline: Sequence[str]
+    about: Sequence[str]
+    next: str
+    footnotes: Sequence[str]
+    cautions: Sequence[str]
+    interval: str
+    has_course: bool
+    waiting: int
+    hours_left: float | None
+    judges: Sequence[Work]
+    agreement: Agreement
+    checked: Checked
+    n_corrected: int = 0
+    cannot: Sequence[Remark] = field(default_factory=list)
+    notes: Sequence[Remark] = field(default_factory=list)
+
+
+def overview(state: CampaignState, store: Store, *, interval: str = "t", confidence: float = 0.95) -> Overview:
+    """Return what a lead sees of a campaign.
+
+    Parameters
+    ----------
+    interval : {"t", "group-sequential"}
+        For one look, or for whoever looks at the end of every block.
+    """
+    far = status(state, store)
+    read = estimates_of(state, kind=interval, confidence=confidence) if state.block else None
+    answers = read.answers if read else []
+    goal, findings = reached(state) if answers else None, [answer.finding for answer in answers]
+    progress = far.progress
+    counts = {"late": progress.late, "put_off": progress.put_off, "cannot": progress.cannot, "in_hand": far.in_hand}
+    about = [reached_sentence(far.reached), aside_sentence(**counts)]
+    about += [expected_sentence(findings) if progress.waiting and findings else ""]
+    about += ["" if goal is None else text_of(goal)]
+    return Overview(
+        campaign=state.campaign.name,
+        as_of=state.as_of,
+        date=date_of(state.log[-1].at),
+        headline=read.headline if read else [],
+        about=[sentence for sentence in about if sentence],
+        next=next_sentence(step_of(state, answers, far.free), ""),
+        footnotes=read.footnotes if read else [],
+        cautions=[text_of(note) for note in (read.notes if read else far.cautions)],
+        interval=interval,
+        has_course=bool(answers),
+        waiting=progress.waiting,
+        hours_left=_hours_left(state, progress.waiting),
+        judges=work_of(state.state, state.log),
+        agreement=agreement_of(state, confidence),
+        checked=checked(state.state, state.log),
+        n_corrected=state.n_corrected,
+        cannot=[_remark(event, event.reason) for event in _last(state, "cannot")],
+        notes=[_remark(event, event.note) for event in [*_last(state, "judged"), *_compared_with_notes(state)]],
+    )
+
+
+def course(state: CampaignState, confidence: float = 0.95) -> list[Moment]:
+    """Return what could be read at the end of each block so far."""
+    return readings_of(state, "pool", confidence) if state.block else []
+
+
+def _hours_left(state: CampaignState, waiting: int) -> float | None:
+    times = state.state.active_ms
+    judges = state.campaign.judges_per_item
+    return statistics.median(times) * waiting * judges / 3.6e6 if times and waiting else None
+
+
+def _last(state: CampaignState, kind: str) -> list[Event]:
+    """Return the judgments of a kind that stand, the newest first."""
+    standing = sorted((event for event in state.state.standing if event.kind == kind), key=lambda event: -event.seq)
+    return [event for event in standing if kind == "cannot" or event.note][:_MOST_REMARKS]
+
+
+def _compared_with_notes(state: CampaignState) -> list[Event]:
+    """Return the comparisons beside which a judge remarked something, the newest first."""
+    noted = (event for events in state.state.preferences.values() for event in events if event.note)
+    return sorted(noted, key=lambda event: -event.seq)[:_MOST_REMARKS]
+
+
+def _remark(event: Event, text: str) -> Remark:
+    return Remark(
+        seq=event.seq,
+        date=date_of(event.at),
+        judge=event.judge,
+        query_id=event.query_id,
+        doc_id=event.doc_id,
+        grade=event.grade,
+        text=text,
+    )

@@ -1,0 +1,69 @@
+"""Sentences of how far judges agree, beside coefficients that do not say all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from activeeval.report.numbers import counted, number
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.report.judges_content import SharedAgreement
+    from activeeval.core.judgments import Coefficient
+
+
+def alike_sentence(n_alike: int, n_items: int, common_grade: float, base_rate: float) -> str:
+    """Say how many items got one grade of all their judges, and how common the commonest grade is.
+
+    Examples
+    --------
+    >>> alike_sentence(9, 10, 1, 0.95)
+    'All judges of an item gave it the same grade for 9 of 10 items; 95 % of their grades are 1.'
+    """
+    alike = f"All judges of an item gave it the same grade for {n_alike:,} of {counted(n_items, 'item')}"
+    return f"{alike}; {_percent(base_rate)} of their grades are {common_grade:g}."
+
+
+def undefined_sentence(coefficient: Coefficient, n_items: int, common_grade: float) -> str:
+    """Say why there is no coefficient; empty where there is one."""
+    if not coefficient.why_undefined:
+        return ""
+    if not coefficient.n:
+        return "How far the judges agree is not known: nothing was judged by several."
+    items = f"the {counted(n_items, 'item')} that several judged" if n_items > 1 else "the item that several judged"
+    return f"No coefficient of agreement is defined: {items} got one grade only, {common_grade:g}."
+
+
+def severity_sentence(judges: Sequence[str], difference: Coefficient, confidence: float) -> str:
+    """Say that a judge grades lower than another; empty where the interval of their difference holds 0.
+
+    Examples
+    --------
+    >>> from activeeval.core.judgments import Coefficient
+    >>> lower = Coefficient(value=1.0, low=0.8, high=1.2, n=30, raw_agreement=0.1, base_rate=0.5)
+    >>> severity_sentence(("ann", "bob"), lower, 0.95)
+    'bob grades 1.0 lower than ann (95 % interval 0.8 to 1.2, 30 items).'
+    """
+    value, low, high = difference.value, difference.low, difference.high
+    if value is None or low is None or high is None or low <= 0 <= high:
+        return ""
+    higher, lower = judges if value > 0 else reversed(judges)
+    ends = sorted((abs(low), abs(high)))
+    places = 1 if ends[0] >= 0.1 else 2
+    interval = f"{_percent(confidence)} interval {number(ends[0], places)} to {number(ends[1], places)}"
+    difference_text = f"{lower} grades {number(abs(value), places)} lower than {higher}"
+    return f"{difference_text} ({interval}, {counted(difference.n, 'item')})."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def sentences_beside(figures: SharedAgreement) -> list[str]:
+    """Say what the coefficients of a campaign leave out, and who is stricter than whom."""
+    alike = alike_sentence(figures.n_alike, figures.n_items, figures.common_grade, figures.alpha.base_rate or 0.0)
+    sentences = [undefined_sentence(figures.alpha, figures.n_items, figures.common_grade), alike]
+    for pair in figures.pairs:
+        if pair.difference is not None:
+            sentences.append(severity_sentence(pair.judges, pair.difference, figures.confidence))
+    return [sentence for sentence in sentences if sentence]

@@ -1,0 +1,45 @@
+"""The section of a campaign's report on machines' grades: alone, beside people's labels, and value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from activeeval.campaigns.report.content import Summary
+from activeeval.graders.audit_report import audit_footnotes, audit_headline, audit_table, skill_sentences, value_table
+from activeeval.graders.audit_summary import GraderAudit
+from activeeval.report.cautions import caution_lines
+from activeeval.report.numbers import counted
+from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
+from activeeval.report.words import text_of
+
+_WIDTH = 160
+"""Letters that a table of a page has room for."""
+
+
+def gist(summary: Summary) -> str:
+    """Return how many machines are held against people, in a few words."""
+    return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
+
+
+def audit(summary: Summary) -> list[Block]:
+    """Return what machines' grades are worth by people's labels; nothing where none are given."""
+    graders = summary.audit
+    if not graders:
+        return []
+    rows = [row for grader in graders for row in grader.rows]
+    blocks: list[Block] = [Paragraph(text) for text in audit_headline(graders)]
+    blocks.append(_table(audit_table(rows, width=_WIDTH)))
+    for grader in graders:
+        blocks += _of_grader(grader)
+    return [*blocks, Paragraph(" ".join(audit_footnotes(rows, graders)))]
+
+
+def _of_grader(grader: GraderAudit) -> list[Block]:
+    lines = caution_lines([("", grader.cautions)], least="note") + [text_of(note) for note in grader.notes]
+    blocks: list[Block] = [Heading(grader.grader), _table(value_table(grader))]
+    blocks.append(Paragraph(" ".join(skill_sentences(grader))))
+    return blocks + ([Lines(lines)] if lines else [])
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> Table:
+    return Table(list(rows[0]), [list(row.values()) for row in rows]) if rows else Table([], [])

@@ -1,0 +1,113 @@
+"""Charts of a campaign as SVG inside a page: the same numbers make the same bytes, no text of a campaign is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
+
+from activeeval.campaigns.report.content import Moment
+from activeeval.campaigns.report.judges_content import CalibrationBin
+
+_BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
+_LOOK: Any = {
+    "svg.hashsalt": "activeeval",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.usetex": False,
+}
+_REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str, budget: float) -> str:
+    """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
+
+    Parameters
+    ----------
+    name : str
+        Of the chart within its page: letters and digits.
+    readings : sequence of Moment
+        As the summary of a campaign has them.
+    answer : int
+        Which of their answers.
+    budget : float
+        What is to be spent: where the picture ends, so that it says how far the judging is.
+    """
+    from matplotlib import rc_context
+
+    with rc_context(_LOOK):
+        figure, axis = _figure()
+        points = [(row.spent, row.answers[answer]) for row in readings]
+        points = [(spent, reading) for spent, reading in points if reading.value is not None]
+        always = [
+            (x, reading)
+            for x, reading in points
+            if reading.low_every_look is not None and reading.high_every_look is not None
+        ]
+        if always:
+            ends = ([r.low_every_look for _, r in always], [r.high_every_look for _, r in always])
+            axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
+        bounded = [(x, r.low, r.high) for x, r in points if r.low is not None and r.high is not None]
+        ends = ([low for _, low, _ in bounded], [high for *_, high in bounded])
+        axis.vlines([x for x, *_ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
+        axis.plot([x for x, _ in points], [reading.value for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        _focus(axis, bounded)
+        axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
+        axis.set_xlim(left=0, right=1.06 * max(budget, *(x for x, _ in points)))
+        # not inside: the longer intervals go from the bottom to the top
+        figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
+        return _svg(figure, name)
+
+
+def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
+    """Show the plain intervals whole: a first look's other one may be many times as long, and is cut then."""
+    if not bounded:
+        return
+    low, high = min(low for _, low, _ in bounded), max(high for *_, high in bounded)
+    room = 0.25 * (high - low) or 0.1 * abs(high) or 1.0
+    axis.set_ylim(low - room, high + room)
+    if low - room < 0 < high + room:
+        axis.axhline(0, color=_GREY, lw=0.6)
+
+
+def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
+    """Draw what grades were observed over what the model expected, ± 2 standard errors; else as `reading_chart`."""
+    from matplotlib import rc_context
+
+    with rc_context(_LOOK):
+        figure, axis = _figure()
+        largest = max(max(part.expected, part.observed + 2 * (part.std_error or 0.0)) for part in bins)
+        axis.plot([0, 1.05 * largest], [0, 1.05 * largest], color=_GREY, lw=0.8, ls="--", label="as expected")
+        known = [(part, 2 * part.std_error) for part in bins if part.std_error is not None]
+        x, y = [part.expected for part, _ in known], [part.observed for part, _ in known]
+        axis.errorbar(x, y, [error for _, error in known], fmt="o", color=_BLUE, ms=5, lw=1.5, label="observed")
+        lone = [part for part in bins if part.std_error is None]
+        if lone:
+            x, y = [part.expected for part in lone], [part.observed for part in lone]
+            axis.plot(x, y, "o", mfc="none", color=_BLUE, ms=5, label="observed, error not known")
+        axis.set(xlabel="mean grade that the model expected", ylabel="mean grade observed")
+        axis.set_xlim(0, 1.15 * max(part.expected for part in bins) or 1.0)
+        axis.set_ylim(0, 1.05 * largest or 1.0)
+        axis.legend(frameon=False, fontsize=8, loc="best")
+        return _svg(figure, name)
+
+
+def _figure() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+    axis = figure.subplots()
+    axis.grid(alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure, axis
+
+
+def _svg(figure: Any, name: str) -> str:
+    """Return a figure as an element, its ids with a prefix of their own: a page may hold several."""
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    svg = text.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    return _REFERENCE.sub(rf"\g<1>{name}-", svg).replace("<svg ", '<svg role="img" ', 1)

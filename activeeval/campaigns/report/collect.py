@@ -1,0 +1,277 @@
+"""All that the report of a campaign says, as of an event: plain numbers and text, made of the log alone.
+
+The same log gives the same summary: nothing in it is of the time or the machine it was made on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaigns.calibrating import calibrations
+from activeeval.campaigns.control_items import checked
+from activeeval.campaigns.grader_audit import audit_of
+from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
+from activeeval.campaigns.losing import losses_of
+from activeeval.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
+from activeeval.campaigns.report.content import (
+    BlockProgress,
+    DesignSummary,
+    Estimate,
+    Head,
+    KindCount,
+    LateCount,
+    LogSummary,
+    Moment,
+    Question,
+    Round,
+    Summary,
+    Version,
+    WaitingBlock,
+)
+from activeeval.campaigns.report.judges_content import Cost
+from activeeval.campaigns.state import CampaignState, state_of
+from activeeval.campaigns.status import (
+    estimates_of,
+    progress_of,
+    reached,
+    spent_by_block,
+    step_of,
+    units_by_block,
+    waiting_by_block,
+)
+from activeeval.campaigns.store import Store, UnitRow
+from activeeval.core.campaign import Unit
+from activeeval.core.campaign.probabilities import item_probabilities
+from activeeval.core.judgments.log import Event
+from activeeval.report.findings import sentence
+from activeeval.report.words import text_of, worded
+from activeeval.sampling.answers import SampleAnswer
+from activeeval.sampling.samples import Sample
+
+FORMAT = "activeeval campaign report 1"
+
+
+def summary(
+    store: Store,
+    name: str,
+    as_of: int | None = None,
+    *,
+    scope: str = "pool",
+    confidence: float = 0.95,
+    graders: Sequence[Any] = (),
+) -> Summary:
+    """Return what the report of a campaign says, as of an event, by default the last.
+
+    Parameters
+    ----------
+    graders : sequence
+        Machines whose grades are audited, as of `activeeval.inputs.grader_values.read_graders`.
+
+    Raises
+    ------
+    InputError
+        Where there is no such campaign or event.
+    StateError
+        Where nothing had been drawn yet.
+    """
+    state, units = state_of(store, name, as_of), store.units(name)
+    events = state.log
+    texts = {unit.query_id: unit.query_text for unit in units}
+    read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
+    answers, notes = (read.answers, read.notes) if read else ([], [])
+    readings = readings_of(state, scope, confidence) if answers else []
+    return Summary(
+        format=FORMAT,
+        headline=read.headline if read else [],
+        footnotes=read.footnotes if read else [],
+        next=step_of(state, answers),
+        head=_head(state),
+        scope=scope,
+        confidence=confidence,
+        estimates=[_estimate(answer, confidence) for answer in answers],
+        notes=[worded(note) for note in notes],
+        readings=readings,
+        losses=losses_of(state, answers, units),
+        queries=queries_that_matter(state, texts) if answers else [],
+        cost=_cost(state, events, units),
+        calibration=calibrations(state),
+        agreement=agreement_of(state, confidence),
+        checked=checked(state.state, events),
+        skipped=skipped_by(state, events),
+        design=_design(state, readings),
+        log=_log(state, events),
+        audit=audit_of(state, graders, scope=scope, confidence=confidence).graders if graders and answers else [],
+    )
+
+
+def _head(state: CampaignState) -> Head:
+    """Return how far the campaign is, and as of when that is true."""
+    goal = reached(state)
+    return Head(
+        **asdict(progress_of(state)),
+        date=date_of(state.log[-1].at),
+        created=date_of(state.campaign.created_at),
+        rounds=len(state.rounds),
+        rounds_read=len(state.read) if state.block else 0,
+        block_read=sum(sample.campaign.complete_block[0] for sample in state.read),
+        unit=state.sample.campaign.design.pool.cost_unit,
+        judges_per_item=state.campaign.judges_per_item,
+        waiting_by_block=[WaitingBlock(block=block, items=n) for block, n in waiting_by_block(state).items()],
+        goal="" if goal is None else text_of(goal),
+        instalment=state.instalment,
+        goes_on=state.goes_on or state.progress.waiting > 0,
+    )
+
+
+def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
+    """Tabulate an answer; its intervals have room for items that cannot be judged."""
+    low, high = answer.estimate.bounds(answer.interval)
+    at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
+    return Estimate(
+        measure=answer.target.name,
+        question=answer.question,
+        system=answer.system,
+        versus=answer.versus,
+        definition=str(answer.target.measure),
+        value=finite(answer.estimate.value),
+        std_error=finite(answer.estimate.std_error),
+        low=finite(low),
+        high=finite(high),
+        confidence=confidence,
+        half_width=finite((high - low) / 2),
+        half_width_at_end=finite(answer.half_width_at_end),
+        p_value=finite(answer.p_value) if answer.question == "difference" else None,
+        queries=answer.estimate.n_queries,
+        items=answer.estimate.n_judged,
+        effective_sample_size=answer.estimate.effective_sample_size,
+        cautions=[worded(caution) for caution in answer.estimate.cautions],
+        low_at_once=at_once and finite(at_once[0]),
+        high_at_once=at_once and finite(at_once[1]),
+        sentence=sentence(answer.finding),
+    )
+
+
+def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow]) -> Cost:
+    answers = [event for event in events if event.kind in ("judged", "cannot")]
+    return Cost(
+        judges=work_of(state.state, events),
+        days=days_of(events),
+        all=seconds_of([e.active_ms / 1000 for e in answers if e.active_ms is not None]),
+        model=cost_model_of([unit for unit in units if unit.version <= state.version], events),
+    )
+
+
+def _design(state: CampaignState, readings: Sequence[Moment]) -> DesignSummary:
+    """Return what was drawn, and how."""
+    # once something is read the estimates say what machines were taken for
+    machines = [] if state.block else state.machine_cautions
+    campaign, versions = state.sample.campaign, [row for row in state.versions if row.version <= state.version]
+    design = campaign.design
+    return DesignSummary(
+        method=design.name,
+        with_replacement=design.scheme.is_with_replacement,
+        has_model=design.beliefs is not None,
+        model=state.sample.model,
+        questions=[
+            Question(
+                measure=a.target.name,
+                question=a.question,
+                system=a.system,
+                versus=a.versus,
+                definition=str(a.target.measure),
+            )
+            for a in state.sample.made_for
+        ],
+        max_grade=design.max_grade,
+        seed=state.campaign.config.get("seed", state.sample.seed),
+        sample=versions[-1].digest,
+        versions=[Version(version=v.version, sample=v.digest, as_of=v.seq, reason=v.reason) for v in versions],
+        queries=design.pool.n_queries,
+        items=design.pool.n_items,
+        open_items=int((design.order.place_rates > 0).sum()),
+        known=_known(state.rounds[0]),
+        rounds=[_round(sample) for sample in state.rounds],
+        blocks=_blocks(state, readings),
+        judges_per_item=state.campaign.judges_per_item,
+        policy=state.policy,
+        lease_s=state.campaign.lease_s,
+        ends=campaign.planned_end,
+        cautions=[worded(caution) for caution in (*design.cautions, *machines)],
+    )
+
+
+def _round(sample: Sample) -> Round:
+    """Return the probabilities with which the items of a round came into its sample."""
+    campaign = sample.campaign
+    items = [item for unit in campaign.units for item in unit.items]
+    probs = item_probabilities(campaign)[items]
+    ends = (probs.min(), np.median(probs), probs.max()) if probs.size else (None,) * 3
+    least, median, largest = (None if end is None else float(end) for end in ends)
+    return Round(
+        budget=campaign.design.budget,
+        items=len(items),
+        known=_known(sample),
+        least_probability=least,
+        median_probability=median,
+        largest_probability=largest,
+    )
+
+
+def _known(sample: Sample) -> int:
+    return int((sample.campaign.design.known >= 0).sum())
+
+
+def _blocks(state: CampaignState, readings: Sequence[Moment]) -> list[BlockProgress]:
+    """Return every block, of all rounds one after another."""
+    spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
+    units: dict[int, list[Unit]] = {}
+    for _, block, unit in units_by_block(state):
+        units.setdefault(block, []).append(unit)
+    for k, sample in enumerate(state.rounds):
+        campaign = sample.campaign
+        for number, budget in enumerate(campaign.drawn_design.blocks):
+            block = len(rows) + 1
+            of_block = units.get(block, [])
+            items = {item for unit in of_block for item in unit.items}
+            complete = ends.get(block) if block <= state.block else None
+            rows.append(
+                BlockProgress(
+                    block=block,
+                    round=k + 1,
+                    budget=budget,
+                    threshold=finite(campaign.block_selection(number).level),
+                    units=len(of_block),
+                    items=len(items),
+                    settled=len(items & campaign.settled),
+                    cost=sum(unit.cost for unit in of_block),
+                    spent=spent[block],
+                    complete_as_of=complete,
+                    date=None if complete is None else date_of(state.log[complete - 1].at),
+                )
+            )
+    return rows
+
+
+def _complete_at(state: CampaignState, readings: Sequence[Moment]) -> dict[int, int]:
+    """Return as of which event each block was complete with those before it, as far as it is."""
+    if all(sample.campaign.paths is None for sample in state.rounds):
+        return state.state.complete_at
+    ends: dict[int, int] = {}
+    for moment in readings:
+        ends |= {block: moment.as_of for block in range(1, moment.block + 1) if block not in ends}
+    return ends
+
+
+def _log(state: CampaignState, events: Sequence[Event]) -> LogSummary:
+    late = Counter((event.judge, event.reason) for event in state.state.late)
+    return LogSummary(
+        events=len(events),
+        kinds=[KindCount(kind=kind, n=n) for kind, n in sorted(Counter(event.kind for event in events).items())],
+        late=[LateCount(judge=judge, reason=reason, n=n) for (judge, reason), n in sorted(late.items())],
+        digest=events[-1].digest,
+    )

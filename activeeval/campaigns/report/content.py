@@ -1,0 +1,369 @@
+"""What the report of a campaign says, as values: numbers and text that a page words and JSON carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from activeeval.campaigns.report.judges_content import Agreement, Calibration, Checked, Cost, Skipped, Step
+from activeeval.graders.audit_summary import GraderAudit
+from activeeval.report.words import Worded
+from activeeval.sampling.lost_queries import Losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a campaign was as of an event; costs in the pool's mean items.
+
+    Attributes
+    ----------
+    campaign : str
+    as_of, version : int
+        Event of the log, and version of the sample.
+    budget, spent, left : float
+        ``spent`` counts a unit by the share of its items that are judged.
+    block, blocks : int
+        Complete, and planned.
+    judged, waiting, cannot : int
+        Items.
+    late, put_off, judges : int
+        Answers that came too late, items put off, and judges with an answer that stands.
+    hours : float or None
+        Of all answers whose time was taken, also of those that do not count.
+    """
+
+    campaign: str
+    as_of: int
+    version: int
+    budget: float
+    spent: float
+    left: float
+    block: int
+    blocks: int
+    judged: int
+    waiting: int
+    cannot: int
+    late: int
+    put_off: int
+    judges: int
+    hours: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingBlock:
+    """How many items of a block wait."""
+
+    block: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head(Progress):
+    """How far the campaign is, and as of when that is true.
+
+    Attributes
+    ----------
+    date, created : str
+        UTC.
+    rounds, rounds_read, block_read : int
+        Drawn, that can be read, and complete blocks of these.
+    unit : str
+        Of costs.
+    judges_per_item : int
+    waiting_by_block : list of WaitingBlock
+    goal : str
+        Whether the half-width that was asked for is reached; empty where none was.
+    instalment : int
+        The number of the last one, where depths follow labels; 0 where they follow none.
+    goes_on : bool
+        Whether something waits, or labels lead to more.
+    """
+
+    date: str
+    created: str
+    rounds: int
+    rounds_read: int
+    block_read: int
+    unit: str
+    judges_per_item: int
+    waiting_by_block: list[WaitingBlock]
+    goal: str
+    instalment: int = 0
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
+
+    measure: str
+    question: str
+    system: str
+    versus: str
+    definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate(Question):
+    """The answer to a question; what is infinite or not known is None.
+
+    Attributes
+    ----------
+    value, std_error, low, high : float or None
+        The interval has room for items that cannot be judged.
+    confidence : float
+    half_width, half_width_at_end : float or None
+        Now, and to expect when all is judged.
+    p_value : float or None
+        Of differences alone.
+    queries, items : int
+    effective_sample_size : float or None
+    cautions : list of Worded
+    low_at_once, high_at_once : float or None
+        Ends that hold for all differences of a measure together.
+    sentence : str
+        All this as a reader wants it.
+    """
+
+    value: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    half_width: float | None
+    half_width_at_end: float | None
+    p_value: float | None
+    queries: int
+    items: int
+    effective_sample_size: float | None
+    cautions: list[Worded]
+    low_at_once: float | None
+    high_at_once: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """An estimate with its interval, and with one that holds at every look, where there is one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    low_every_look: float | None
+    high_every_look: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What could be read as of an event: the answers to all questions that the campaign was made for.
+
+    Attributes
+    ----------
+    as_of : int
+    date : str
+    block, blocks, rounds : int
+        Complete, planned, and read.
+    spent : float
+        In the pool's mean items.
+    answers : list of Ends
+    """
+
+    as_of: int
+    date: str
+    block: int
+    blocks: int
+    rounds: int
+    spent: float
+    answers: list[Ends]
+
+    def says_the_same(self, other: Moment) -> bool:
+        """Whether another moment gives the same estimates and intervals."""
+        return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryShare:
+    """A judged query with its share of an estimate's variance, and how far it moves the estimate."""
+
+    query_id: str
+    text: str
+    items: int
+    share: float
+    shift: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Largest:
+    """The judged queries that matter most to the answer of a question, by its number."""
+
+    question: int
+    queries: list[QueryShare]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of the sample: its digest, the event that made it, and why."""
+
+    version: int
+    sample: str
+    as_of: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A round's budget, items and known grades, and the probabilities with which items came into it."""
+
+    budget: float | None
+    items: int
+    known: int
+    least_probability: float | None
+    median_probability: float | None
+    largest_probability: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockProgress:
+    """A block, numbered over all rounds; costs in the pool's mean items.
+
+    Attributes
+    ----------
+    block, round : int
+    budget : float
+        Up to its end.
+    threshold : float or None
+        Level of the order at its end; None where infinite.
+    units, items, settled : int
+    cost, spent : float
+    complete_as_of : int or None
+    date : str or None
+        Of the event that made it complete.
+    """
+
+    block: int
+    round: int
+    budget: float
+    threshold: float | None
+    units: int
+    items: int
+    settled: int
+    cost: float
+    spent: float
+    complete_as_of: int | None
+    date: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesignSummary:
+    """What was drawn, and how.
+
+    Attributes
+    ----------
+    method : str
+    with_replacement, has_model : bool
+    model : str
+        What the grade model is, as far as that is known.
+    questions : list of Question
+    max_grade, seed : int or None
+    sample : str
+        Digest of the last version.
+    versions : list of Version
+    queries, items, open_items, known : int
+        Of the pool; items that may be drawn, and grades known before the first draw.
+    rounds : list of Round
+    blocks : list of BlockProgress
+    judges_per_item : int
+    policy : str
+    lease_s : float
+    ends : str
+        Why the sample ends where it does.
+    cautions : list of Worded
+    """
+
+    method: str
+    with_replacement: bool
+    has_model: bool
+    model: str
+    questions: list[Question]
+    max_grade: int | None
+    seed: int | None
+    sample: str
+    versions: list[Version]
+    queries: int
+    items: int
+    open_items: int
+    known: int
+    rounds: list[Round]
+    blocks: list[BlockProgress]
+    judges_per_item: int
+    policy: str
+    lease_s: float
+    ends: str
+    cautions: list[Worded]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindCount:
+    """How many events of a kind the log has."""
+
+    kind: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateCount:
+    """How many answers of a judge came too late to count, for a reason."""
+
+    judge: str
+    reason: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSummary:
+    """What the log holds, and the digest of its last event."""
+
+    events: int
+    kinds: list[KindCount]
+    late: list[LateCount]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All that the report of a campaign says, as of an event; `asdict` is its JSON.
+
+    What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
+
+    Attributes
+    ----------
+    headline : list of str
+        The sentences that tell it, three at most; none where nothing can be read.
+    footnotes : list of str
+        What measures and intervals are.
+    next : Step
+    losses : list of Losses
+        Of each difference that is worse or undecided; none of a campaign that is read in several rounds.
+    audit : list of GraderAudit
+        Of the machines whose grades were named, once something can be read.
+    """
+
+    format: str
+    headline: list[str]
+    footnotes: list[str]
+    next: Step
+    head: Head
+    scope: str
+    confidence: float
+    estimates: list[Estimate]
+    notes: list[Worded]
+    readings: list[Moment]
+    losses: list[Losses]
+    queries: list[Largest]
+    cost: Cost
+    calibration: list[Calibration]
+    agreement: Agreement
+    checked: Checked
+    skipped: Skipped
+    design: DesignSummary
+    log: LogSummary
+    audit: list[GraderAudit]

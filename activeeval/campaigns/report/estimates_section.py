@@ -1,0 +1,214 @@
+"""The sections of a campaign's report on what it answers: now, over time, by which queries, by which grade model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.campaigns.report.charts import calibration_chart, reading_chart
+from activeeval.campaigns.report.content import Estimate, Largest, Summary
+from activeeval.campaigns.report.judges_content import Calibration
+from activeeval.campaigns.report.phrases import amount_of, count, interval_of, name_of, p_of, percent
+from activeeval.report.cautions import worded_lines
+from activeeval.report.numbers import counted, number
+from activeeval.report.pages import Block, Chart, Charts, Heading, Lines, Paragraph, Table
+
+MOST_QUESTIONS = 4
+"""Of which the queries that matter most, and the chart, are on the page; the JSON has those of all."""
+
+
+def gist(summary: Summary) -> str:
+    """Return what is estimated, in a few words."""
+    n = len(summary.estimates)
+    return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
+
+
+def now(summary: Summary) -> list[Block]:
+    """Return all estimates with their intervals, what they mean and what to be wary of."""
+    estimates = summary.estimates
+    if not estimates:
+        return [Paragraph("No block is complete: there is nothing that may be read yet.", True)]
+    confidence = f"{summary.confidence:.0%}"
+    rows = [
+        [
+            name_of(estimate),
+            number(estimate.value, 4),
+            interval_of(estimate.low, estimate.high),
+            number(estimate.half_width, 4),
+            number(estimate.half_width_at_end, 4),
+            p_of(estimate.p_value) if estimate.question == "difference" else "",
+        ]
+        for estimate in estimates
+    ]
+    header = ["question", "estimate", f"{confidence} interval", "half width", "expected at the end", "test of 0"]
+    if not any(estimate.question == "difference" for estimate in estimates):
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    head = summary.head
+    last = head.block_read
+    read = f"Read from {'block 1' if last == 1 else f'blocks 1 to {last}'} of {head.blocks}."
+    blocks: list[Block] = [Table(header, rows), *_at_once(estimates, confidence)]
+    blocks += [Paragraph(" ".join((read, *summary.footnotes)))]
+    return [*blocks, *_cautions(estimates), *(Paragraph(note.text) for note in summary.notes)]
+
+
+def _at_once(estimates: Sequence[Estimate], confidence: str) -> list[Block]:
+    rows = [
+        [name_of(estimate), interval_of(estimate.low_at_once, estimate.high_at_once)]
+        for estimate in estimates
+        if estimate.low_at_once is not None
+    ]
+    if not rows:
+        return []
+    return [
+        Paragraph(f"All differences of a measure at once, with {confidence}:"),
+        Table(["question", "interval"], rows),
+    ]
+
+
+def _cautions(estimates: Sequence[Estimate]) -> list[Block]:
+    """Return what to be wary of, notes too; what is true of several questions once."""
+    lines = worded_lines([(name_of(estimate), estimate.cautions) for estimate in estimates], least="note")
+    return [Paragraph("What to be wary of (a note asks nothing of you):"), Lines(lines)] if lines else []
+
+
+def gist_over_time(summary: Summary) -> str:
+    """Return how often it could be read, in a few words."""
+    return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
+
+
+def over_time(summary: Summary) -> list[Block]:
+    """Return the estimates at the end of each block."""
+    readings, estimates = summary.readings, summary.estimates
+    if not readings:
+        return []
+    blocks: list[Block] = [
+        Paragraph(
+            "An estimate is valid at the end of a block: here is each, as of the event at which the block became "
+            "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
+            "one that looks good goes by the wider ones, which hold at every look (group-sequential); "
+            "beyond the planned budget, and with several rounds, there are none."
+        ),
+    ]
+    others = [
+        Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit, summary.head.budget), name_of(estimate))
+        for k, estimate in enumerate(estimates[:MOST_QUESTIONS])
+        if k  # the first stands above all sections
+    ]
+    blocks += [Charts(others)] if others else []
+    header = ["block", "event", "date", "spent", "estimate", "interval", "at every look"]
+    for k, estimate in enumerate(estimates[:MOST_QUESTIONS]):
+        rows = [
+            [
+                f"{row.block} of {row.blocks}",
+                count(row.as_of),
+                row.date,
+                amount_of(row.spent),
+                number(row.answers[k].value, 4),
+                interval_of(row.answers[k].low, row.answers[k].high),
+                interval_of(row.answers[k].low_every_look, row.answers[k].high_every_look),
+            ]
+            for row in readings
+        ]
+        blocks += [Heading(name_of(estimate)), Table(header, rows)]
+    return [*blocks, *_left_out(estimates)]
+
+
+def _left_out(questions: Sequence[Estimate | Largest]) -> list[Block]:
+    n = len(questions) - MOST_QUESTIONS
+    return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
+
+
+def gist_of_queries(summary: Summary) -> str:
+    """Return which queries weigh most in the first question, in a few words."""
+    largest = summary.queries[0].queries[:2] if summary.queries else []
+    if not largest:
+        return "none stands out"
+    return f"{' and '.join(f'{row.query_id} ({percent(row.share)})' for row in largest)} weigh most"
+
+
+def queries(summary: Summary) -> list[Block]:
+    """Return the queries that weigh most in each question."""
+    if not summary.queries:
+        return []
+    blocks: list[Block] = [
+        Paragraph(
+            "The judged queries with the largest shares of the estimate's variance. Their grades are worth a second "
+            "look: an error there moves the estimate most. The shift is what the judgments of a query have added to "
+            "the estimate beyond what was expected of it."
+        ),
+    ]
+    header = ["query", "text", "items judged", "share of the variance", "shift"]
+    has_texts = any(row.text for question in summary.queries for row in question.queries)
+    header = header if has_texts else [name for name in header if name != "text"]
+    for question in summary.queries[:MOST_QUESTIONS]:
+        rows = [
+            [
+                row.query_id,
+                *([row.text] if has_texts else []),
+                count(row.items),
+                percent(row.share),
+                number(row.shift, 4, signed=True),
+            ]
+            for row in question.queries
+        ]
+        blocks.append(Heading(name_of(summary.estimates[question.question])))
+        if rows:
+            blocks.append(Table(header, rows))
+        else:
+            blocks.append(Paragraph("No query: nothing was left to chance, or the spread is not known."))
+    return [*blocks, *_left_out(summary.queries)]
+
+
+def gist_of_model(summary: Summary) -> str:
+    """Return whether the grade model is right, in a few words."""
+    words = {None: "too few queries to say", True: "it is off", False: "within chance of what came"}
+    return "; ".join(words[table.is_off] for table in summary.calibration)
+
+
+def calibration(summary: Summary) -> list[Block]:
+    """Return what the grade model expected and what came, of each round."""
+    blocks: list[Block] = []
+    for table in summary.calibration:
+        of_round = f" of round {table.round}" if summary.head.rounds > 1 else ""
+        chart = calibration_chart(f"calibration{table.round}", table.bins)
+        header = ["expected grades", "expected mean", "observed mean", "difference", "items", "queries"]
+        rows = [
+            [
+                f"{number(row.lowest, 2)} to {number(row.highest, 2)}",
+                number(row.expected, 3),
+                f"{number(row.observed, 3)} ± {number(row.std_error, 3)}",
+                f"{number(row.gap, 3, signed=True)} ± {number(row.gap_std_error, 3)}",
+                count(row.items),
+                count(row.queries),
+            ]
+            for row in [*table.bins, table.all]
+        ]
+        rows[-1][0] = "all"
+        blocks += [
+            *([Heading(f"The grade model{of_round}")] if of_round else []),
+            Paragraph(_verdict(table), bool(table.is_off)),
+            Charts([Chart(chart, "Mean grades, expected and observed")]),
+            Table(header, rows),
+            Paragraph(
+                "Items of complete blocks, each counted by 1 / its inclusion probability, so that a row stands for all "
+                "items of the pool like these; ± is a standard error, with the items of a query together, and of the "
+                "difference not below what the model itself says of its grades. A model that is off costs "
+                "precision: the estimates do not rest on its being right."
+            ),
+        ]
+    return blocks
+
+
+def _verdict(table: Calibration) -> str:
+    """Return in one sentence whether the grade model is off."""
+    if table.is_off is None:
+        return "Too few queries are judged to say whether the grade model is off."
+    p_value = f"{p_of(table.p_value)} for all rows together"
+    if not table.is_off:
+        return f"The grades that came are within chance of what the grade model expected ({p_value})."
+    row, where = table.all, "over all items"
+    if isinstance(table.worst, int):
+        row = table.bins[table.worst]
+        where = f"most clearly where it expected {number(row.lowest, 2)} to {number(row.highest, 2)}"
+    way = "too little" if row.gap > 0 else "too much"
+    means = f"{number(row.expected, 2)} expected, {number(row.observed, 2)} observed"
+    return f"The grade model is off: it expects {way}, {where} ({means}; {p_value})."

@@ -1,0 +1,219 @@
+"""The sections of a campaign's report that are about judges: cost, agreement, what they skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.campaigns.report.agreement_messages import sentences_beside
+from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.judges_content import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
+from activeeval.campaigns.report.phrases import amount_of, count, interval_of, p_of, percent
+from activeeval.core.judgments.shares import Share
+from activeeval.report.numbers import counted, number
+from activeeval.report.pages import Block, Heading, Lines, Paragraph, Table
+
+_WHAT = {
+    "known": "known, among the others",
+    "repeated": "graded before, among the others",
+    "swapped": "pairs compared before, with sides swapped",
+}
+_KINDS = {"later": "put off", "cannot": "cannot be judged"}
+
+
+def gist_of_cost(summary: Summary) -> str:
+    """Return what was spent, in a few words."""
+    head, n = summary.head, len(summary.cost.judges)
+    hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
+    return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
+
+
+def cost(summary: Summary) -> list[Block]:
+    """Return what was spent and how long it took."""
+    costs, blocks = summary.cost, list[Block]()
+    if not costs.judges:
+        return [Paragraph("Nobody has judged anything yet.")]
+    rows = [[str(block.block), amount_of(block.cost), amount_of(block.spent)] for block in summary.design.blocks]
+    blocks += [Table(["block", f"cost in {summary.head.unit}", "spent"], rows)]
+    header = ["judge", "judged", "cannot", "changed", "put off", "late", "seconds: median", "mean", "timed", "hours"]
+    rows = [
+        [
+            judge.judge,
+            *map(count, (judge.judged, judge.cannot, judge.changed, judge.later, judge.late)),
+            number(judge.seconds_median, 1),
+            number(judge.seconds_mean, 1),
+            count(judge.timed),
+            number(judge.hours, 2),
+        ]
+        for judge in costs.judges
+    ]
+    blocks += [Table(header, rows), *_days(costs.days), *_model(costs)]
+    return blocks
+
+
+def _days(days: Sequence[Day]) -> list[Block]:
+    judges = sorted({row.judge for row in days})
+    counts = {(row.day, row.judge): row.answers for row in days}
+    rows = [
+        [day, *(count(counts.get((day, judge), 0)) for judge in judges)] for day in sorted({row.day for row in days})
+    ]
+    return [Paragraph("Answers by day (UTC):"), Table(["day", *judges], rows)] if rows else []
+
+
+def _model(costs: Cost) -> list[Block]:
+    model, of_all = costs.model, costs.all
+    if model is None:
+        return [Paragraph("No judgment has a time: judges' clocks come with the answers, so no cost model is fitted.")]
+    parts = [
+        ("an item", model.item, model.item_std_error),
+        ("each thousand letters of its text", model.length, model.length_std_error),
+        ("each grade above 0", model.grade, model.grade_std_error),
+        ("the first item of a query", model.query, model.query_std_error),
+    ]
+    rows = [[text, number(seconds, 1), number(error, 1)] for text, seconds, error in parts]
+    sentence = (
+        f"An item took {number(of_all.seconds_median, 1)} s (median; mean {number(of_all.seconds_mean, 1)} s, "
+        f"{count(of_all.timed)} timed). What the clocks of {counted(model.items, 'judgment')} say, drawn towards "
+        "what is usual where they are few:"
+    )
+    return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
+
+
+def gist_of_agreement(summary: Summary) -> str:
+    """Return how far judges agree, in a few words."""
+    figures = summary.agreement
+    if not isinstance(figures, SharedAgreement):
+        return "no item was graded by two judges"
+    alike = f"{count(figures.n_alike)} of {counted(figures.n_items, 'item')} that several judged got one grade"
+    return f"alpha {number(figures.alpha.value, 2)}, {alike}"
+
+
+def agreement(summary: Summary) -> list[Block]:
+    """Return how far judges agree."""
+    figures, blocks = summary.agreement, list[Block]()
+    if not figures.histogram:
+        return []
+    rows = [[row.judge, *map(count, row.counts), count(sum(row.counts))] for row in figures.histogram]
+    blocks += [Table(["grades given by", *map(str, figures.grades), "all"], rows)]
+    if not isinstance(figures, SharedAgreement):
+        return [*blocks, Paragraph("No item was graded by two judges: there is no agreement to tell.")]
+    alpha, confidence = figures.alpha, f"{figures.confidence:.0%}"
+    ends = interval_of(alpha.low, alpha.high)
+    how = ""
+    if summary.head.judges_per_item == 1:
+        how = " One judge an item was asked for: these have a second answer that came late."
+    sentence = f"Krippendorff's alpha (ordinal) is {number(alpha.value, 3)}, {confidence} interval {ends}"
+    ac1 = f"Gwet's AC1 is {number(figures.ac1.value, 3)}, {interval_of(figures.ac1.low, figures.ac1.high)}"
+    blocks += [
+        Paragraph(f"{sentence}, of {counted(figures.n_items, 'item')} of {counted(figures.n_queries, 'query')}.{how}"),
+        Paragraph(f"{ac1}. 1 is full agreement, 0 what chance would give; n/a is where it is not defined."),
+        *map(Paragraph, sentences_beside(figures)),
+        Table(
+            ["two judges", "weighted kappa", f"{confidence} interval", "raw agreement", "base rate", "items"],
+            [_kappa(pair) for pair in figures.pairs],
+        ),
+    ]
+    for pair in figures.pairs:
+        first, second = pair.judges
+        blocks += [Heading(f"{first} (rows) and {second} (columns)"), _confusion(pair, figures.grades)]
+    return blocks
+
+
+def _kappa(pair: JudgePair) -> list[str]:
+    kappa = pair.kappa
+    judges = " and ".join(pair.judges)
+    if kappa is None:
+        return [judges, *["n/a"] * 4, count(pair.n)]
+    beside = percent(kappa.raw_agreement), percent(kappa.base_rate)
+    return [judges, number(kappa.value, 3), interval_of(kappa.low, kappa.high), *beside, count(pair.n)]
+
+
+def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
+    rows = [[f"grade {grade}", *map(count, line)] for grade, line in zip(grades, pair.table, strict=True)]
+    return Table(["", *map(str, grades)], rows)
+
+
+def gist_of_checked(summary: Summary) -> str:
+    """Return how often judges said what is known, in a few words."""
+    checked = summary.checked
+    shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
+    right, n = sum(share.right for share in shares), sum(share.n for share in shares)
+    return f"{count(right)} of {count(n)} as expected" if n else "none yet"
+
+
+def checked(summary: Summary) -> list[Block]:
+    """Return what judges said where it is known what they should say; nothing where nobody was asked."""
+    figures = summary.checked
+    rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
+    rows += [[row.judge, _WHAT[row.what], *_expected(row.share), count(row.n_skipped)] for row in figures.controls]
+    if not rows:
+        return []
+    return [
+        Table(["judge", "items", "as expected", "95 % interval", "not graded"], rows),
+        Paragraph("Nothing of this counts as a label. An interval is Wilson's, of the share."),
+    ]
+
+
+def _expected(share: Share) -> list[str]:
+    return [f"{count(share.right)} of {count(share.n)}", f"{percent(share.low)} to {percent(share.high)}"]
+
+
+def gist_of_skipped(summary: Summary) -> str:
+    """Return how much was put off or could not be judged, in a few words."""
+    judges = summary.skipped.judges
+    later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
+    return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"
+
+
+def skipped(summary: Summary) -> list[Block]:
+    """Return what judges put off or could not judge, and who does so with relevant items."""
+    figures, blocks = summary.skipped, list[Block]()
+    if not any(row.later or row.cannot for row in figures.judges):
+        return [Paragraph("Nobody has put an item off or could not judge one.")]
+    for row in figures.judges:
+        if row.is_named:
+            blocks += [Paragraph(warning(row), is_warning=True)]
+    header = ["judge", "put off", "cannot", "skipped of relevant items", "skipped of others", "test"]
+    rows = [
+        [
+            row.judge,
+            count(row.later),
+            count(row.cannot),
+            _share(row.skipped_relevant, row.n_relevant),
+            _share(row.skipped_other, row.n_other),
+            p_of(row.p_value),
+        ]
+        for row in figures.judges
+    ]
+    reasons = [
+        f"{row.judge}, {_KINDS[row.kind]}: {row.reason or 'no reason given'} ({count(row.n)})"
+        for row in figures.reasons
+    ]
+    n = len(figures.judges)
+    return [
+        *blocks,
+        Table(header, rows),
+        Paragraph(
+            "Of the items that a judge was shown and that have a grade by now; relevant is a grade above 0. A judge is "
+            "named where relevant items are skipped more often than others, by a test of the items and one of the "
+            f"queries, each with p below 5 % / {n}: where nobody does, that names somebody in fewer than one report in "
+            "twenty. An item that was put off and then judged by anybody does no harm."
+        ),
+        Lines(reasons),
+    ]
+
+
+def warning(skips: SkippedByJudge) -> str:
+    """Return what a judge skips, and what that does."""
+    relevant, other = (
+        _share(skips.skipped_relevant, skips.n_relevant),
+        _share(skips.skipped_other, skips.n_other),
+    )
+    return (
+        f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
+        f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "
+        "often than it says: see what waits, and what cannot be judged."
+    )
+
+
+def _share(n: int, of: int) -> str:
+    return f"{percent(n / of)} ({count(n)} of {count(of)})" if of else "n/a"

@@ -1,0 +1,144 @@
+"""The report of a campaign as a page: its answer, a picture and what to do next; all the rest in sections that fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from activeeval.campaigns.report import audit_section as machines
+from activeeval.campaigns.report import design_section as drawing
+from activeeval.campaigns.report import estimates_section as estimates
+from activeeval.campaigns.report import judges_section as people
+from activeeval.campaigns.report import losses_section as losses
+from activeeval.campaigns.report.charts import reading_chart
+from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.next_steps import (
+    Reached,
+    after_command,
+    aside_sentence,
+    before_command,
+    reached_sentence,
+    without_command,
+)
+from activeeval.campaigns.report.phrases import count, name_of
+from activeeval.report.cautions import MACHINE_IS_TRUTH, worded_lines
+from activeeval.report.pages import (
+    Block,
+    Chart,
+    Charts,
+    Columns,
+    Following,
+    Paragraph,
+    Section,
+    html_page,
+    markdown_page,
+)
+
+SUFFIXES = (".html", ".md", ".json")
+_MOST_CAUTIONS = 3
+"""Above the sections; all of them stand with the estimates."""
+_OF_FIRST_BLOCK = "two units of the first block"
+"""A caution of the first reading alone; the section on the design keeps it."""
+_SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], list[Block]]]] = (
+    ("Estimates", estimates.gist, estimates.now),
+    ("Estimates over time", estimates.gist_over_time, estimates.over_time),
+    ("Queries that lose most", losses.gist, losses.losses),
+    ("Queries that matter most", estimates.gist_of_queries, estimates.queries),
+    ("Cost", people.gist_of_cost, people.cost),
+    ("Is the grade model right?", estimates.gist_of_model, estimates.calibration),
+    ("What machines' grades are worth", machines.gist, machines.audit),
+    ("Agreement", people.gist_of_agreement, people.agreement),
+    ("Training and controls", people.gist_of_checked, people.checked),
+    ("Put off, or cannot be judged", people.gist_of_skipped, people.skipped),
+    ("Design", drawing.gist, drawing.design),
+    ("Log", drawing.gist_of_log, drawing.log),
+)
+
+
+def campaign_text(summary: Summary, suffix: str, command: str = "") -> str:
+    """Return the report of a campaign as the text of a file whose name ends in one of `SUFFIXES`.
+
+    Parameters
+    ----------
+    command : str
+        What does the next step, as a face knows it.
+    """
+    import json
+    from dataclasses import asdict
+
+    if suffix == ".json":
+        return json.dumps(asdict(summary), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    title = f"Campaign {summary.head.campaign}"
+    return (html_page if suffix == ".html" else markdown_page)(title, blocks_of(summary, command))
+
+
+def blocks_of(summary: Summary, command: str = "") -> list[Block]:
+    """Return what a campaign's report shows at once, and its sections."""
+    sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
+    folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
+    return [*_first_screen(summary, command), *folded]
+
+
+def _first_screen(summary: Summary, command: str) -> list[Block]:
+    headline = [Paragraph(text, is_headline=True) for text in summary.headline]
+    head, step = summary.head, summary.next
+    beside = [
+        _far(summary),
+        aside_sentence(late=head.late, put_off=head.put_off, cannot=head.cannot),
+        _expected(summary),
+        head.goal and f"The goal: {head.goal}.",
+    ]
+    following = Following(before_command(step), command, (after_command if command else without_command)(step) + ".")
+    paragraphs: list[Block] = [Paragraph(text) for text in beside if text]
+    paragraphs += [following, *_cautions(summary)]
+    paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
+    return [*headline, Columns(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
+
+
+def _far(summary: Summary) -> str:
+    head = summary.head
+    judges = sorted(summary.cost.judges, key=lambda work: (-work.judged, work.judge))
+    reached = Reached(
+        done=head.judged,
+        planned=head.judged + head.cannot + head.waiting,
+        noun="judgment" if head.judges_per_item == 1 else "item",
+        block=head.block,
+        blocks=head.blocks,
+        missing=sum(waiting.items for waiting in head.waiting_by_block if waiting.block == head.block + 1),
+        judges=[work.judge for work in judges],
+        instalment=head.instalment,
+        goes_on=head.goes_on,
+    )
+    return reached_sentence(reached)
+
+
+def _expected(summary: Summary) -> str:
+    """Return what the interval of the first question should come to, where something waits."""
+    first = summary.estimates[0] if summary.estimates else None
+    if first is None or not summary.head.waiting or first.half_width is None or first.half_width_at_end is None:
+        return ""
+    of = f" of {name_of(first)}" if len(summary.estimates) > 1 else ""
+    return (
+        f"Once all is judged the interval{of} should be about ± {first.half_width_at_end:.2g} "
+        f"(now ± {first.half_width:.2g})."
+    )
+
+
+def _cautions(summary: Summary) -> list[Block]:
+    """Return what to be wary of, the gravest first: three lines at most."""
+    named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
+    is_early = summary.head.block <= 1
+    design = [caution for caution in summary.design.cautions if is_early or caution.code != _OF_FIRST_BLOCK]
+    lines = [*worded_lines(named), *worded_lines([("", design)])]
+    # a judge who skips what is relevant makes the estimate wrong, which no caution of an estimate knows
+    lines += [f"careful: {people.warning(row)}" for row in summary.skipped.judges if row.is_named]
+    of_all = [*(caution for _, cautions in named for caution in cautions), *design]
+    taken = [caution.text for caution in of_all if caution.code == MACHINE_IS_TRUTH]
+    lines.sort(key=lambda line: (not any(text in line for text in taken), not line.startswith("do not use")))
+    shown: list[Block] = [Paragraph(line, is_warning=True) for line in lines[:_MOST_CAUTIONS]]
+    rest = len(lines) - _MOST_CAUTIONS
+    return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown
+
+
+def _picture(summary: Summary) -> Charts:
+    chart = reading_chart("reading0", summary.readings, 0, summary.head.unit, summary.head.budget)
+    return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])

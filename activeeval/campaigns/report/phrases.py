@@ -1,0 +1,79 @@
+"""Numbers and questions of a campaign as its report words them; what is not known is n/a."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from activeeval.report.numbers import number
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.report.content import Question
+
+
+def estimate_of(value: float | None) -> str:
+    """Return a number to three digits, whatever its size."""
+    return "n/a" if value is None else f"{value:.3g}"
+
+
+def p_of(value: float | None) -> str:
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> p_of(0.04123), p_of(1e-9), p_of(None)
+    ('p = 0.041', 'p < 0.001', 'p n/a')
+    """
+    if value is None:
+        return "p n/a"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def amount_of(value: float | None) -> str:
+    """Return a budget or a cost.
+
+    Examples
+    --------
+    >>> amount_of(120.0), amount_of(0.25)
+    ('120', '0.2')
+    """
+    return number(value, 1).removesuffix(".0")
+
+
+def count(value: int) -> str:
+    """Return a count."""
+    return f"{value:,}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share as per cent."""
+    return "n/a" if share is None else f"{share:.1%}"
+
+
+def interval_of(low: float | None, high: float | None) -> str:
+    """Return the ends of an interval; one that has none says so.
+
+    Examples
+    --------
+    >>> interval_of(0.1, 0.25), interval_of(None, None)
+    ('0.1000 to 0.2500', 'n/a')
+    """
+    return "n/a" if low is None or high is None else f"{number(low, 4)} to {number(high, 4)}"
+
+
+def judged_by(judges_per_item: int) -> str:
+    """Return how many judge an item."""
+    return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
+
+
+def name_of(question: Question) -> str:
+    """Return what a question is called: its measure and whom it is about.
+
+    Examples
+    --------
+    >>> from activeeval.campaigns.report.content import Question
+    >>> asked = Question(measure="DCG@10", question="difference", system="new.run", versus="old.run", definition="")
+    >>> name_of(asked)
+    'DCG@10, new.run − old.run'
+    """
+    versus = f" − {question.versus}" if question.versus else ""
+    return f"{question.measure}, {question.system}{versus}"

@@ -1,0 +1,407 @@
+"""A stored campaign and what its log comes to: its rounds with all that counts, as of any event; what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+
+from activeeval.campaigns.corrections import asked_again, check_known, known_now
+from activeeval.campaigns.store import CampaignRow, SampleRow, Store
+from activeeval.campaigns.versions import n_budgets, rounds_of, unpacked_version
+from activeeval.core.campaign import Campaign, Rules, Unit
+from activeeval.core.campaign.labels import Progress
+from activeeval.core.campaign.together import check_rounds
+from activeeval.core.design import Design
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.log import Event
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.judgments.state import Place, State
+from activeeval.core.judgments.table import truth_of_machines
+from activeeval.core.results import Caution, Note
+from activeeval.sampling.answers import SampleAnswer, answers
+from activeeval.sampling.rounds import round_answers
+from activeeval.sampling.samples import Sample
+
+Pair = tuple[str, str]
+
+
+class CampaignState:
+    """A campaign as of an event; it goes on event by event, and nothing but what is new is looked at again.
+
+    Parameters
+    ----------
+    campaign : CampaignRow
+    versions : list of SampleRow
+        Of its sample.
+
+    Attributes
+    ----------
+    log : list of Event
+        What has been looked at, from the first event on.
+    state : State
+        What that comes to.
+    rounds : list of Sample
+        Each with all that counts of what was judged; one, unless it was redrawn.
+    """
+
+    def __init__(self, campaign: CampaignRow, versions: Sequence[SampleRow]) -> None:
+        self.campaign = campaign
+        self.versions = list(versions)
+        self.log: list[Event] = []
+        n, third = campaign.judges_per_item, campaign.adjudicate
+        self.state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
+        self.rounds: list[Sample] = []
+        self._samples: dict[int, Sample] = {}
+        self._versions: list[int] = []
+        self._n_before: list[int] = []
+
+    @classmethod
+    def of(cls, store: Store, name: str) -> Self:
+        """Return a campaign as it was before its first event; raises InputError where there is none of that name."""
+        return cls(store.campaign(name), store.samples(name))
+
+    def before(self) -> Self:
+        """Return the campaign as it was before its first event, with the samples that were unpacked already."""
+        start = type(self)(self.campaign, self.versions)
+        start._samples = self._samples
+        return start
+
+    def refresh(self, store: Store, as_of: int | None = None) -> Self:
+        """Take in what has happened since it was looked at last; return itself.
+
+        Raises
+        ------
+        InputError
+            Where there is no event ``as_of``.
+        StateError
+            Where the log is not what was written, or nothing had been drawn yet.
+        """
+        name = self.campaign.name
+        events = store.events(name, as_of, since=self.log[-1] if self.log else None)
+        if any(event.kind in ("drawn", "ended") for event in events) and self.log:
+            self.versions = store.samples(name)
+        return self.follow(events)
+
+    def follow(self, events: Sequence[Event]) -> Self:
+        """Take in events that follow those so far; return itself; raises StateError where nothing is drawn yet."""
+        self.log.extend(events)
+        places = self.state.apply_all(events)
+        drawn = [row for row in self.versions if row.seq < self.as_of]
+        if not drawn:
+            raise StateError(f"campaign {self.campaign.name}: nothing had been drawn as of event {self.as_of}")
+        if [row.version for row in drawn] != self._versions:
+            self._draw(drawn)
+        elif self.rounds:
+            self._settle(places)
+        return self
+
+    def _draw(self, drawn: Sequence[SampleRow]) -> None:
+        """Make every round anew: there is a new version of a sample."""
+        self._versions, self.rounds, self._n_before = [row.version for row in drawn], [], []
+        last = [versions[-1] for versions in rounds_of([row for row in drawn if row.digest])]
+        for row in last:
+            self._add_round(row)
+        # there may be hundreds of instalments, each with a pool
+        self._samples = {row.version: self._samples[row.version] for row in last}
+
+    def _add_round(self, row: SampleRow) -> None:
+        if row.version not in self._samples:
+            self._samples[row.version] = _unpacked(self.versions, row, self.campaign.name)
+        sample = self._samples[row.version]
+        drawn = sample.campaign.drawn_design
+        known = known_now(drawn, self.rounds)
+        self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
+        self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
+
+    def _judged(self, sample: Sample, design: Design) -> Sample:
+        """Return the sample of the last round, read by a design, with all that counts of what was judged."""
+        n, third = self.campaign.judges_per_item, self.campaign.adjudicate
+        rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
+        ways = sample.campaign.ways
+        campaign = Campaign(design, key=int(sample.campaign.key), rules=rules, **ways)
+        campaign.follow(self.log, self.state, self._n_before[-1])
+        return replace(sample, campaign=campaign)
+
+    def _settle(self, places: set[Place]) -> None:
+        """Take in other judgments of places; rounds after one that changes are drawn with what it says now."""
+        of_round: dict[int, list[Place]] = {}
+        for place in places:
+            of_round.setdefault(int(np.searchsorted(self._n_before, place[0], side="left")) - 1, []).append(place)
+        for number, changed in of_round.items():
+            self.rounds[number].campaign.settle(changed)
+        if of_round and min(of_round) < len(self.rounds) - 1:
+            self._draw(self._drawn_versions)
+
+    @property
+    def as_of(self) -> int:
+        """The number of the last event that is looked at."""
+        return self.state.seq
+
+    @property
+    def version(self) -> int:
+        """Of the sample."""
+        return self._versions[-1]
+
+    @property
+    def progress(self) -> Progress:
+        """How far all rounds are; what an earlier one could not judge and a later one asks for counts there."""
+        judged, waiting, cannot = map(sum, zip(*(sample.campaign.progress for sample in self.rounds), strict=True))
+        return Progress(judged=judged, waiting=waiting, cannot=cannot - asked_again(self.rounds))
+
+    @property
+    def agreement(self) -> Agreement:
+        """How many items several judges have judged, and on how many of these they agree."""
+        return Agreement(*map(sum, zip(*(sample.campaign.agreement for sample in self.rounds), strict=True)))
+
+    @property
+    def n_corrected(self) -> int:
+        """How many grades that a later round took for known are others now."""
+        taken = (self._samples[versions[-1].version] for versions in rounds_of(self._drawn_versions))
+        pairs = zip(taken, self.rounds, strict=True)
+        known = ((then.campaign.drawn_design.known, now.campaign.drawn_design.known) for then, now in pairs)
+        return sum(int((then != now).sum()) for then, now in known)
+
+    @property
+    def _drawn_versions(self) -> list[SampleRow]:
+        return [row for row in self.versions if row.version in self._versions]
+
+    @property
+    def judgments_by_item(self) -> dict[Pair, dict[str, Event]]:
+        """What stands by item, a query and a document, and judge: the last of what rounds have asked."""
+        by_item: dict[Pair, dict[str, Event]] = {}
+        for event in self.state.standing:
+            by_item.setdefault((event.query_id, event.doc_id), {})[event.judge] = event
+        return by_item
+
+    @property
+    def sample(self) -> Sample:
+        """What the last round has drawn."""
+        return self.rounds[-1]
+
+    @property
+    def sample_id(self) -> str:
+        """The id of that sample."""
+        return self._drawn_versions[-1].digest
+
+    @property
+    def as_drawn(self) -> Sample:
+        """The same as it was drawn: what it took for known is not corrected, what judges said of it is as it is now."""
+        sample = self._samples[self.version]
+        if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
+            return self.sample
+        return self._judged(sample, sample.campaign.drawn_design)
+
+    @property
+    def n_budgets(self) -> int:
+        """How often a budget was given: to the first sample, to further rounds and top-ups."""
+        return n_budgets(self._drawn_versions)
+
+    @property
+    def instalment(self) -> int:
+        """The number of the last instalment of the last round; 0 where depths follow no labels."""
+        paths = self.sample.campaign.paths
+        return 0 if paths is None else paths.n_instalments
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether depths follow labels and these lead to something that is not drawn yet."""
+        return self.sample.campaign.goes_on
+
+    @property
+    def closed(self) -> list[Sample]:
+        """The rounds that are judged to their end, up to the first that is not."""
+        is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
+        return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
+
+    @property
+    def read(self) -> list[Sample]:
+        """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
+        read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
+        return [sample.judged_by_machines(taken) for sample in read] if taken else read
+
+    @property
+    def machine_cautions(self) -> list[Caution]:
+        """What is to be said of machines' judgments that are taken for people's: by judges' files, or when drawn."""
+        drawn = {source: n for sample in self.rounds for source, n in sample.truth_of_machines}
+        return [truth_of_machines(*taken) for taken in {**drawn, **self.state.machine_judgments}.items()]
+
+    @property
+    def block(self) -> int:
+        """The highest block, of all rounds, up to which all are complete; 0 where the first is not."""
+        done = sum(sample.campaign.n_complete_blocks for sample in self.closed)
+        later = self.rounds[len(self.closed) :]
+        return done + (later[0].campaign.complete_block[0] if later else 0)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are, of all rounds."""
+        return sum(len(sample.campaign.drawn_design.blocks) for sample in self.rounds)
+
+    @property
+    def level(self) -> float:
+        """The threshold of what is read in the last round that is."""
+        return self.read[-1].campaign.complete_block[1]
+
+    def in_strict_order(self) -> CampaignState:
+        """Return the same state, read up to the lowest unit that waits.
+
+        Raises
+        ------
+        InputError
+            Where items may be passed over.
+        """
+        name = f"campaign {self.campaign.name}"
+        if not self.campaign.strict_order:
+            raise InputError(
+                f"{name}: judges may pass items over, so that it is read at the ends of blocks; one made with "
+                "`strict_order` may be read below the lowest item that waits",
+                field="strict_order",
+            )
+        if len(self.rounds) > 1:
+            raise InputError(f"{name}: rounds are read once they are judged to their ends")
+        strict = copy(self)
+        strict.rounds = [replace(self.sample, campaign=self.sample.campaign.in_strict_order())]
+        return strict
+
+    @property
+    def policy(self) -> str:
+        """What several judges' grades count as."""
+        return str(self.campaign.config["policy"])
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units of all rounds."""
+        return [unit for sample in self.rounds for unit in sample.campaign.units]
+
+    @property
+    def waiting(self) -> set[tuple[int, str]]:
+        """The unit, as the store numbers them, and the document of each item that waits."""
+        waiting, n_before = set(), 0
+        for sample in self.rounds:
+            settled = sample.campaign.settled
+            for unit in sample.campaign.units:
+                items = zip(unit.items, unit.item_ids, strict=True)
+                waiting |= {(n_before + unit.number, doc) for item, doc in items if item not in settled}
+            n_before += len(sample.campaign.units)
+        return waiting
+
+
+def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> Sample:
+    sample, digest = unpacked_version(versions, kept, f"campaign {name}")
+    if digest != kept.digest:
+        raise StateError(
+            f"campaign {name}: version {kept.version} of the sample is not what was drawn: its id is {digest}, the "
+            f"store says {kept.digest}; campaign verify says all that is wrong"
+        )
+    return sample
+
+
+def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState:
+    """Return a campaign as of an event, by default the last.
+
+    Raises
+    ------
+    InputError
+        Where there is no such campaign or event.
+    StateError
+        Where nothing had been drawn yet, or nothing ever is: a log of comparisons has no sample.
+    """
+    state = CampaignState.of(store, name).refresh(store, as_of)
+    if not state.rounds:
+        raise StateError(f"campaign {name}: is a log of comparisons without a sample; its log and truths are exported")
+    return state
+
+
+def grades_of(state: CampaignState) -> dict[Pair, int]:
+    """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
+    out: dict[Pair, int] = {}
+    for sample in state.rounds:
+        grades = round_grades(sample.campaign)
+        for unit in sample.campaign.units:
+            for item, doc in zip(unit.items, unit.item_ids, strict=True):
+                # a later round may have asked for it again, and in vain
+                if item in grades and (grades[item] >= 0 or (unit.query_id, doc) not in out):
+                    out[unit.query_id, doc] = grades[item]
+    return out
+
+
+def round_grades(campaign: Campaign) -> dict[int, int]:
+    """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
+    grades = campaign.grades
+    return {item: int(grades[item]) for item in campaign.settled}
+
+
+def labels_of(state: CampaignState) -> dict[Pair, int]:
+    """Return the grade of each item that a campaign has judged or knew before it was drawn.
+
+    Raises
+    ------
+    InputError
+        Where what it holds are no grades: ranks, or the mean of what several grades are worth.
+    """
+    name = state.campaign.name
+    state.campaign.judging.check_known(name)
+    if any(sample.campaign.labels.is_soft for sample in state.rounds):
+        raise InputError(f"campaign {name}: items count the mean gain of grades that differ, which is no known grade")
+    design = state.rounds[0].campaign.design
+    queries = design.pool.query_texts[design.pool.item_queries]
+    known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}
+    return known | {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
+
+
+def answered(
+    state: CampaignState,
+    measures: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+) -> tuple[list[SampleAnswer], list[Note]]:
+    """Return what a campaign answers to each question, and what to know of it.
+
+    Raises
+    ------
+    StateError
+        Where no block is complete.
+    InputError
+        Where a sample does not reach a question, or rounds are asked for an interval other than t.
+    """
+    read = state.read
+    if len(read) > 1:
+        if kind != "t":
+            raise InputError("several rounds are read with t intervals")
+        check_known(read)
+        together, notes = round_answers(
+            read, measures, questions, contrasts, scope=scope, confidence=confidence, is_campaign=True
+        )
+        n = state.n_corrected
+        return together, notes + ([Note("corrected grades", {"n": n})] if n else [])
+    together, notes = answers(
+        read[0], read[0].asked(measures, questions, contrasts), scope=scope, kind=kind, confidence=confidence
+    )
+    n_later = len(state.rounds) - 1
+    return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
+
+
+def check_next_round(state: CampaignState, sample: Sample) -> None:
+    """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
+
+    Raises
+    ------
+    InputError
+        Where it asks other questions or is of another pool.
+    StateError
+        Where what it takes for known is no grade any more.
+    """
+    asked = [[(each.title, str(each.target.measure)) for each in of.made_for] for of in (state.rounds[0], sample)]
+    if asked[0] != asked[1]:
+        raise InputError("a further round answers the questions that the campaign was made for, expected the same ones")
+    campaigns = [*(each.campaign for each in state.rounds), sample.campaign]
+    check_rounds(campaigns, [None] * len(campaigns))
+    check_known((*state.rounds, sample))

@@ -1,0 +1,57 @@
+"""The durable store of campaigns: rows in SQLite or PostgreSQL. All SQL is in here; it knows rows, not estimates."""
+
+from activeeval.campaigns.store.access import SCOPES, CredentialRow, PasswordTry, Person
+from activeeval.campaigns.store.address import address_of, checked_name, file_url
+from activeeval.campaigns.store.controls import Control
+from activeeval.campaigns.store.importing import Unjudged
+from activeeval.campaigns.store.lending import Chosen, OnSheet, OpenPlace
+from activeeval.campaigns.store.rows import (
+    LOOKS,
+    Acknowledged,
+    CampaignRow,
+    Claimed,
+    ItemTexts,
+    PlaceRow,
+    Said,
+    SampleRow,
+    UnitRow,
+)
+from activeeval.campaigns.store.store import Store, is_made, open_store
+from activeeval.campaigns.store.stored_texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
+from activeeval.campaigns.store.watching import MORE, REDRAWN, NightRow, WatchRow
+
+__all__ = [
+    "LOOKS",
+    "MORE",
+    "REDRAWN",
+    "SCOPES",
+    "Acknowledged",
+    "CampaignRow",
+    "Chosen",
+    "Claimed",
+    "Control",
+    "CredentialRow",
+    "GuidelinesRow",
+    "ItemTexts",
+    "NightRow",
+    "OnSheet",
+    "OpenPlace",
+    "PasswordTry",
+    "Person",
+    "Place",
+    "PlaceRow",
+    "Said",
+    "SampleRow",
+    "Store",
+    "TextCounts",
+    "TextRow",
+    "UnitRow",
+    "Unjudged",
+    "Wanted",
+    "WatchRow",
+    "address_of",
+    "checked_name",
+    "file_url",
+    "is_made",
+    "open_store",
+]

@@ -1,0 +1,84 @@
+"""Where judges differ: a third one's assignment, which is there once their grades do; or what whoever leads decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.log import append, events, lock_log
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow
+from activeeval.campaigns.store.samples import insert_assignments
+from activeeval.core.errors import InputError, StateError, shown
+from activeeval.core.judgments.log import ANSWERS, Event
+from activeeval.core.judgments.policies import needs_third
+from activeeval.core.judgments.state import Assignment
+
+
+class Decision(NamedTuple):
+    """What an item counts as of which event ``seq`` is a judgment, by whom, and why.
+
+    Attributes
+    ----------
+    judges : int
+        How many an item waits for.
+    has_third : bool
+        Whether a third one decides where two differ.
+    """
+
+    seq: int
+    lead: str
+    grade: int
+    reason: str
+    judges: int
+    has_third: bool
+
+
+assignment, event, place = tables.assignment, tables.event, tables.place
+
+
+def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, new: Iterable[Event]) -> None:
+    """Make an assignment more of each item on which two judges differ by new answers; the log must be locked."""
+    if campaign.adjudicate:
+        for unit, doc_id in sorted({(e.unit or 0, e.doc_id) for e in new if e.kind in ANSWERS}):
+            if needs_third([e.grade for e in _standing(connection, campaign_id, unit, doc_id)]):
+                _add(connection, campaign_id, unit, doc_id, campaign.judges_per_item + 1)
+
+
+def decide(connection: Connection, campaign_id: int, said: Decision, at: int) -> Acknowledged:
+    """Store what an item counts as whose judges differ; what they said stays."""
+    lock_log(connection, campaign_id)
+    answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))
+    if not answers:
+        raise InputError(f"event {said.seq} is no judgment")
+    item = answers[0]
+    standing = _standing(connection, campaign_id, item.unit or 0, item.doc_id)
+    if len({answer.grade for answer in standing}) < 2:
+        raise StateError(f"judges do not differ on document {shown(item.doc_id)} of query {shown(item.query_id)}")
+    if len(standing) < said.judges or (said.has_third and needs_third([answer.grade for answer in standing])):
+        raise StateError(f"document {shown(item.doc_id)} of query {shown(item.query_id)} waits for another judge")
+    of_item = {name: getattr(item, name) for name in ("query_id", "doc_id", "unit", "k")}
+    new = Event(seq=0, kind="adjudicated", at=at, judge=said.lead, grade=said.grade, reason=said.reason, **of_item)
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
+
+
+def _standing(connection: Connection, campaign_id: int, unit: int, doc_id: str) -> list[Event]:
+    of_place = (event.c.unit == unit, event.c.doc_id == doc_id)
+    stored = events(connection, campaign_id, *of_place, event.c.kind.in_((*ANSWERS, "retracted")))
+    replaced = {e.supersedes for e in stored}
+    return [e for e in stored if e.kind in ANSWERS and e.seq not in replaced]
+
+
+def _add(connection: Connection, campaign_id: int, unit: int, doc_id: str, k: int) -> None:
+    at_place = (place.c.campaign_id == campaign_id, place.c.unit == unit, place.c.doc_id == doc_id)
+    position = select(place.c.position).where(*at_place).scalar_subquery()
+    columns = (assignment.c.block, assignment.c.position, assignment.c.k)
+    chosen = select(*columns).where(
+        assignment.c.campaign_id == campaign_id, assignment.c.unit == unit, assignment.c.position == position
+    )
+    rows = connection.execute(chosen).all()
+    if all(row.k != k for row in rows):
+        third = Assignment(block=rows[0].block, unit=unit, position=rows[0].position, k=k)
+        insert_assignments(connection, campaign_id, [third])

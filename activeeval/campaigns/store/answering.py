@@ -1,0 +1,223 @@
+"""What judges say of items, with a token or from a file, and what they take back.
+
+An answer is never thrown away: one that no longer counts is stored as ``late``, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.claiming import FREED, Claim, hand_over, hashed
+from activeeval.campaigns.store.log import (
+    LARGEST,
+    MOST_OF_A_NAME,
+    MOST_OF_A_REASON,
+    append,
+    canonical,
+    check_text,
+    check_whole,
+    events,
+    lock_log,
+    with_key,
+)
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, Said
+from activeeval.core.errors import InputError, StateError, shown
+from activeeval.core.judgments.log import ANSWERS, BESIDE, OF_MACHINE, REOPENED, Event
+from activeeval.core.judgments.state import MICROSECONDS
+
+assignment, event = tables.assignment, tables.event
+
+_HELD = select(assignment.c.id).where(assignment.c.token_hash == bindparam("of_hash")).with_for_update()
+GONE = "the item had gone to another judge"
+RECLAIMED = "a later claim took its place"
+ANSWERED = "the item had been answered already"
+
+
+class Answer(NamedTuple):
+    """What was said, with which key it can be said again."""
+
+    judgment: Said
+    key: str
+
+
+def check_judgment(
+    judgment: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")
+) -> None:
+    """Raise InputError where nobody can say that."""
+    if judgment.kind not in tuple(kinds):
+        raise InputError(f"a judge says {', '.join(kinds)}, got {shown(str(judgment.kind))}")
+    if judgment.kind == "later" and campaign.strict_order:
+        raise InputError("this campaign goes strictly by level: no item is put off; judge it, or say why it cannot be")
+    check_text("reason", judgment.reason, most=MOST_OF_A_REASON)
+    canonical([dict(judgment.body), dict(judgment.settles)])
+    if judgment.kind == "preferred" and not judgment.body:
+        raise InputError("preferred says what was compared, got nothing")
+    if judgment.kind == "judged" and not set(judgment.body) - {OF_MACHINE, *BESIDE}:
+        check_whole("grade", judgment.grade, LARGEST if campaign.max_grade is None else campaign.max_grade)
+    elif judgment.grade is not None:
+        raise InputError(f"{judgment.kind} goes without a grade, got {judgment.grade!r}")
+    for name in ("active_ms", "idle_ms"):
+        if getattr(judgment, name) is not None:
+            check_whole(name, getattr(judgment, name), 2**62)
+
+
+def check_key(key: str | None) -> None:
+    if key is not None:
+        check_text("key", key, may_be_empty=False, most=MOST_OF_A_NAME)
+
+
+def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
+    """Return the event in which an item was shown under a token; InputError where there is none."""
+    claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
+    if claimed is None:
+        raise InputError(f"no item was given out under the token {shown(token)}")
+    return claimed
+
+
+def submit(
+    connection: Connection, campaign_id: int, claimed: Event, answer: Answer, at: int, lease_s: int
+) -> Acknowledged:
+    """Store what was said of an item that was shown."""
+    # a racing submit of the same token waits here, and finds that the token is no more
+    held = connection.execute(_HELD, {"of_hash": (claimed.key or "").removeprefix("shown:")}).scalar()
+    lock_log(connection, campaign_id)
+    stored = with_key(connection, campaign_id, answer.key)
+    if stored is not None:
+        return _repeated(stored, claimed, answer)
+    if held is None:
+        return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
+    judgment = answer.judgment
+    happened = [judgment_event(claimed, judgment, at, answer.key)]
+    happened += (
+        [judgment_event(claimed, Said(kind="judged", body=judgment.settles), at, None)] if judgment.settles else []
+    )
+    goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
+    becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
+    values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
+    connection.execute(update(assignment).where(assignment.c.id == held).values(values))
+    return _acknowledged(connection, campaign_id, *happened)
+
+
+def judgment_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+    """Return what was said of the item of another event as an event."""
+    return Event(
+        seq=0,
+        kind=judgment.kind,
+        at=at,
+        judge=item.judge,
+        query_id=item.query_id,
+        doc_id=item.doc_id,
+        unit=item.unit,
+        k=item.k,
+        grade=None if judgment.grade is None else int(judgment.grade),
+        reason=judgment.reason,
+        body=judgment.body,
+        shown_at=item.shown_at,
+        active_ms=judgment.active_ms,
+        idle_ms=judgment.idle_ms,
+        supersedes=supersedes,
+        key=key,
+    )
+
+
+def late_event(item: Event, judgment: Said, at: int, key: str | None, why: str) -> Event:
+    """Return an answer that does not count as an event; its body keeps what was said."""
+    body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
+    body |= {"body": dict(judgment.body)} if judgment.body else {}
+    return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
+
+
+def says_the_same(stored: Event, judgment: Said) -> bool:
+    """Whether an event is what somebody says."""
+    body = stored.body
+    then = (stored.kind, stored.reason, dict(body))
+    if stored.kind == "late":
+        then = (str(body.get("said")), str(body.get("reason")), dict(body.get("body", {})))
+    kind, reason, said = then
+    says = (kind, reason, _of_item(said), stored.grade)
+    return says == (judgment.kind, judgment.reason, _of_item(judgment.body), judgment.grade)
+
+
+def _of_item(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a body says of the item itself: clocks and remarks make no other answer of it."""
+    return {name: value for name, value in body.items() if name not in BESIDE}
+
+
+def retract(
+    connection: Connection, campaign_id: int, seq: int, judge: str, reason: str, at: int, what: str = ""
+) -> Acknowledged:
+    """Take an answer back, so that its item waits again."""
+    answer = _answer_of(connection, campaign_id, seq)
+    if judge != answer.judge and not reason:
+        raise InputError(f"event {seq} is what {shown(answer.judge)} says: whoever takes back another's says why")
+    held = _assignment_of(connection, campaign_id, answer)
+    lock_log(connection, campaign_id)
+    by = events(connection, campaign_id, event.c.supersedes == seq)
+    if by:
+        raise StateError(f"event {seq} does not stand any more: event {by[0].seq} took its place")
+    connection.execute(update(assignment).where(assignment.c.id == held).values(FREED))
+    names = ("query_id", "doc_id", "unit", "k")
+    item = {name: getattr(answer, name) for name in names}
+    body = {"what": what} if what else {}
+    taken_back = Event(seq=0, kind="retracted", at=at, judge=judge, reason=reason, supersedes=seq, body=body, **item)
+    return _acknowledged(connection, campaign_id, taken_back)
+
+
+def reopen(connection: Connection, asked: Claim, seq: int) -> Claimed:
+    """Take back that a query is settled, and give it to its judge again with what he has compared.
+
+    The judge and what he has must be locked; what he has is anybody's again.
+    """
+    retract(connection, asked.campaign_id, seq, asked.judge, "", asked.now, REOPENED)
+    held = _assignment_of(connection, asked.campaign_id, _answer_of(connection, asked.campaign_id, seq))
+    return hand_over(connection, asked, held)
+
+
+def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
+    """Return the answer that an event is; StateError where it is none."""
+    check_whole("seq", seq, 2**62)
+    there = events(connection, campaign_id, event.c.seq == seq)
+    if not there or there[0].kind not in ANSWERS:
+        what = there[0].kind if there else "not there"
+        raise StateError(f"event {seq} is {what}: only judged and cannot can be retracted")
+    return there[0]
+
+
+def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
+    is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
+    if not is_of_item or not says_the_same(stored, answer.judgment):
+        has_key = not answer.key.startswith("token:")
+        what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
+        raise StateError(f"{what} event {stored.seq}, which says something else")
+    return Acknowledged(event=stored, is_repeated=True)
+
+
+def _late(connection: Connection, campaign_id: int, item: Event, answer: Answer, at: int, why: str) -> Acknowledged:
+    return _acknowledged(connection, campaign_id, late_event(item, answer.judgment, at, answer.key, why))
+
+
+def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:
+    return Acknowledged(event=append(connection, campaign_id, happened)[0])
+
+
+def _why_late(connection: Connection, campaign_id: int, claimed: Event) -> str:
+    kinds = ("shown", "lent", "later", *ANSWERS)
+    of_item = (event.c.unit == claimed.unit, event.c.doc_id == claimed.doc_id, event.c.k == claimed.k)
+    after = events(connection, campaign_id, *of_item, event.c.seq > claimed.seq, event.c.kind.in_(kinds))
+    if not after or (after[0].judge == claimed.judge and after[0].kind not in ("shown", "lent")):
+        return ANSWERED
+    return RECLAIMED if after[0].judge == claimed.judge else GONE
+
+
+def _assignment_of(connection: Connection, campaign_id: int, answer: Event) -> int:
+    place = tables.place
+    of_item = (place.c.campaign_id == campaign_id, place.c.unit == answer.unit, place.c.doc_id == answer.doc_id)
+    position = select(place.c.position).where(*of_item).scalar_subquery()
+    its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == answer.unit, assignment.c.k == answer.k)
+    chosen = select(assignment.c.id).where(*its, assignment.c.position == position)
+    return int(connection.execute(chosen.with_for_update()).scalar_one())

@@ -1,0 +1,172 @@
+"""Whether a log is whole, and whether all else is what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, select, text
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.log import breaks_of, digest_of, events, genesis, lock_log
+from activeeval.campaigns.store.rows import CampaignRow, SampleRow, UnitRow
+from activeeval.campaigns.store.samples import drawn, insert_assignments
+from activeeval.campaigns.store.stored_rows import samples_of, units_of
+from activeeval.core.errors import StateError
+from activeeval.core.judgments.log import ANSWERS, Event
+from activeeval.core.judgments.state import Assignment, State
+
+
+def problems_of(connection: Connection, campaign_id: int, campaign: CampaignRow) -> list[str]:
+    """Return what is wrong with a campaign, one line each; nothing where all is as it was written."""
+    problems: list[str] = []
+    # what is damaged in one place must not hide what is damaged in another
+    for check in (_file, _guards, _orphans, _log, _units, _samples, _assignments):
+        try:
+            problems += check(connection, campaign_id, campaign)
+        except StateError as error:
+            problems.append(str(error))
+        except (KeyError, TypeError, ValueError) as error:
+            problems.append(f"a row cannot be read: {type(error).__name__} {error}")
+    return list(dict.fromkeys(problems))
+
+
+def rebuild(connection: Connection, campaign_id: int, campaign: CampaignRow) -> None:
+    """Make the assignments again from the log alone."""
+    if connection.dialect.name == "postgresql":
+        # whoever has an assignment must have ended before, and nobody may take one meanwhile
+        connection.execute(text("LOCK TABLE assignment IN EXCLUSIVE MODE"))
+    lock_log(connection, campaign_id)
+    log = events(connection, campaign_id)
+    state = _state_of(campaign, log)
+    problems = [*breaks_of(log, genesis(connection, campaign_id)), *state.problems]
+    if problems:
+        raise StateError(f"the log is not whole: {problems[0]}")
+    connection.execute(delete(tables.assignment).where(tables.assignment.c.campaign_id == campaign_id))
+    insert_assignments(connection, campaign_id, state.assigned)
+
+
+def _state_of(campaign: CampaignRow, log: Sequence[Event]) -> State:
+    n, third = campaign.judges_per_item, campaign.adjudicate
+    return State.of(log, judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
+
+
+def _file(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    if connection.dialect.name == "sqlite":
+        rows = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
+        yield from (f"the file is damaged: {' '.join(str(row).split())}" for row in rows if row != "ok")
+
+
+def _guards(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    """What refuses to change or delete a row of the log must be there."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    verbs = ("no_update", "no_delete", "no_replace") if is_sqlite else ("no_change", "no_truncate")
+    asked = (
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        if is_sqlite
+        else "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid = ANY(:tables ::regclass[])"
+    )
+    names = {"tables": [table.name for table in tables.APPEND_ONLY]}
+    there = set(connection.execute(text(asked), {} if is_sqlite else names).scalars())
+    for table in tables.APPEND_ONLY:
+        if not there >= {f"{table.name}_{verb}" for verb in verbs}:
+            yield f"{table.name} may be changed: a trigger that refuses it is gone"
+
+
+def _orphans(connection: Connection, _: int, __: CampaignRow) -> Iterator[str]:
+    place, unit, assignment = tables.place, tables.unit, tables.assignment
+    in_unit = exists().where(tables.matches(place, unit, "campaign_id", ("unit", "number")))
+    for row in connection.execute(select(place.c.unit, place.c.doc_id).where(~in_unit)):
+        yield f"document {row.doc_id!r} is in unit {row.unit}, which is not there"
+    at_place = exists().where(tables.matches(assignment, place, "campaign_id", "unit", "position"))
+    for row in connection.execute(select(assignment.c.unit, assignment.c.position).where(~at_place)):
+        yield f"an assignment is of place {row.position} of unit {row.unit}, which is not there"
+    of_query = exists().where(tables.matches(unit, tables.query, "campaign_id", "query_id"))
+    for row in connection.execute(select(unit.c.number, unit.c.query_id).where(~of_query)):
+        yield f"query {row.query_id!r} of unit {row.number} is not there"
+    for table in (tables.event, tables.sample, unit):
+        of_campaign = exists().where(tables.matches(table, tables.campaign, ("campaign_id", "id")))
+        for lost in connection.execute(select(table.c.campaign_id).where(~of_campaign).distinct()).scalars():
+            yield f"{table.name} has rows of campaign {lost}, which is not there"
+
+
+def _log(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    log = events(connection, campaign_id)
+    yield from breaks_of(log, genesis(connection, campaign_id))
+    yield from _references(log)
+    names = select(tables.judge.c.name).where(tables.judge.c.campaign_id == campaign_id)
+    judges = set(connection.execute(names).scalars())
+    for event in log:
+        if event.kind in ("shown", "lent", *ANSWERS) and event.judge not in {*judges, _nobody(event)}:
+            yield f"event {event.seq} is of judge {event.judge!r}, who is not entered"
+
+
+def _nobody(event: Event) -> str | None:
+    """Return the judge of what is lent to whoever brings it back."""
+    return "" if event.kind == "lent" else None
+
+
+def _references(log: Sequence[Event]) -> Iterator[str]:
+    by_seq = {event.seq: event for event in log}
+    for event in log:
+        if event.supersedes is not None:
+            before = by_seq.get(event.supersedes)
+            if before is None or before.kind not in (*ANSWERS, "checked") or before.seq >= event.seq:
+                yield f"event {event.seq} takes the place of event {event.supersedes}, which is no earlier answer"
+
+
+def _units(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    logged = {event.unit: event for event in events(connection, campaign_id, tables.event.c.kind == "drawn")}
+    samples = {sample.version: sample for sample in samples_of(connection, campaign_id)}
+    for unit in units_of(connection, campaign_id):
+        event = logged.pop(unit.number, None)
+        if event is None:
+            yield f"unit {unit.number} was never drawn"
+        elif unit.version not in samples or not _is_as_drawn(unit, event, samples[unit.version]):
+            yield f"unit {unit.number} is not what event {event.seq} says was drawn"
+    yield from (f"unit {number} was drawn and is not there" for number in logged)
+    for digest, content in connection.execute(_documents(campaign_id)):
+        if digest_of(content) != digest:
+            yield f"the text of document {digest} is not what was written"
+
+
+def _samples(connection: Connection, campaign_id: int, _: CampaignRow) -> Iterator[str]:
+    """Every version of the sample must be the one that the first event of it names."""
+    log = events(connection, campaign_id, tables.event.c.kind.in_(("drawn", "ended")))
+    first: dict[int, Event] = {}
+    for event in log:
+        if "version" in event.body:
+            first.setdefault(event.body["version"], event)
+    for sample in samples_of(connection, campaign_id):
+        named = first.get(sample.version)
+        if named is None:
+            yield f"version {sample.version} of the sample is of no event"
+        elif named.body.get("sample") != sample.digest:
+            yield f"version {sample.version} of the sample is not the one that event {named.seq} names"
+        elif sample.seq != named.seq - 1:
+            yield f"version {sample.version} of the sample is as of event {sample.seq}, its units as of {named.seq - 1}"
+
+
+def _is_as_drawn(unit: UnitRow, event: Event, sample: SampleRow) -> bool:
+    expected = drawn(unit, event.at, sample.digest)
+    return (dict(expected.body), expected.query_id) == (dict(event.body), event.query_id)
+
+
+def _documents(campaign_id: int) -> Any:
+    place, document = tables.place, tables.document
+    used = select(place.c.document).where(place.c.campaign_id == campaign_id)
+    return select(document.c.digest, document.c.content).where(document.c.digest.in_(used))
+
+
+def _assignments(connection: Connection, campaign_id: int, campaign: CampaignRow) -> Iterator[str]:
+    state = _state_of(campaign, events(connection, campaign_id))
+    yield from state.problems
+    table = tables.assignment
+    columns = [table.c[name] for name in Assignment.__slots__]
+    rows = connection.execute(select(*columns).where(table.c.campaign_id == campaign_id))
+    there = {(row.unit, row.position, row.k): Assignment(**row._mapping) for row in rows}
+    for assignment in state.assigned:
+        unit, position, k = assignment.unit, assignment.position, assignment.k
+        if there.pop((unit, position, k), None) != assignment:
+            yield f"assignment {k} of place {position} of unit {unit} is not what the log comes to"
+    yield from (f"assignment {k} of place {position} of unit {unit} is of nothing drawn" for unit, position, k in there)

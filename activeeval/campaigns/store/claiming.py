@@ -1,0 +1,328 @@
+"""Who gets which item: the order in which assignments are given out, and how no two judges get the same one.
+
+The lease is in the assignment's own row and is taken by one statement that asks once more whether the assignment is
+still there to be taken. With leases in another table two judges both find an assignment without one, and both write
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.log import append, lock_log, parsed
+from activeeval.campaigns.store.rows import CampaignRow, Claimed
+from activeeval.campaigns.store.samples import insert_missing
+from activeeval.core.judgments.log import ANSWERS, Event
+from activeeval.core.judgments.state import MICROSECONDS
+
+assignment, event, place = tables.assignment, tables.event, tables.place
+_CANDIDATE, _OTHER = assignment.alias("candidate"), assignment.alias("other")
+# statements are built once: building one takes longer than running it
+_CAMPAIGN: Any = bindparam("of_campaign")
+_JUDGE: Any = bindparam("of_judge")
+_NOW: Any = bindparam("as_of")
+_PRIME = 2_147_483_647
+FREED = {"state": "free", "judge": None, "token_hash": None, "lease_until": None}
+
+
+class Claim(NamedTuple):
+    """Who asks for an item, of what, and when; ``by_query`` as of `activeeval.campaigns.store.Store.claim`."""
+
+    campaign_id: int
+    campaign: CampaignRow
+    judge: str
+    now: int
+    by_query: bool = False
+
+
+def claim(connection: Connection, asked: Claim) -> Claimed | None:
+    """Give a judge the item that he has, or else the next one; None where there is none for him.
+
+    The judge and what he has must be locked (`lock_judge`, `lock_held`).
+    """
+    token = secrets.token_urlsafe(16)
+    values = {
+        "of_campaign": asked.campaign_id,
+        "of_judge": asked.judge,
+        "as_of": asked.now,
+        "new_hash": hashed(token),
+        "strict_order": asked.campaign.strict_order,
+        "new_lease": asked.now + asked.campaign.lease_s * MICROSECONDS,
+    }
+    by_query = asked.by_query and not asked.campaign.strict_order
+    thrown = hashed(token)
+    values |= {"spin": 1 + int(thrown[:8], 16) % _PRIME, "shift": int(thrown[8:16], 16) % _PRIME}
+    taken = connection.execute(_taking("held"), values).scalar() or _next(connection, values, by_query=by_query)
+    return None if taken is None else _shown(connection, asked, taken, token)
+
+
+def hand_over(connection: Connection, asked: Claim, chosen: int) -> Claimed:
+    """Give a judge an assignment that is free in place of what he has, now anybody's again; both must be locked."""
+    token = secrets.token_urlsafe(16)
+    is_held = (
+        assignment.c.campaign_id == asked.campaign_id,
+        assignment.c.judge == asked.judge,
+        assignment.c.state == "leased",
+    )
+    connection.execute(update(assignment).where(*is_held).values(FREED))
+    lease_until = asked.now + asked.campaign.lease_s * MICROSECONDS
+    values = {"state": "leased", "judge": asked.judge, "token_hash": hashed(token), "lease_until": lease_until}
+    connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
+    return _shown(connection, asked, chosen, token)
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def lock_judge(connection: Connection, campaign_id: int, judge: str, now: int) -> None:
+    """Let a judge do one thing at a time; he is entered where he is new."""
+    values = {"of_campaign": campaign_id, "of_judge": judge}
+    if connection.execute(_judge(), values).first() is None:
+        row = {"campaign_id": campaign_id, "name": judge, "created_at": now}
+        insert_missing(connection, tables.judge, [row], "name")
+        connection.execute(_judge(), values)
+
+
+def lock_held(connection: Connection, campaign_id: int, judge: str) -> None:
+    """Let nobody take the item that a judge has.
+
+    This comes before the lock of the log: whoever has that waits for nobody. Files lock their assignments by number and
+    must not hold this one before.
+    """
+    connection.execute(_places()["held"].with_for_update(), {"of_campaign": campaign_id, "of_judge": judge})
+
+
+def is_takeable(assignments: Any, now: Any) -> ColumnElement[bool]:
+    """Return the condition that nobody has an assignment; it names the states as the index of open assignments does."""
+    return and_(_is_open(assignments), or_(assignments.c.state == "free", assignments.c.lease_until < now))
+
+
+def _next(connection: Connection, values: Mapping[str, Any], *, by_query: bool = False) -> int | None:
+    """Take the best assignment of the lowest block that has one, and of a higher one where others are quicker."""
+    has_put_off = connection.execute(_laters().limit(1), values).first() is not None
+    unit = connection.execute(_last_unit(), values).scalar()
+    places = ["unit", "alone", "any"] if unit is not None else ["alone", "any"]
+    places = ["any"] if values["strict_order"] else places
+    query = connection.execute(_last_query(), values).scalar() if by_query else None
+    block = 0
+    while (lowest := connection.execute(_lowest_block(), {**values, "above": block}).scalar()) is not None:
+        block = lowest
+        there = {**values, "in_block": block, "in_unit": unit}
+        prefix = "fresh " if has_put_off else ""
+        taken = _of_query(connection, {**there, "in_query": query}, prefix) if by_query else None
+        for where in [prefix + place for place in places] + (["put off"] if has_put_off else []):
+            taken = taken or connection.execute(_taking(where), there).scalar()
+        if taken is not None:
+            return int(taken)
+    return None
+
+
+def _of_query(connection: Connection, there: dict[str, Any], prefix: str) -> int | None:
+    """Take an item of the query that the judge was at, else of one that nobody is at: any of it, as the token throws.
+
+    What comes first in a unit or a query has something to do with ranks: whoever is shown a page is not to see it.
+    """
+    taken: int | None = connection.execute(_taking(f"{prefix}query"), there).scalar()
+    if taken is None and (query := connection.execute(_free_query(prefix), there).scalar()) is not None:
+        taken = connection.execute(_taking(f"{prefix}query"), {**there, "in_query": query}).scalar()
+    return taken
+
+
+@cache
+def _taking(where: str) -> Update:
+    """Return the statement that takes the first assignment of a place, where it is still there to be taken."""
+    first = _places()[where].limit(1).with_for_update(skip_locked=True, of=_CANDIDATE).scalar_subquery()
+    still = assignment.c.state == "leased" if where == "held" else is_takeable(assignment, _NOW)
+    values = {
+        "state": "leased",
+        "judge": _JUDGE,
+        "token_hash": bindparam("new_hash"),
+        "lease_until": bindparam("new_lease"),
+    }
+    return update(assignment).where(assignment.c.id == first, still).values(values).returning(assignment.c.id)
+
+
+@cache
+def _places() -> dict[str, Select[Any]]:
+    """Return where to look for an assignment: the judge's own, and those of a block."""
+    s = _CANDIDATE
+    is_leased = literal_column("candidate.state") == literal_column("'leased'")
+    held = select(s.c.id).where(s.c.campaign_id == _CAMPAIGN, s.c.judge == _JUDGE, is_leased)
+    there = select(s.c.id).where(_can_take(), s.c.block == bindparam("in_block"))
+    oldest = _put_off().with_only_columns(func.max(event.c.seq)).scalar_subquery()
+    put_off = there.where(exists(_put_off())).order_by(oldest, s.c.k)
+    fresh = there.where(_put_off().limit(1).scalar_subquery().is_(None))
+    places = {"held": held, "put off": put_off}
+    for prefix, some in (("", there), ("fresh ", fresh)):
+        in_order = some.order_by(s.c.unit, s.c.position, s.c.k)
+        places[prefix + "unit"] = some.where(s.c.unit == bindparam("in_unit")).order_by(s.c.position, s.c.k)
+        places[prefix + "alone"] = in_order.where(_is_in_no_hands())
+        places[prefix + "any"] = in_order
+        # a quadratic with random coefficients: of a line through the numbers the first would be first too often
+        thrown = (((s.c.id * bindparam("spin")) % _PRIME) * ((s.c.id + bindparam("shift")) % _PRIME)) % _PRIME
+        places[prefix + "query"] = some.where(_query_of(s) == bindparam("in_query")).order_by(thrown, s.c.id)
+    return places
+
+
+def _query_of(assignments: Any) -> Any:
+    """Select the query of an assignment."""
+    unit = tables.unit
+    of_unit = (unit.c.campaign_id == _CAMPAIGN, unit.c.number == assignments.c.unit)
+    return select(unit.c.query_id).where(*of_unit).correlate(assignments).scalar_subquery()
+
+
+@cache
+def _free_query(prefix: str) -> Select[Any]:
+    """Return the statement for the first query of a block at which nobody is."""
+    s, o = _CANDIDATE, _OTHER
+    in_hand = (o.c.campaign_id == _CAMPAIGN, literal_column("other.state") == literal_column("'leased'"))
+    taken = select(_query_of(o)).where(*in_hand, o.c.lease_until >= _NOW)
+    return _places()[prefix + "any"].with_only_columns(_query_of(s)).where(_query_of(s).not_in(taken)).limit(1)
+
+
+@cache
+def _lowest_block() -> Select[Any]:
+    s = _CANDIDATE
+    chosen = select(s.c.block).where(_can_take(), s.c.block > bindparam("above"))
+    return chosen.order_by(s.c.block, s.c.unit, s.c.position, s.c.k).limit(1)
+
+
+@cache
+def _last_unit() -> Select[Any]:
+    kinds = (*ANSWERS, "later")
+    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.unit).where(*mine).order_by(event.c.seq.desc()).limit(1)
+
+
+@cache
+def _last_query() -> Select[Any]:
+    kinds = (*ANSWERS, "later")
+    mine = (event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, event.c.kind.in_(kinds))
+    return select(event.c.query_id).where(*mine).order_by(event.c.seq.desc()).limit(1)
+
+
+@cache
+def _laters() -> Select[Any]:
+    later = literal_column("event.kind") == literal_column("'later'")
+    return select(event.c.seq).where(event.c.campaign_id == _CAMPAIGN, event.c.judge == _JUDGE, later)
+
+
+@cache
+def _judge() -> Select[Any]:
+    table = tables.judge
+    return select(table.c.name).where(table.c.campaign_id == _CAMPAIGN, table.c.name == _JUDGE).with_for_update()
+
+
+def _is_open(assignments: Any) -> ColumnElement[bool]:
+    return literal_column(f"{assignments.name}.state") != literal_column("'done'")
+
+
+def _can_take() -> ColumnElement[bool]:
+    s, o = _CANDIDATE, _OTHER
+    has_judged = select(o.c.id).where(
+        *(o.c.campaign_id == _CAMPAIGN, o.c.unit == s.c.unit, o.c.position == s.c.position, o.c.judge == _JUDGE),
+        o.c.id != s.c.id,  # what was lent to a judge for too short a time may be claimed by the same one
+    )
+    # not NOT EXISTS: PostgreSQL makes a join of all open assignments of that, 2 s instead of 1 ms with 16,000 of them
+    return and_(s.c.campaign_id == _CAMPAIGN, is_takeable(s, _NOW), has_judged.scalar_subquery().is_(None))
+
+
+def _put_off() -> Select[Any]:
+    """Select what this judge has said ``later`` to, of the item of the candidate."""
+    s = _CANDIDATE
+    of_item = and_(
+        place.c.campaign_id == _CAMPAIGN,
+        place.c.unit == s.c.unit,
+        place.c.position == s.c.position,
+        event.c.unit == place.c.unit,
+        event.c.doc_id == place.c.doc_id,
+    )
+    return _laters().where(of_item).correlate(s)
+
+
+def _is_in_no_hands() -> ColumnElement[bool]:
+    s, o = _CANDIDATE, _OTHER
+    same = (o.c.campaign_id == _CAMPAIGN, o.c.block == s.c.block, o.c.unit == s.c.unit, o.c.k == s.c.k)
+    others = select(o.c.id).where(*same, _is_open(o), o.c.state == "leased", o.c.lease_until >= _NOW)
+    return others.limit(1).scalar_subquery().is_(None)
+
+
+@cache
+def _item() -> Select[Any]:
+    """Return the statement that reads what a judge is shown of an assignment."""
+    unit, query, document = tables.unit, tables.query, tables.document
+    of_assignment = assignment.join(place, tables.matches(assignment, place, "campaign_id", "unit", "position"))
+    of_assignment = of_assignment.join(unit, tables.matches(assignment, unit, "campaign_id", ("unit", "number")))
+    of_assignment = of_assignment.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
+    of_assignment = of_assignment.join(document, place.c.document == document.c.digest)
+    columns = (
+        assignment.c.unit,
+        assignment.c.block,
+        assignment.c.k,
+        assignment.c.lease_until,
+        place.c.doc_id,
+        unit.c.query_id,
+    )
+    chosen = select(*columns, query.c.text, document.c.content).select_from(of_assignment)
+    return chosen.where(assignment.c.id == bindparam("of_assignment"))
+
+
+@cache
+def _laters_of_item() -> Select[Any]:
+    of_item = (event.c.unit == bindparam("of_unit"), event.c.doc_id == bindparam("of_document"))
+    return _laters().where(*of_item).limit(1)
+
+
+def _shown(connection: Connection, asked: Claim, taken: int, token: str) -> Claimed:
+    """Write down who was shown what, and say it."""
+    row = connection.execute(_item(), {"of_assignment": taken}).one()
+    lock_log(connection, asked.campaign_id)
+    of_item = {"of_campaign": asked.campaign_id, "of_judge": asked.judge}
+    of_item |= {"of_unit": row.unit, "of_document": row.doc_id}
+    was_put_off = connection.execute(_laters_of_item(), of_item).first() is not None
+    happened = Event(
+        seq=0,
+        kind="shown",
+        at=asked.now,
+        judge=asked.judge,
+        query_id=row.query_id,
+        doc_id=row.doc_id,
+        unit=row.unit,
+        k=row.k,
+        shown_at=asked.now,
+        key="shown:" + hashed(token),
+    )
+    append(connection, asked.campaign_id, [happened])
+    return Claimed(
+        token=token,
+        unit=row.unit,
+        block=row.block,
+        query_id=row.query_id,
+        doc_id=row.doc_id,
+        k=row.k,
+        lease_until=row.lease_until,
+        was_put_off=was_put_off,
+        query_text=row.text,
+        text=parsed(row.content, f"the text of document {row.doc_id!r}"),
+    )

@@ -1,0 +1,152 @@
+"""Controls: items that a judge meets among the others, of which is known what he should say; they never count.
+
+A control is shown under a token as any item is, and answered with it; it has no assignment: nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from activeeval.campaigns.store import answering, tables
+from activeeval.campaigns.store.answering import ANSWERED, judgment_event, late_event
+from activeeval.campaigns.store.claiming import hashed
+from activeeval.campaigns.store.log import append, canonical, digest_of, events, lock_log, parsed, with_key
+from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, Said
+from activeeval.campaigns.store.samples import insert_missing
+from activeeval.core.errors import StateError
+from activeeval.core.judgments.log import CONTROLS, Event
+
+_TEXTS = "document"
+_PAIR = ("preferred", "strength")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """An item that a judge is to meet once more, or whose grade is known.
+
+    Attributes
+    ----------
+    item : str
+        By which it is known among the controls of its judge: each is asked once, but for what he puts off.
+    what : {"known", "repeated", "swapped"}
+    expected : int, str or None
+        The grade that is known, or that the judge gave before; of two documents shown again with sides swapped the one
+        that he preferred, None of a tie.
+    sides : tuple of str
+        Of two documents: left and right.
+    unit : int or None
+        Of an item that was drawn; None where its texts are ``texts``.
+    block : int
+        Among whose items it is shown: where it is put off it comes again with those of the block that were put off.
+    supersedes : int or None
+        The answer to it that is taken back so.
+    """
+
+    judge: str
+    item: str
+    what: str
+    expected: int | str | None
+    query_id: str
+    doc_id: str
+    unit: int | None = None
+    block: int = 0
+    supersedes: int | None = None
+    sides: tuple[str, ...] = ()
+    texts: ItemTexts = field(default_factory=lambda: ItemTexts(query_text="", text={}))
+
+
+def pose(connection: Connection, campaign_id: int, control: Control, at: int) -> tuple[str, Event]:
+    """Show a judge a control; return the token with which it is answered, and the event."""
+    token = secrets.token_urlsafe(16)
+    body: dict[str, Any] = {"item": control.item, "what": control.what, "expected": control.expected}
+    body |= {"block": control.block} if control.block else {}
+    body |= {"sides": list(control.sides)} if control.sides else {}
+    if control.unit is None:
+        content = canonical({"query": control.texts.query_text, "text": dict(control.texts.text)})
+        body[_TEXTS] = digest_of(content)
+        insert_missing(connection, tables.document, [{"digest": body[_TEXTS], "content": content}], "digest")
+    lock_log(connection, campaign_id)
+    new = Event(
+        seq=0,
+        kind="posed",
+        at=at,
+        judge=control.judge,
+        query_id=control.query_id,
+        doc_id=control.doc_id,
+        unit=control.unit,
+        body=body,
+        shown_at=at,
+        supersedes=control.supersedes,
+        key="shown:" + hashed(token),
+    )
+    return token, append(connection, campaign_id, [new])[0]
+
+
+def check(connection: Connection, campaign_id: int, posed: Event, judgment: Said, at: int) -> Acknowledged:
+    """Store what a judge says of a control; as of any item it is late once another display of it was answered."""
+    lock_log(connection, campaign_id)
+    key = "token:" + (posed.key or "").removeprefix("shown:")
+    stored = with_key(connection, campaign_id, key)
+    if stored is not None:
+        if not says_the_same(stored, judgment):
+            raise StateError(f"the token was answered by event {stored.seq}, which says something else")
+        return Acknowledged(event=stored, is_repeated=True)
+    if _last_of(connection, campaign_id, posed).kind == "posed":
+        new = answer_event(posed, judgment, at, key)
+    else:
+        new = late_event(posed, judgment, at, key, ANSWERED)
+        new = replace(new, body={**new.body, "item": posed.body["item"]})
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
+
+
+def renew(connection: Connection, campaign_id: int, posed: Event, at: int) -> bool:
+    """Let the lease of a control start again, as its judge sees it; the log must be locked.
+
+    False where it was answered, or shown once more since.
+    """
+    if _last_of(connection, campaign_id, posed).seq != posed.seq:
+        return False
+    of_item = {name: getattr(posed, name) for name in ("judge", "query_id", "doc_id", "unit")}
+    new = Event(seq=0, kind="renewed", at=at, body={"item": posed.body["item"]}, **of_item)
+    append(connection, campaign_id, [new])
+    return True
+
+
+def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
+    """Return the last time that a control was shown or answered."""
+    event = tables.event
+    since = (event.c.judge == posed.judge, event.c.kind.in_(CONTROLS), event.c.seq >= posed.seq)
+    there = events(connection, campaign_id, *since)
+    return [each for each in there if each.body["item"] == posed.body["item"]][-1]
+
+
+def says_the_same(stored: Event, judgment: Said) -> bool:
+    """Whether an answer to a control is what somebody says."""
+    if stored.kind in ("late", "preferred"):
+        return answering.says_the_same(stored, judgment)
+    then = (stored.grade, stored.reason, stored.kind in ("passed", "later"), *map(stored.body.get, _PAIR))
+    return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
+
+
+def answer_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+    """Return what is said of the control of another event as an event."""
+    names = ("item", "what", "expected", "block", "sides", _TEXTS)
+    control = {name: item.body[name] for name in names if name in item.body}
+    event = judgment_event(item, judgment, at, key, supersedes)
+    return replace(event, kind="passed" if judgment.kind == "later" else "checked", body={**judgment.body, **control})
+
+
+def texts_in(connection: Connection, body: Mapping[str, Any]) -> ItemTexts | None:
+    """Return what judges read of a control that brings its texts along; None of any other item."""
+    if _TEXTS not in body:
+        return None
+    document = tables.document
+    of_digest = document.c.digest == str(body[_TEXTS])
+    content = connection.execute(select(document.c.content).where(of_digest)).scalar_one()
+    stored = parsed(content, "the text of a control")
+    return ItemTexts(query_text=str(stored["query"]), text=stored["text"])

@@ -1,0 +1,121 @@
+"""What databases complain of, in one line each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import exc
+
+from activeeval.core.errors import ActiveEvalError, InputError, StateError
+
+_DAMAGED = "is damaged or was cut short; take a backup, or what can be read of it"
+_UNWRITTEN = "nothing of this was stored"
+
+_SQLITE: tuple[tuple[str, type[ActiveEvalError], str], ...] = (
+    ("is locked", StateError, "another process has been writing to it for {wait:g} s; " + _UNWRITTEN + ", try again"),
+    ("readonly", InputError, "may only be read; " + _UNWRITTEN),
+    ("unable to open", InputError, "cannot be opened"),
+    ("not a database", InputError, "is no database"),
+    ("unsupported file format", InputError, _DAMAGED),
+    ("malformed", InputError, _DAMAGED),
+    ("decode to utf-8", InputError, _DAMAGED),
+    ("codec can't decode", InputError, _DAMAGED),
+    ("no such table", InputError, _DAMAGED),
+    ("no such column", InputError, _DAMAGED),
+    ("append-only", StateError, "keeps what it has: no row of it is changed or deleted"),
+    ("is full", StateError, "the disk is full; " + _UNWRITTEN),
+    ("i/o error", StateError, "could not be read or written: {text}; nothing was acknowledged, try again"),
+)
+_POSTGRESQL: dict[str, tuple[type[ActiveEvalError], str]] = {
+    "55P03": (StateError, "another process has been writing to it for {wait:g} s; " + _UNWRITTEN + ", try again"),
+    "25006": (InputError, "may only be read; " + _UNWRITTEN),
+    "42501": (InputError, "{text}"),
+    "53100": (StateError, "the disk is full; " + _UNWRITTEN),
+    "P0001": (StateError, "{text}"),
+    "42P01": (InputError, _DAMAGED),
+    "42703": (InputError, _DAMAGED),
+}
+_RETRYABLE = {"40001", "40P01"}
+
+
+def sqlstate(error: BaseException) -> str:
+    """Return PostgreSQL's code of an error, "" where it has none."""
+    return getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+
+
+def was_rolled_back(error: BaseException) -> bool:
+    """Whether a database gave up a transaction that may well work when it is tried again."""
+    return sqlstate(error) in _RETRYABLE
+
+
+def is_disconnect(error: BaseException) -> bool:
+    """Whether the connection broke, so that nobody knows what became of a commit."""
+    return isinstance(error, exc.DBAPIError) and error.connection_invalidated
+
+
+class Broken:
+    """What connections that broke in the course of a transaction, tried again or not, leave open.
+
+    Parameters
+    ----------
+    place : str
+        The database, as a message may name it.
+    is_repeatable : bool
+        Doing it twice is as good as once.
+    """
+
+    def __init__(self, place: str, is_repeatable: bool) -> None:
+        self._place = place
+        self._advice = "do it again, it is stored once" if is_repeatable else "see what is there before doing it again"
+        self._first: BaseException | None = None
+        self._in_commit: BaseException | None = None
+
+    def note(self, error: BaseException, *, in_commit: bool) -> None:
+        self._first = self._first or error
+        if in_commit:
+            self._in_commit = self._in_commit or error
+
+    def cause_of(self, error: BaseException) -> BaseException:
+        """Return the error that says why: a server that stopped over a full disk is itself only found to be gone."""
+        first = self._first
+        return first if first is not None and sqlstate(first) in _POSTGRESQL else error
+
+    def unknown(self) -> ActiveEvalError | None:
+        """Return that nobody knows what became of a commit, None where all is known to be undone."""
+        if self._in_commit is None:
+            return None
+        text = _first_line(getattr(self._in_commit, "orig", None))
+        return StateError(
+            f"{self._place}: the connection broke while this was being stored ({text}): nothing was acknowledged, and "
+            f"whether it was stored is unknown; {self._advice}"
+        )
+
+
+def refusal_of(error: BaseException, place: str, wait_s: float, *, is_sqlite: bool) -> ActiveEvalError:
+    """Return an error of SQLAlchemy or of a driver as one of ours.
+
+    Parameters
+    ----------
+    place : str
+        The database, as a message may name it: without its password.
+    wait_s : float
+        How long a lock was waited for.
+    """
+    text = _first_line(getattr(error, "orig", None) or error)
+    kind, says = _kind_of(error, text, is_sqlite)
+    return kind(f"{place}: {says.format(wait=wait_s, text=text)}")
+
+
+def _kind_of(error: BaseException, text: str, is_sqlite: bool) -> tuple[type[ActiveEvalError], str]:
+    if isinstance(error, exc.TimeoutError):
+        return StateError, "all connections have been busy for {wait:g} s; " + _UNWRITTEN + ", try again"
+    if is_sqlite:
+        kinds = (entry[1:] for entry in _SQLITE if entry[0] in text.lower())
+        return next(kinds, (StateError, "{text}"))
+    if isinstance(error, exc.OperationalError) and not sqlstate(error):
+        return InputError, "cannot be reached: {text}"
+    return _POSTGRESQL.get(sqlstate(error), (StateError, "{text}"))
+
+
+def _first_line(error: Any) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

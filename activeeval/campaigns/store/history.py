@@ -1,0 +1,138 @@
+"""What a judge has answered, what was shown with it, and answers that take the place of earlier ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, exists, select, update
+
+from activeeval.campaigns.store import controls, tables
+from activeeval.campaigns.store.answering import judgment_event, says_the_same
+from activeeval.campaigns.store.claiming import hashed
+from activeeval.campaigns.store.log import append, canonical, digest_of, events, lock_log, parsed, with_key
+from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, Said
+from activeeval.campaigns.store.samples import insert_missing
+from activeeval.core.errors import InputError, StateError, shown
+from activeeval.core.judgments.log import ANSWERS, Event
+from activeeval.core.judgments.state import MICROSECONDS
+
+assignment, event = tables.assignment, tables.event
+_SAID = (*ANSWERS, "checked")  # a judge cannot tell controls from other items
+
+
+class Correction(NamedTuple):
+    """What a judge says in place of an earlier answer of his, event ``seq``, with which key it can be said again."""
+
+    seq: int
+    judge: str
+    judgment: Said
+    key: str
+
+
+class Training(NamedTuple):
+    """What a judge says of an item whose grade is known."""
+
+    judge: str
+    item: str
+    grade: int
+    expected: int
+
+
+def train(connection: Connection, campaign_id: int, said: Training, at: int) -> Acknowledged:
+    """Store an answer to an item whose grade is known; the first one of a judge stands."""
+    lock_log(connection, campaign_id)
+    key = "trained:" + hashed(f"{said.judge}\0{said.item}")
+    stored = with_key(connection, campaign_id, key)
+    if stored is not None:
+        return Acknowledged(event=stored, is_repeated=True)
+    body = {"item": said.item, "expected": said.expected}
+    new = Event(seq=0, kind="trained", at=at, judge=said.judge, grade=said.grade, body=body, key=key)
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
+
+
+def answers_of(connection: Connection, campaign_id: int, judge: str, most: int, before: int | None) -> list[Event]:
+    """Return the last answers of a judge that stand, the newest first, of those before an event."""
+    later = event.alias("later")
+    is_replaced = exists().where(later.c.campaign_id == campaign_id, later.c.supersedes == event.c.seq)
+    conditions = [event.c.judge == judge, event.c.kind.in_(_SAID), ~is_replaced]
+    conditions += [] if before is None else [event.c.seq < before]
+    of_judge = (event.c.campaign_id == campaign_id, *conditions)
+    last = select(event.c.seq).where(*of_judge).order_by(event.c.seq.desc()).limit(most)
+    seqs = list(connection.execute(last).scalars())
+    return events(connection, campaign_id, event.c.seq.in_(seqs))[::-1] if seqs else []
+
+
+def texts_of(connection: Connection, campaign_id: int, item: Event) -> ItemTexts:
+    """Return what judges read of the item of an event; InputError where there is none."""
+    if (beside := controls.texts_in(connection, item.body)) is not None:
+        return beside
+    unit_number, doc_id = item.unit or 0, item.doc_id
+    unit, place, query, document = tables.unit, tables.place, tables.query, tables.document
+    joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
+    joined = joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
+    joined = joined.join(document, place.c.document == document.c.digest)
+    of_item = (place.c.campaign_id == campaign_id, place.c.unit == unit_number, place.c.doc_id == doc_id)
+    row = connection.execute(select(query.c.text, document.c.content).select_from(joined).where(*of_item)).first()
+    if row is None:
+        raise InputError(f"document {shown(doc_id)} is none of unit {unit_number}")
+    return ItemTexts(query_text=row.text, text=parsed(row.content, f"the text of document {doc_id!r}"))
+
+
+def correct(connection: Connection, campaign_id: int, said: Correction, at: int) -> Acknowledged:
+    """Store an answer that takes the place of an earlier one of the same judge."""
+    lock_log(connection, campaign_id)
+    stored = with_key(connection, campaign_id, said.key)
+    if stored is not None:
+        compare = controls.says_the_same if stored.kind == "checked" else says_the_same
+        if stored.judge == said.judge and compare(stored, said.judgment):
+            return Acknowledged(event=stored, is_repeated=True)
+        raise StateError(f"the key {shown(said.key)} is that of event {stored.seq}, which says something else")
+    there = events(connection, campaign_id, event.c.seq == said.seq, event.c.judge == said.judge)
+    if not there or there[0].kind not in _SAID:
+        raise InputError(f"event {said.seq} is no answer of {shown(said.judge)}")
+    by = events(connection, campaign_id, event.c.supersedes == said.seq)
+    if by:
+        raise StateError(f"event {said.seq} does not stand any more: event {by[0].seq} took its place")
+    made = controls.answer_event if there[0].kind == "checked" else judgment_event
+    new = made(there[0], said.judgment, at, said.key, supersedes=said.seq)
+    return Acknowledged(event=append(connection, campaign_id, [new])[0])
+
+
+def renew(connection: Connection, campaign_id: int, token: str, at: int, lease_s: int) -> int | None:
+    """Let a lease start again, and return its new end; None where nobody has an item under that token."""
+    claimed = with_key(connection, campaign_id, "shown:" + hashed(token))
+    if claimed is None:
+        return None
+    of_claim = [assignment.c.token_hash == hashed(token)]
+    if "sides" in claimed.body:  # a pair that comes again: its query is what its judge has
+        its = (assignment.c.campaign_id == campaign_id, assignment.c.unit == claimed.unit)
+        of_claim = [*its, assignment.c.judge == claimed.judge, assignment.c.state == "leased"]
+    held = connection.execute(select(assignment.c.id, assignment.c.k).where(*of_claim).with_for_update()).first()
+    lock_log(connection, campaign_id)
+    until = at + lease_s * MICROSECONDS
+    if claimed.kind == "posed" and "sides" not in claimed.body:
+        return until if controls.renew(connection, campaign_id, claimed, at) else None
+    if held is None:
+        return None
+    item: dict[str, Any] = {name: getattr(claimed, name) for name in ("judge", "query_id", "doc_id", "unit")}
+    append(connection, campaign_id, [Event(seq=0, kind="renewed", at=at, k=held.k, **item)])
+    connection.execute(update(assignment).where(assignment.c.id == held.id).values(lease_until=until))
+    return until
+
+
+def keep_guidelines(connection: Connection, text: str) -> str:
+    """Keep a version of guidelines as the documents are kept; return the digest by which it is known."""
+    content = canonical({"guidelines": text})
+    digest = digest_of(content)
+    insert_missing(connection, tables.document, [{"digest": digest, "content": content}], "digest")
+    return digest
+
+
+def guidelines_of(connection: Connection, digest: str) -> str:
+    """Return a version of guidelines; InputError where there is none of that digest."""
+    document = tables.document
+    content = connection.execute(select(document.c.content).where(document.c.digest == digest)).scalar()
+    text = {} if content is None else parsed(content, f"the guidelines {digest}")
+    if "guidelines" not in text:
+        raise InputError(f"there is no version {shown(digest)} of the guidelines")
+    return str(text["guidelines"])

@@ -1,0 +1,274 @@
+"""Judgments from files: many at once, without tokens, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, text, update
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.answering import (
+    GONE,
+    check_judgment,
+    check_key,
+    judgment_event,
+    late_event,
+    says_the_same,
+)
+from activeeval.campaigns.store.claiming import FREED
+from activeeval.campaigns.store.log import append, check_text, chunks, events, lock_log, tail
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Said
+from activeeval.core.errors import InputError, StateError, shown
+from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
+
+
+class Line(NamedTuple):
+    """What a file says of an item.
+
+    Attributes
+    ----------
+    key : str or None
+        Of this answer; see `Store.submit`.
+    unit : int or None
+        Which unit's item it is, where a later round asks once more for what an earlier one could not have judged; by
+        default the last one's.
+    """
+
+    query_id: str
+    doc_id: str
+    judgment: Said
+    key: str | None = None
+    unit: int | None = None
+
+
+assignment, event, place, unit = tables.assignment, tables.event, tables.place, tables.unit
+NEVER_DRAWN = "never drawn"
+ALL_DONE = "all judges asked for have judged it"
+_NEVER = 9
+UNJUDGED = "came back without a grade"
+
+
+def check_lines(lines: Sequence[Line], campaign: CampaignRow) -> None:
+    """Raise InputError, or StateError for a key twice, where a line of a file says what nobody can say."""
+    if campaign.strict_order:
+        raise InputError("this campaign goes strictly by level: answers come one at a time, by claim and submit")
+    for query_id, doc_id, judgment, key, _ in lines:
+        check_text("query_id", query_id, may_be_empty=False)
+        check_text("doc_id", doc_id, may_be_empty=False)
+        check_key(key)
+        try:
+            check_judgment(judgment, campaign, ANSWERS)
+        except InputError as error:
+            raise InputError(f"{error} (query {shown(query_id)}, document {shown(doc_id)})") from None
+
+
+class Unjudged(NamedTuple):
+    """An item that came back on a sheet without an answer; of nobody by name where the judge is empty."""
+
+    judge: str
+    query_id: str
+    doc_id: str
+    unit: int | None
+
+
+def record(
+    connection: Connection,
+    campaign_id: int,
+    parts: Sequence[tuple[str, Sequence[Line]]],
+    at: int,
+    unjudged: Sequence[Unjudged] = (),
+) -> list[list[Acknowledged]]:
+    """Store judgments that were made elsewhere, each for a free assignment of its item where there is one.
+
+    What was lent and came back without one waits for anybody again. The judges' rows must be locked.
+    """
+    # all assignments before the log: whoever has that waits for nobody
+    lines = [line for _, of_judge in parts for line in of_judge]
+    items = {(line.query_id, line.doc_id) for line in lines} | {(line.query_id, line.doc_id) for line in unjudged}
+    assignments = _locked_assignments(connection, campaign_id, items)
+    lock_log(connection, campaign_id)
+    done = [_record(connection, campaign_id, judge, lines, assignments, at) for judge, lines in parts]
+    _free(connection, campaign_id, unjudged, assignments, at)
+    return done
+
+
+def _free(
+    connection: Connection, campaign_id: int, unjudged: Sequence[Unjudged], assignments: _Assignments, at: int
+) -> None:
+    back: dict[int, Event] = {}
+    for judge, query_id, doc_id, unit_number in unjudged:
+        for p in assignments.get((query_id, doc_id), ()):
+            if p.state == "lent" and p.unit == unit_number and p.judge in (None, judge):
+                item: dict[str, Any] = {"query_id": query_id, "doc_id": doc_id, "unit": p.unit, "k": p.k}
+                back[p.id] = Event(seq=0, kind="returned", at=at, judge=p.judge or "", reason=UNJUDGED, **item)
+    append(connection, campaign_id, list(back.values()))
+    for chosen in back:
+        connection.execute(update(assignment).where(assignment.c.id == chosen).values(FREED))
+
+
+def _record(
+    connection: Connection, campaign_id: int, judge: str, lines: Sequence[Line], assignments: _Assignments, at: int
+) -> list[Acknowledged]:
+    before = _Before(connection, campaign_id, judge, [line.key for line in lines if line.key is not None])
+    desk = _Desk(
+        judge=judge, at=at, assignments=assignments, before=before, next_seq=tail(connection, campaign_id)[0] + 1
+    )
+    answers = [desk.take(line) for line in lines]
+    stored = {event.seq: event for event in append(connection, campaign_id, desk.new)}
+    for chosen in desk.done:
+        values = {**FREED, "state": "done", "judge": judge}
+        connection.execute(update(assignment).where(assignment.c.id == chosen).values(values))
+    return [replace(answer, event=stored.get(answer.event.seq, answer.event)) for answer in answers]
+
+
+@dataclass(slots=True)
+class _Place:
+    """An assignment as it is while a file is read."""
+
+    id: int
+    unit: int
+    k: int
+    state: str
+    judge: str | None
+    lease_until: int | None
+
+    def rank(self, at: int, *, was_lent: bool) -> int:
+        """Return how readily it is taken for an answer from a file; `_NEVER` where it is not.
+
+        Nobody loses the item that he is looking at while another is free, nobody what was lent to him; and whoever was
+        lent it himself, for too short a time, takes it from nobody who has it now.
+        """
+        is_over = self.lease_until is not None and self.lease_until < at
+        if self.state == "lent":
+            return 1 if self.judge is None or is_over else _NEVER
+        if self.state == "leased":
+            return _NEVER if was_lent and not is_over else 2
+        return 0 if self.state == "free" else _NEVER
+
+
+_Assignments = dict[tuple[str, str], list[_Place]]
+
+
+class _Before:
+    """What the log has of a judge, and under the keys of a file."""
+
+    def __init__(self, connection: Connection, campaign_id: int, judge: str, keys: Sequence[str]) -> None:
+        kinds = (*ANSWERS, "late", "lent")
+        events_of_judge = events(connection, campaign_id, event.c.judge == judge, event.c.kind.in_(kinds))
+        self.lent = {(e.unit, e.doc_id) for e in events_of_judge if e.kind == "lent"}
+        self.answers = {(e.unit, e.doc_id, e.k): e for e in events_of_judge if e.kind in ANSWERS}
+        self.late = {(e.query_id, e.doc_id): e for e in events_of_judge if e.kind == "late" and not is_of_control(e)}
+        self.keyed = {e.key: e for some in chunks(keys) for e in events(connection, campaign_id, event.c.key.in_(some))}
+
+    def add(self, new: Event) -> None:
+        if new.kind == "late":
+            self.late[new.query_id, new.doc_id] = new
+        else:
+            self.answers[new.unit, new.doc_id, new.k] = new
+        if new.key is not None:
+            self.keyed[new.key] = new
+
+
+@dataclass(slots=True, kw_only=True)
+class _Desk:
+    """Takes the lines of a file one after another; what they come to is written at the end, at once."""
+
+    judge: str
+    at: int
+    assignments: _Assignments
+    before: _Before
+    next_seq: int
+    new: list[Event] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+
+    def take(self, line: Line) -> Acknowledged:
+        query_id, doc_id, judgment, key, unit_number = line
+        if key is not None and key in self.before.keyed:
+            return self._repeated(self.before.keyed[key], line)
+        item = Event(seq=0, kind="", at=self.at, judge=self.judge, query_id=query_id, doc_id=doc_id)
+        drawn = self.assignments.get((query_id, doc_id), [])
+        if unit_number is None:
+            stands = (self.before.answers[p.unit, doc_id, p.k] for p in drawn if self._is_answered(p))
+            if (same := next((answer for answer in stands if says_the_same(answer, judgment)), None)) is not None:
+                return Acknowledged(event=same, is_repeated=True)
+            unit_number = drawn[-1].unit if drawn else None
+        places = [p for p in drawn if p.unit == unit_number]
+        held = next((p for p in places if p.judge == self.judge), None)
+        if held is not None and self._is_answered(held):
+            return self._again(self.before.answers[held.unit, doc_id, held.k], judgment, key)
+        was_lent = (unit_number, doc_id) in self.before.lent
+        ranked = [(-1 if p is held else p.rank(self.at, was_lent=was_lent), n, p) for n, p in enumerate(places)]
+        rank, _, chosen = min(ranked, default=(_NEVER, 0, None))
+        if chosen is None or rank == _NEVER:
+            is_gone = any(p.state != "done" for p in places)
+            return self._late(item, judgment, key, GONE if is_gone else ALL_DONE if places else NEVER_DRAWN)
+        chosen.state, chosen.judge = "done", self.judge
+        self.done.append(chosen.id)
+        return self._add(judgment_event(replace(item, unit=chosen.unit, k=chosen.k), judgment, self.at, key))
+
+    def _is_answered(self, at: _Place) -> bool:
+        return at.judge == self.judge and at.state == "done"
+
+    def _repeated(self, stored: Event, line: Line) -> Acknowledged:
+        query_id, doc_id, judgment, key, _ = line
+        is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (query_id, doc_id, self.judge)
+        if not is_of_item or not says_the_same(stored, judgment):
+            raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
+        return Acknowledged(event=stored, is_repeated=True)
+
+    def _again(self, stands: Event, judgment: Said, key: str | None) -> Acknowledged:
+        if says_the_same(stands, judgment):
+            return Acknowledged(event=stands, is_repeated=True)
+        return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
+
+    def _late(self, item: Event, judgment: Said, key: str | None, why: str) -> Acknowledged:
+        stored = self.before.late.get((item.query_id, item.doc_id))
+        if stored is not None and says_the_same(stored, judgment):
+            return Acknowledged(event=stored, is_repeated=True)
+        return self._add(late_event(item, judgment, self.at, key, why))
+
+    def _add(self, happened: Event) -> Acknowledged:
+        new = replace(happened, seq=self.next_seq + len(self.new))
+        self.new.append(new)
+        self.before.add(new)
+        return Acknowledged(event=new)
+
+
+def _locked_assignments(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> _Assignments:
+    if connection.dialect.name == "postgresql":
+        # rebuilding gives the assignments new numbers: not between reading these and locking them
+        connection.execute(text("LOCK TABLE assignment IN ROW SHARE MODE"))
+    items = _items(connection, campaign_id, wanted)
+    assignments: _Assignments = {}
+    columns = [assignment.c[name] for name in ("id", "unit", "k", "state", "judge", "lease_until")]
+    for some in chunks(sorted(items)):  # in one order for everybody, so that no two imports wait for each other
+        chosen = select(*columns).where(assignment.c.id.in_(some)).order_by(assignment.c.id).with_for_update()
+        for row in connection.execute(chosen):
+            assignments.setdefault(items[row.id], []).append(_Place(*row))
+    for places in assignments.values():
+        places.sort(key=lambda p: (p.unit, p.k))
+    return assignments
+
+
+def _items(connection: Connection, campaign_id: int, wanted: set[tuple[str, str]]) -> dict[int, tuple[str, str]]:
+    """Return the query and document of every assignment that is meant, by its id."""
+    assignments: dict[int, tuple[str, str]] = {}
+    for some in chunks(sorted({doc_id for _, doc_id in wanted})):
+        for row in connection.execute(_assignment_of_documents(campaign_id, some)):
+            if (row.query_id, row.doc_id) in wanted:
+                assignments[row.id] = (row.query_id, row.doc_id)
+    return assignments
+
+
+def _assignment_of_documents(campaign_id: int, doc_ids: Sequence[str]) -> Any:
+    at_place = assignment.join(
+        place,
+        (assignment.c.campaign_id == place.c.campaign_id)
+        & (assignment.c.unit == place.c.unit)
+        & (assignment.c.position == place.c.position),
+    )
+    of_unit = at_place.join(unit, (unit.c.campaign_id == place.c.campaign_id) & (unit.c.number == place.c.unit))
+    columns = select(assignment.c.id, unit.c.query_id, place.c.doc_id).select_from(of_unit)
+    return columns.where(place.c.campaign_id == campaign_id, place.c.doc_id.in_(doc_ids))

@@ -1,0 +1,152 @@
+"""Many items at once for sheets: lent to judges until a time, and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.claiming import FREED
+from activeeval.campaigns.store.log import append, lock_log
+from activeeval.core.judgments.log import Event
+
+assignment, place, unit = tables.assignment, tables.place, tables.unit
+OVER = "the lease is over"
+WRITTEN_ANEW = "its sheet was written anew"
+OnSheet = tuple[str, str, str]
+"""A judge, "" where nobody is named, with a query and a document of his sheet."""
+
+
+class OpenPlace(NamedTuple):
+    """An assignment that nobody has answered yet.
+
+    Attributes
+    ----------
+    is_free : bool
+        Whether it can be lent now.
+    judge : str
+        Who has it; "" is nobody, or nobody by name.
+    judges : frozenset of str
+        Who has the item already, or has judged it.
+    lease_until : int or None
+        UTC, microseconds.
+    """
+
+    id: int
+    block: int
+    unit: int
+    k: int
+    query_id: str
+    doc_id: str
+    is_free: bool
+    judge: str
+    judges: frozenset[str]
+    lease_until: int | None
+
+
+Chosen = Sequence[tuple[OpenPlace, str]]
+Choose = Callable[[Sequence[OpenPlace]], Chosen]
+"""Says which judge gets what, of what is open, in the order in which it is given out; "" is nobody by name."""
+_LEND = (
+    update(assignment)
+    .where(assignment.c.id == bindparam("of_assignment"))
+    .values(state="lent", judge=bindparam("of_judge"), token_hash=None, lease_until=bindparam("until"))
+)
+
+
+def lend(
+    connection: Connection, campaign_id: int, choose: Choose, now: int, until: int, replaced: Collection[OnSheet] = ()
+) -> Chosen:
+    """Lend what is chosen of what is open; return it. The judges must be locked.
+
+    Parameters
+    ----------
+    replaced : collection of OnSheet
+        What stands on sheets that are written anew: as far as it is lent still, it is given back first.
+    """
+    # all assignments before the log: whoever has that waits for nobody
+    there = _open(connection, campaign_id, now)
+    lock_log(connection, campaign_id)
+    over = [held for held, state in there if state == "lent" and held.is_free]
+    give_back(connection, campaign_id, [(held, "") for held in over], now, OVER)
+    of_old = [(held, held.judge) for held, state in there if state == "lent" and _is_on(held, replaced)]
+    if of_old:
+        give_back(connection, campaign_id, of_old, now, WRITTEN_ANEW)
+        there = _open(connection, campaign_id, now)
+    chosen = choose([held for held, _ in there])
+    new = [_event("lent", held, judge, now, body={"until": until}) for held, judge in chosen]
+    append(connection, campaign_id, new)
+    values = [{"of_assignment": held.id, "of_judge": judge or None, "until": until} for held, judge in chosen]
+    if values:
+        connection.execute(_LEND, values)
+    return chosen
+
+
+def _is_on(held: OpenPlace, sheets: Collection[OnSheet]) -> bool:
+    return not held.is_free and (held.judge, held.query_id, held.doc_id) in sheets
+
+
+def give_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
+    """Let anybody have what was lent; the assignments and the log must be locked."""
+    append(connection, campaign_id, [_event("returned", held, judge, at, reason) for held, judge in lent])
+    for held, _ in lent:
+        connection.execute(update(assignment).where(assignment.c.id == held.id).values(FREED))
+
+
+def take_back(connection: Connection, campaign_id: int, lent: Chosen, at: int, reason: str) -> None:
+    """Let anybody have what was lent and still is."""
+    ids = sorted(held.id for held, _ in lent)
+    chosen = select(assignment.c.id, assignment.c.state, assignment.c.judge).where(assignment.c.id.in_(ids))
+    rows = connection.execute(chosen.order_by(assignment.c.id).with_for_update())
+    has = {row.id: row.judge or "" for row in rows if row.state == "lent"}
+    lock_log(connection, campaign_id)
+    still = [(held, judge) for held, judge in lent if has.get(held.id) == judge]
+    give_back(connection, campaign_id, still, at, reason)
+
+
+def _open(connection: Connection, campaign_id: int, now: int) -> list[tuple[OpenPlace, str]]:
+    """Return what is open, locked, with its state, in the order in which it is given out."""
+    a = assignment
+    held: dict[tuple[int, int], set[str]] = {}
+    locked = select(a.c.id).where(a.c.campaign_id == campaign_id, a.c.state != "done").order_by(a.c.id)
+    connection.execute(locked.with_for_update()).all()
+    rows = connection.execute(_assignments(campaign_id)).all()
+    for row in rows:
+        is_over = row.state == "lent" and row.lease_until < now
+        if row.judge is not None and not is_over:
+            held.setdefault((row.unit, row.position), set()).add(row.judge)
+    return [
+        (
+            OpenPlace(
+                id=row.id,
+                block=row.block,
+                unit=row.unit,
+                k=row.k,
+                query_id=row.query_id,
+                doc_id=row.doc_id,
+                is_free=row.state == "free" or row.lease_until < now,
+                judge=row.judge or "",
+                judges=frozenset(held.get((row.unit, row.position), ())),
+                lease_until=row.lease_until,
+            ),
+            row.state,
+        )
+        for row in rows
+        if row.state != "done"
+    ]
+
+
+def _assignments(campaign_id: int) -> Any:
+    a, p, u = assignment, place, unit
+    of_place = (a.c.campaign_id == p.c.campaign_id) & (a.c.unit == p.c.unit) & (a.c.position == p.c.position)
+    of_unit = (u.c.campaign_id == p.c.campaign_id) & (u.c.number == p.c.unit)
+    columns = [a.c[name] for name in ("id", "block", "unit", "position", "k", "state", "judge", "lease_until")]
+    chosen = select(*columns, u.c.query_id, p.c.doc_id).select_from(a.join(p, of_place).join(u, of_unit))
+    return chosen.where(a.c.campaign_id == campaign_id).order_by(a.c.block, a.c.unit, a.c.position, a.c.k)
+
+
+def _event(kind: str, held: OpenPlace, judge: str, at: int, reason: str = "", **beside: Any) -> Event:
+    of_item: dict[str, Any] = {"query_id": held.query_id, "doc_id": held.doc_id, "unit": held.unit, "k": held.k}
+    return Event(seq=0, kind=kind, at=at, judge=judge, reason=reason, **of_item, **beside)

@@ -1,0 +1,152 @@
+"""Whether a database has the tables of this release, and how it gets them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, select, text
+
+from activeeval.campaigns.store.database import Database
+from activeeval.campaigns.store.tables import campaign, metadata
+from activeeval.core.errors import ActiveEvalError, InputError, shown
+
+VERSION = "0001_137e0d10"
+"""Of the schema: the revision of its migration, and a digest of the statements that make it (test_schema says it).
+
+Until the first release there is one revision, which is rewritten in place: the digest tells its states apart.
+"""
+VERSION_TABLE = "activeeval_schema"
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK = 4_871_963_205  # of PostgreSQL, arbitrary: two processes must not make the same tables
+_migrating = threading.Lock()  # alembic keeps what it is doing in its module
+
+
+def check_schema(database: Database) -> None:
+    """Raise InputError where a database is not there or has another version of the tables."""
+    _check_file(database)
+    version = database.read(_stored_version)
+    if version is None:
+        raise InputError(f"{database.place}: no campaigns are kept there")
+    _check_version(database, version)
+
+
+def is_made(database: Database) -> bool:
+    """Return whether there are tables; InputError where there are none and none can be made."""
+    _check_folder(database)
+    if database.path is not None:
+        is_there = _is_there(database)
+        if not os.access(database.path if is_there else os.path.dirname(database.path), os.W_OK):
+            raise InputError(f"{database.place}: nothing can be written there")
+        if not is_there:
+            return False
+    return database.read(_stored_version) is not None
+
+
+def make_tables(database: Database) -> None:
+    """Make the tables where there are none; InputError where there are those of another version."""
+    _check_folder(database)
+    if _is_there(database):
+        version = database.read(_stored_version)
+        if version is not None:
+            _check_version(database, version)
+            database.write_ahead()  # whoever made the tables may have ended before he came to that
+            return
+    database.make_file()
+    try:
+        with _migrating:
+            database.write(lambda connection: _run(connection, database))
+    except BaseException:
+        withdraw(database)
+        raise
+    database.write_ahead()
+
+
+def withdraw(database: Database) -> None:
+    """Remove a file that this process has made in vain; one with a campaign, be it another's, stays."""
+
+    def work(connection: Connection) -> None:
+        has_tables = inspect(connection).has_table(campaign.name)
+        if not has_tables or connection.execute(select(campaign.c.id).limit(1)).first() is None:
+            for suffix in ("-wal", "-shm", ""):
+                Path(f"{database.path}{suffix}").unlink(missing_ok=True)
+
+    if database.is_new:
+        with suppress(ActiveEvalError, OSError):
+            database.write(work)
+
+
+def _is_there(database: Database) -> bool:
+    return not database.is_sqlite or database.path is None or os.path.exists(database.path)
+
+
+def _check_file(database: Database) -> None:
+    if not _is_there(database):
+        raise InputError(f"{database.place}: there is no such file; campaign create or watch init makes it")
+    if database.path is not None and os.path.isdir(database.path):
+        raise InputError(f"{database.place}: is a folder, not a file")
+    if database.path is not None and _is_cut_short(database.path):
+        raise InputError(f"{database.place}: was cut short; take a backup, or what can be read of it")
+
+
+def _is_cut_short(path: str) -> bool:
+    """Whether a file of SQLite that nobody writes to has fewer pages than its header says.
+
+    SQLite itself takes what is missing of the last page for zeros.
+    """
+    log = path + "-wal"
+    if os.path.exists(log) and os.path.getsize(log):  # pages may be on their way from there
+        return False
+    with suppress(OSError), open(path, "rb") as file:
+        header = file.read(100)
+        page_size, n_pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+        is_counted = header.startswith(b"SQLite format 3\0") and header[24:28] == header[92:96]
+        return is_counted and os.path.getsize(path) < n_pages * (65536 if page_size == 1 else page_size)
+    return False
+
+
+def _check_folder(database: Database) -> None:
+    if database.path is not None and not os.path.isdir(os.path.dirname(database.path)):
+        raise InputError(f"{database.place}: there is no folder {os.path.dirname(database.path)!r}")
+    if _is_there(database):
+        _check_file(database)
+
+
+def _stored_version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+
+
+def _check_version(database: Database, version: str) -> None:
+    if version != VERSION:
+        theirs = f"was made by another version of activeeval (schema {shown(version)}, this one has {VERSION})"
+        raise InputError(f"{database.place}: {theirs}; open it with that version, or create the campaign anew")
+
+
+def _run(connection: Connection, database: Database) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    version = _stored_version(connection)  # another process may have been here meanwhile
+    if version is not None:
+        _check_version(database, version)
+        return
+    others = set(inspect(connection).get_table_names())
+    if others if database.is_sqlite else others & set(metadata.tables):
+        raise InputError(f"{database.place}: holds tables of something else")
+    _migrate(connection)
+
+
+def _migrate(connection: Connection) -> None:
+    # alembic is wanted here alone: whoever claims an item must not wait for its import
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, VERSION)

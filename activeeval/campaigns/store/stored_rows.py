@@ -1,0 +1,87 @@
+"""What is stored, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, select
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.claiming import is_takeable
+from activeeval.campaigns.store.log import parsed
+from activeeval.campaigns.store.rows import CampaignRow, PlaceRow, SampleRow, UnitRow
+from activeeval.core.errors import InputError, did_you_mean, shown
+
+
+def campaign_names(connection: Connection) -> list[str]:
+    # sorted here, as databases differ in what comes first
+    return sorted(connection.execute(select(tables.campaign.c.name)).scalars())
+
+
+def not_there(what: str, name: str, there: Sequence[str], none: str = "") -> InputError:
+    """Return what to raise where there is nothing of a name; ``none`` says what to do where there is nothing at all."""
+    says = f"there are {', '.join(map(shown, there[:20]))}" if there else f"there are none{none}"
+    return InputError(f"there is no {what} {shown(str(name))}: {did_you_mean(str(name), there)}{says}")
+
+
+def campaign_of(connection: Connection, name: str) -> tuple[int, CampaignRow]:
+    """Return a campaign and its number; InputError where there is none of that name."""
+    table = tables.campaign
+    row = connection.execute(select(table).where(table.c.name == name)).first()
+    if row is None:
+        raise not_there("campaign", name, campaign_names(connection))
+    values = dict(row._mapping)
+    campaign_id = values.pop("id")
+    values["config"] = parsed(values["config"], f"the configuration of {shown(name)}")
+    return campaign_id, CampaignRow(**values)
+
+
+def samples_of(connection: Connection, campaign_id: int) -> list[SampleRow]:
+    table = tables.sample
+    columns = (table.c.version, table.c.digest, table.c.payload, table.c.seq, table.c.reason)
+    chosen = select(*columns).where(table.c.campaign_id == campaign_id).order_by(table.c.version)
+    return [SampleRow(**{**row._mapping, "payload": bytes(row.payload)}) for row in connection.execute(chosen)]
+
+
+def units_of(connection: Connection, campaign_id: int) -> list[UnitRow]:
+    unit, query = tables.unit, tables.query
+    places = _places(connection, campaign_id)
+    texts = select(query.c.query_id, query.c.text).where(query.c.campaign_id == campaign_id)
+    query_texts: dict[str, str] = {row[0]: row[1] for row in connection.execute(texts)}
+    chosen = select(unit).where(unit.c.campaign_id == campaign_id).order_by(unit.c.number)
+    return [
+        UnitRow(
+            number=row.number,
+            block=row.block,
+            query_id=row.query_id,
+            level=row.level,
+            cost=row.cost,
+            places=tuple(places.get(row.number, ())),
+            query_text=query_texts.get(row.query_id, ""),
+            version=row.version,
+        )
+        for row in connection.execute(chosen)
+    ]
+
+
+def waiting_of(connection: Connection, campaign_id: int, now: int) -> dict[str, int]:
+    """Return how many assignments are free, leased or lent, and done; one whose lease is over is free."""
+    table = tables.assignment
+    is_free = is_takeable(table, now)
+    counted = select(is_free, table.c.state, func.count()).where(table.c.campaign_id == campaign_id)
+    counts = {"free": 0, "leased": 0, "done": 0}
+    for may_be_taken, state, n in connection.execute(counted.group_by(is_free, table.c.state)):
+        counts["free" if may_be_taken else "leased" if state == "lent" else state] += n
+    return counts
+
+
+def _places(connection: Connection, campaign_id: int) -> dict[int, list[PlaceRow]]:
+    place, document = tables.place, tables.document
+    chosen = select(place.c.unit, place.c.doc_id, place.c.probability, document.c.content).where(
+        place.c.campaign_id == campaign_id, place.c.document == document.c.digest
+    )
+    places: dict[int, list[PlaceRow]] = {}
+    for number, doc_id, probability, content in connection.execute(chosen.order_by(place.c.unit, place.c.position)):
+        text = parsed(content, f"the text of document {doc_id!r}")
+        places.setdefault(number, []).append(PlaceRow(doc_id=doc_id, probability=probability, text=text))
+    return places

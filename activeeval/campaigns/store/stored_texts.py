@@ -1,0 +1,229 @@
+"""What judges read, as a lead looks through it: items query by query, what has no text, versions of guidelines.
+
+Texts are JSON: a name in it, ``"text":`` with its colon, is nowhere within a text, where quotation marks are escaped.
+So both databases can look for names, and for what is said, without taking every text apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Case,
+    ColumnElement,
+    Connection,
+    Exists,
+    Join,
+    Select,
+    and_,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+)
+
+from activeeval.campaigns.store import tables
+from activeeval.campaigns.store.log import canonical, parsed
+from activeeval.core.errors import InputError
+
+place, unit, query, document = tables.place, tables.unit, tables.query, tables.document
+_NAMES = ("title", "text", "url", "need", "doc_id", "documents")
+_GUIDELINES = '{"guidelines":'
+
+
+class Place(NamedTuple):
+    """Where an item is: its unit, and the position within."""
+
+    unit: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which items are looked for.
+
+    Attributes
+    ----------
+    words : str
+        That an id, the query or a text holds; empty takes any.
+    without_text : bool
+        Only what has no text.
+    after : Place or None
+        Those that come after this one.
+    """
+
+    words: str = ""
+    without_text: bool = False
+    after: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRow:
+    """An item with what its judges read; ``is_ahead`` while some judgment of it is still to come."""
+
+    at: Place
+    query_id: str
+    query_text: str
+    doc_id: str
+    text: Mapping[str, Any]
+    is_ahead: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCounts:
+    """How many items and queries there are, how many are ahead, and how many of each have no text."""
+
+    items: int
+    items_without: int
+    ahead: int
+    ahead_without: int
+    queries: int
+    queries_without: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidelinesRow:
+    """A version of guidelines, and how many answers were given beside it, the last one when (UTC microseconds)."""
+
+    digest: str
+    text: str
+    n_answers: int
+    last_at: int | None
+
+
+def page_of(connection: Connection, campaign_id: int, wanted: Wanted, most: int) -> list[TextRow]:
+    """Return so many of the items that are looked for, query by query."""
+    order = (unit.c.query_id, place.c.unit, place.c.position)
+    conditions = [place.c.campaign_id == campaign_id]
+    if wanted.without_text:
+        conditions.append(_lacks_text())
+    if wanted.words:
+        conditions.append(_holds(connection, wanted.words))
+    if wanted.after is not None:
+        number, position = wanted.after
+        of_unit = (unit.c.campaign_id == campaign_id, unit.c.number == number)
+        last = connection.execute(select(unit.c.query_id).where(*of_unit)).scalar() or ""
+        conditions.append(tuple_(*order) > tuple_(last, number, position))
+    # first where they are: a database that sorts texts moves all of them
+    chosen = select(place.c.unit, place.c.position).select_from(_in_queries()).where(*conditions)
+    places = [Place(*row) for row in connection.execute(chosen.order_by(*order).limit(most))]
+    rows = {row.at: row for row in _rows(connection, _of(campaign_id, places))} if places else {}
+    return [rows[at] for at in places]
+
+
+def item_at(connection: Connection, campaign_id: int, at: Place) -> TextRow:
+    """Return an item with its texts; InputError where there is none."""
+    rows = _rows(connection, _of(campaign_id, [at]))
+    if not rows:
+        raise InputError(f"there is no item at {at.position} of unit {at.unit}")
+    return rows[0]
+
+
+def counts_of(connection: Connection, campaign_id: int) -> TextCounts:
+    """Return how many items and queries there are, and how many have no text."""
+    lacks, is_ahead = _as_number(_lacks_text()), _as_number(_is_ahead())
+    each = select(lacks.label("lacks"), is_ahead.label("ahead")).where(place.c.campaign_id == campaign_id)
+    of_item = each.subquery()
+    grouped = select(of_item.c.lacks, of_item.c.ahead, func.count()).group_by(of_item.c.lacks, of_item.c.ahead)
+    n = {(bool(row[0]), bool(row[1])): int(row[2]) for row in connection.execute(grouped)}
+    of_query = select(func.count(), func.sum(_as_number(query.c.text == ""))).where(query.c.campaign_id == campaign_id)
+    n_queries, n_bare = connection.execute(of_query).one()
+    ahead = {lacks: n.get((lacks, True), 0) for lacks in (True, False)}
+    return TextCounts(
+        items=sum(n.values()),
+        items_without=n.get((True, False), 0) + ahead[True],
+        ahead=sum(ahead.values()),
+        ahead_without=ahead[True],
+        queries=int(n_queries),
+        queries_without=int(n_bare or 0),
+    )
+
+
+def guidelines_of(connection: Connection, campaign_id: int, served: str) -> list[GuidelinesRow]:
+    """Return the versions of guidelines that judges of a campaign have read or read now, the last one first.
+
+    Parameters
+    ----------
+    served : str
+        The digest of the one that is beside the items now; empty where there is none.
+    """
+    event = tables.event
+    kept = select(document.c.digest, document.c.content).where(document.c.content.startswith(_GUIDELINES))
+    rows = []
+    for digest, content in connection.execute(kept):
+        says_it = event.c.body.contains(f'"guidelines":"{digest}"', autoescape=True)
+        counted = select(func.count(), func.max(event.c.at)).where(event.c.campaign_id == campaign_id, says_it)
+        n_answers, last_at = connection.execute(counted).one()
+        if n_answers or digest == served:
+            text = str(parsed(content, f"the guidelines {digest}")["guidelines"])
+            rows.append(GuidelinesRow(digest=digest, text=text, n_answers=n_answers, last_at=last_at))
+    return sorted(rows, key=lambda row: (row.digest != served, -(row.last_at or 0)))
+
+
+def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextRow]:
+    joined = _in_queries().join(document, place.c.document == document.c.digest)
+    columns = (place.c.unit, place.c.position, unit.c.query_id, query.c.text, place.c.doc_id, document.c.content)
+    chosen: Select[Any] = select(*columns, _is_ahead().label("is_ahead")).select_from(joined).where(conditions)
+    return [
+        TextRow(
+            at=Place(row.unit, row.position),
+            query_id=row.query_id,
+            query_text=row.text,
+            doc_id=row.doc_id,
+            text=parsed(row.content, f"the text of document {row.doc_id!r}"),
+            is_ahead=bool(row.is_ahead),
+        )
+        for row in connection.execute(chosen)
+    ]
+
+
+def _in_queries() -> Join:
+    joined = place.join(unit, tables.matches(place, unit, "campaign_id", ("unit", "number")))
+    return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
+
+
+def _of(campaign_id: int, places: list[Place]) -> ColumnElement[bool]:
+    is_any = or_(*(and_(place.c.unit == at.unit, place.c.position == at.position) for at in places))
+    return and_(place.c.campaign_id == campaign_id, is_any)
+
+
+def _is_ahead() -> Exists:
+    assignment = tables.assignment
+    is_its = tables.matches(assignment, place, "campaign_id", "unit", "position")
+    return exists().where(is_its, assignment.c.state != "done").correlate(place)
+
+
+def _lacks_text() -> ColumnElement[bool]:
+    return _is_among(~document.c.content.contains('"text":'))
+
+
+def _holds(connection: Connection, words: str) -> ColumnElement[bool]:
+    """Return the condition that an item holds words, in capitals or not where these are ASCII."""
+    said: Any = document.c.content
+    for name in _NAMES:
+        if words.lower() in name:  # else no name is like it, and texts stay as they are
+            said = func.replace(said, f'"{name}":', "")
+    ids = [_says(connection, column, words) for column in (unit.c.query_id, place.c.doc_id, query.c.text)]
+    return or_(*ids, _is_among(_says(connection, said, canonical(words)[1:-1])))
+
+
+def _says(connection: Connection, column: ColumnElement[Any], words: str) -> ColumnElement[bool]:
+    # LIKE of SQLite does not tell capitals apart, and making them small takes as long again
+    says = column.contains if connection.dialect.name == "sqlite" else column.icontains
+    return says(words, autoescape=True)
+
+
+def _is_among(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return that the document of a place is one of those for which a condition holds.
+
+    They are read one after another: looked up place by place they would take ten times as long.
+    """
+    return place.c.document.in_(select(document.c.digest).where(condition))
+
+
+def _as_number(condition: ColumnElement[bool] | Exists) -> Case[int]:
+    return case((condition, 1), else_=0)

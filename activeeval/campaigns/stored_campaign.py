@@ -1,0 +1,397 @@
+"""Campaigns in a store: items claimed and judged, estimates and reports, the same as the command line's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from activeeval.campaigns import assignments
+from activeeval.campaigns.grader_audit import audit_of
+from activeeval.campaigns.making import create
+from activeeval.campaigns.over_time import readings_of
+from activeeval.campaigns.report.collect import summary
+from activeeval.campaigns.report.page import SUFFIXES, campaign_text
+from activeeval.campaigns.state import CampaignState, state_of
+from activeeval.campaigns.status import Status, estimates_of, reached, status
+from activeeval.campaigns.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, open_store
+from activeeval.core.campaign import Rules
+from activeeval.core.checks import brief
+from activeeval.core.errors import InputError
+from activeeval.core.estimation import check_scope
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.log import Event
+from activeeval.core.secrets import masked
+from activeeval.formats.tables.frames import frame_of
+from activeeval.formats.writing import write_atomically
+from activeeval.graders.audit_result import Audited, audited_of
+from activeeval.inputs.arguments import checked, graders_of, measures_of, warn_of
+from activeeval.inputs.systems import direction
+from activeeval.inputs.texts import texts_of as words_of
+from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import Cell
+from activeeval.report.result_pictures import Moment
+from activeeval.report.shown import Shown
+from activeeval.report.words import text_of
+from activeeval.sampling.answers import SampleAnswer
+from activeeval.sampling.drawn_sample import Sample, file_of
+from activeeval.sampling.results import Result, Results, results_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CampaignStatus(Shown):
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    status : Status
+    goal : str
+        Whether the half-width that it was made for is reached; nothing where it has none.
+    """
+
+    status: Status
+    goal: str = ""
+
+    def __getitem__(self, name: str) -> Cell:
+        """Return a figure by its name, as spent, left, judged or waiting."""
+        return self.status.row()[name]
+
+    @property
+    def sentences(self) -> list[str]:
+        """How much is judged, how much waits."""
+        progress = self.status.progress
+        far = (
+            f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
+            f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
+        )
+        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """What is known of it."""
+        left_out = ("campaign", "block", "blocks")
+        return [
+            {"figure": name, "value": value}
+            for name, value in self.status.row().items()
+            if value is not None and name not in left_out
+        ][:10]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        return [self.status.row()]
+
+
+@dataclass(slots=True, eq=False)
+class StoredCampaign:
+    """A campaign in a store; `open_campaign` opens it, and `close`, or the end of a ``with``, closes the store.
+
+    Attributes
+    ----------
+    store : Store
+    name : str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from activeeval import create_campaign, sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with create_campaign(drawn, f"{folder}/week1.activeeval", "week1") as campaign:
+    ...         while (item := campaign.claim("ann")) is not None:
+    ...             _ = campaign.submit(item, int(item.query_id[1:]) % 2)
+    ...         print(campaign.status()["judged"], campaign.estimate().measure)
+    20 P@3
+    """
+
+    store: Store
+    name: str
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    @checked
+    def claim(self, judge: str) -> Claimed | None:
+        """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
+        return assignments.claim(self.store, self.name, _judge(judge))
+
+    @checked
+    def submit(
+        self,
+        claimed: Claimed | str,
+        grade: int | None = None,
+        *,
+        cannot: str | None = None,
+        later: bool = False,
+        preferred: str | None = None,
+        tie: bool = False,
+        discard: str | None = None,
+        key: str | None = None,
+        active_ms: int | None = None,
+    ) -> Event:
+        """Store the answer to an item, and return it as it is stored; of kind ``late`` where it does not count.
+
+        Parameters
+        ----------
+        claimed : Claimed or str
+            What `claim` returned, or its token.
+        grade : int, optional
+            The grade; or one of those that follow.
+        cannot : str
+            Why it cannot be judged.
+        later : bool
+            For another judge, or for later.
+        preferred : str
+            Of two documents the better one; ``tie``: they are alike; ``discard``: throw this one out of its query.
+        key : str, optional
+            The same key again is answered as it was the first time.
+        active_ms : int, optional
+            How long the judge looked at it.
+        """
+        judgment = _said(grade, cannot, later, preferred, tie, discard, active_ms)
+        if not isinstance(claimed, (str, Claimed)):
+            raise InputError(f"`claimed` is what `claim` returned, or its token, got {brief(claimed)}", field="claimed")
+        token = claimed if isinstance(claimed, str) else claimed.token
+        done: Acknowledged = assignments.submit(self.store, self.name, token, judgment, key)
+        return done.event
+
+    @checked
+    def status(self, as_of: int | None = None) -> CampaignStatus:
+        """Return how far the campaign is: spent and left, judged and waiting."""
+        state = self._at(as_of)
+        goal = reached(state)
+        return CampaignStatus(status=status(state, self.store), goal="" if goal is None else text_of(goal))
+
+    @checked
+    def estimate(
+        self,
+        *,
+        measure: Any = None,
+        questions: Any = (),
+        contrasts: str | None = None,
+        scope: str = "pool",
+        interval: str = "t",
+        confidence: float = 0.95,
+        as_of: int | None = None,
+    ) -> Result | Results:
+        """Return what the campaign answers: one result where one question was asked, else a list.
+
+        Parameters
+        ----------
+        as_of : int, optional
+            An event of the log; by default the last. All others are as of `Sample.estimate`.
+
+        Raises
+        ------
+        StateError
+            Where no block is complete.
+        """
+        measures = [] if measure is None else measures_of(measure)[0]
+        state, asked = self._at(as_of), tuple(questions or ())
+        how: dict[str, Any] = {"scope": check_scope(scope), "kind": interval, "confidence": confidence}
+        estimates = estimates_of(state, measures, asked, contrasts, **how)
+        warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
+        is_as_made = not measures and not asked and contrasts is None
+        return results_of(estimates, partial(_moments, state, scope, confidence) if is_as_made else None)
+
+    @checked
+    def audit(
+        self,
+        graders: Any,
+        *,
+        measure: Any = None,
+        questions: Any = (),
+        scope: str = "pool",
+        confidence: float = 0.95,
+        as_of: int | None = None,
+    ) -> Audited:
+        """Return what the campaign says of machines' grades: arguments as of `Sample.audit`.
+
+        Raises
+        ------
+        StateError
+            Where no block is complete.
+        """
+        measures = [] if measure is None else measures_of(measure)[0]
+        how: dict[str, Any] = {"scope": check_scope(scope), "confidence": confidence}
+        return audited_of(audit_of(self._at(as_of), graders_of(graders), measures, tuple(questions or ()), **how))
+
+    @checked
+    def report(
+        self,
+        path: Any,
+        *,
+        graders: Any = None,
+        scope: str = "pool",
+        confidence: float = 0.95,
+        as_of: int | None = None,
+        force: bool = False,
+    ) -> str:
+        """Write what a team reads of its campaign, .html, .md or .json, and return the name of the file.
+
+        Parameters
+        ----------
+        graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them, optional
+            Machines whose grades are audited in a section of it.
+        """
+        name = str(os.fspath(path))
+        suffix = Path(name.lower().removesuffix(".gz")).suffix
+        if suffix not in SUFFIXES:
+            raise InputError(f"{name}: expected a name that ends in {', '.join(SUFFIXES)}")
+        if os.path.exists(name) and not force:
+            raise InputError(f"{name} is there already: give another name, or `force`", field="force")
+        summed = summary(
+            self.store, self.name, as_of, scope=check_scope(scope), confidence=confidence, graders=graders_of(graders)
+        )
+        with write_atomically(name) as handle:
+            handle.write(campaign_text(summed, suffix))
+        return name
+
+    @checked
+    def log(self, kind: str = "") -> Any:
+        """Return every event as a data frame; ``kind`` as of `Sample.sheet`."""
+        names = ("seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "at")
+        events = self.store.events(self.name)
+        return frame_of([{name: getattr(event, name) for name in names} for event in events], kind, names)
+
+    def _at(self, as_of: int | None) -> CampaignState:
+        return state_of(self.store, self.name, as_of)
+
+
+@checked
+def open_campaign(url: Any, name: str) -> StoredCampaign:
+    """Open a campaign where it is stored.
+
+    Parameters
+    ----------
+    url : path or str
+        A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+    name : str
+
+    Raises
+    ------
+    InputError
+        Where there is no such store, or no such campaign in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from activeeval import create_campaign, sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with create_campaign(drawn, f"{folder}/week1.activeeval", "week1") as campaign:
+    ...         item = campaign.claim("ann")
+    ...         event = campaign.submit(item, 1)
+    ...     with open_campaign(f"{folder}/week1.activeeval", "week1") as campaign:
+    ...         print(campaign.status()["judged"], event.grade)
+    1 1
+    """
+    store = open_store(store_url(url))
+    try:
+        store.campaign(checked_name(name))
+    except BaseException:
+        store.close()
+        raise
+    return StoredCampaign(store, name)
+
+
+def store_url(url: Any) -> str:
+    """Return the address of a store: a URL as it is, and that of a file."""
+    text = str(os.fspath(url))
+    if "://" in text:
+        return text
+    if "@" in text and ":" in text:
+        raise InputError(f"{masked(text)}: a server is named as postgresql://USER@HOST/DATABASE")
+    return file_url(text)
+
+
+def _judge(name: str) -> str:
+    held = judge_name(name)
+    if not held:
+        raise InputError("a judge must have a name, got an empty one", field="judge")
+    return held
+
+
+def _said(
+    grade: int | None,
+    cannot: str | None,
+    later: bool,
+    preferred: str | None,
+    tie: bool,
+    discard: str | None,
+    active_ms: int | None,
+) -> Said:
+    """Return what an answer says; raises InputError where it says nothing, or several things."""
+    if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
+        raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
+    if cannot is not None and not cannot.strip():
+        raise InputError("`cannot` says why it cannot be judged, got nothing", field="cannot")
+    body: Mapping[str, Any] = {}
+    if discard is not None:
+        body = {"what": "discarded", "document": discard}
+    elif tie or preferred is not None:
+        body = {"what": "compared", "preferred": preferred}
+    kind = "preferred" if body else "judged" if grade is not None else "later" if later else "cannot"
+    return Said(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
+
+
+def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
+    """Return what the campaign said over time, of the questions that it was made for."""
+    asked = [(each.title, str(each.target.measure)) for each in state.sample.made_for]
+    place = asked.index((direction(answer.system, answer.versus), str(answer.target.measure)))
+    moments = []
+    for moment in readings_of(state, scope, confidence):
+        ends = moment.answers[place]
+        if ends.value is not None and ends.low is not None and ends.high is not None:
+            moments.append(Moment(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
+    return moments
+
+
+@checked
+def create_campaign(
+    sample: Sample,
+    url: Any,
+    name: str,
+    *,
+    judges_per_item: int = 1,
+    policy: str = "majority",
+    lease_s: int = 900,
+    documents: str | None = None,
+    queries: str | None = None,
+) -> StoredCampaign:
+    """Put a sample into a store, made where there is none, and return the campaign, ready for judges.
+
+    Parameters
+    ----------
+    sample : Sample
+    url : path or str
+        A file, or sqlite:///FILE or postgresql://USER@HOST/DATABASE.
+    judges_per_item : int
+    policy : {"majority", "median", "mean-gain"}
+        What counts where several judges grade an item.
+    lease_s : int
+        Seconds for which an item belongs to the judge who has claimed it.
+    documents, queries : str, optional
+        As of `Sample.save`.
+    """
+    rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
+    words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
+    store = open_store(store_url(url), create=True)
+    try:
+        create(store, name, sample.drawn, rules, texts=words, beside={"seed": sample.seed, "half_width": None})
+    except BaseException:
+        store.close()
+        raise
+    return StoredCampaign(store, name)

@@ -1,0 +1,124 @@
+"""Items whose grades are known, which every judge grades before the real ones and learns from; they never count."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from activeeval.campaigns.desk_views import ItemView
+from activeeval.campaigns.report.judges_content import Trained
+from activeeval.campaigns.store import ItemTexts, Store
+from activeeval.core.errors import InputError, shown
+from activeeval.core.judgments.log import Event
+from activeeval.core.judgments.shares import share_of
+
+if TYPE_CHECKING:
+    from activeeval.formats.tables.sheets import Sheet
+
+MOST = 10
+"""Items of the file that are asked, the first of it: more would be read with less and less care."""
+_TEXTS = ("need", "title", "text", "url")
+_IDS = ("query_id", "doc_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownItem:
+    """An item whose grade is known, and why it is that; ``key`` is its digest."""
+
+    key: str
+    item: ItemView
+    grade: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingView:
+    """The training page of a judge: an item, and once it is answered what was said.
+
+    Attributes
+    ----------
+    number, n : int
+        Which item of how many, from 1.
+    said : int or None
+        The grade that the judge gave; None while there is none.
+    """
+
+    known: KnownItem
+    number: int
+    n: int
+    said: int | None
+
+
+def read_known(path: str, max_grade: int, most: int | None = MOST) -> list[KnownItem]:
+    """Read items whose grades are known: a table of query, grade and, if it likes, need, title, text, url and why.
+
+    Columns query_id and doc_id say how the item is called; controls have them.
+
+    Parameters
+    ----------
+    most : int or None
+        Items that are taken, the first of the table; None takes all.
+
+    Raises
+    ------
+    InputError
+        Where there is no such table, or a grade is none of the scale.
+    """
+    from activeeval.formats.tables.sheets import sheet_parts
+
+    items: list[KnownItem] = []
+    for part in sheet_parts(path, 4096):
+        sheet = part.plainly_named()
+        for name in ("query", "grade"):
+            sheet.column(name, (name,))
+        items += [_item(sheet, row, max_grade) for row in range(sheet.n_rows)]
+    if not items:
+        raise InputError(f"{path}: holds no item whose grade is known")
+    return items[:most]
+
+
+def training_of(store: Store, name: str, judge: str, known: Sequence[KnownItem]) -> TrainingView | None:
+    """Return what a judge is to train with next; None where that is nothing."""
+    done = {str(event.body["item"]) for event in store.trainings(name, judge)} if known else set()
+    for number, item in enumerate(known, start=1):
+        if item.key not in done:
+            return TrainingView(known=item, number=number, n=len(known), said=None)
+    return None
+
+
+def trained_on(store: Store, name: str, judge: str, known: Sequence[KnownItem], number: int) -> TrainingView:
+    """Return an item of the training with what a judge said of it; InputError where that is nothing yet."""
+    said = {str(event.body["item"]): event.grade for event in store.trainings(name, judge)}
+    if not 1 <= number <= len(known) or known[number - 1].key not in said:
+        raise InputError(f"item {number} of the training is not answered yet")
+    item = known[number - 1]
+    return TrainingView(known=item, number=number, n=len(known), said=said[item.key])
+
+
+def trained(events: Sequence[Event]) -> list[Trained]:
+    """Return how often each judge gave the known grade, by the events of their training."""
+    by_judge: dict[str, list[bool]] = {}
+    for event in events:
+        if event.kind == "trained":
+            by_judge.setdefault(event.judge, []).append(event.grade == event.body["expected"])
+    return [Trained(judge=judge, share=share_of(sum(right), len(right))) for judge, right in sorted(by_judge.items())]
+
+
+def _item(sheet: Sheet, row: int, max_grade: int) -> KnownItem:
+    texts = {name: _text(sheet, row, name) for name in ("query", "grade", "why", *_TEXTS)}
+    grade = texts["grade"].removesuffix(".0")
+    if not (grade.isascii() and grade.isdigit() and int(grade) <= max_grade):
+        sheet.fail(row, "grade", f"{shown(texts['grade'])} is no grade, expected one from 0 to {max_grade}")
+    query_id, doc_id = (_text(sheet, row, name) for name in _IDS)
+    key = hashlib.sha256("\0".join((*texts.values(), *filter(None, (query_id, doc_id)))).encode()).hexdigest()[:32]
+    held = ItemTexts(query_text=texts["query"], text={name: texts[name] for name in _TEXTS})
+    return KnownItem(key=key, item=ItemView.of(query_id, doc_id, held), grade=int(grade), why=texts["why"])
+
+
+def _text(sheet: Sheet, row: int, name: str) -> str:
+    from activeeval.formats.tables.cells import is_empty
+
+    value = sheet.columns[name][row] if name in sheet.columns else None
+    return "" if is_empty(value) else str(value)

@@ -1,0 +1,80 @@
+"""Is a campaign still what it was? Its log whole, its sample the one that seed and ids give, its units those drawn."""
+
+from __future__ import annotations
+
+from activeeval.campaigns.store import Store, UnitRow
+from activeeval.campaigns.versions import rounds_of, unpacked_version
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.probabilities import item_probabilities
+from activeeval.core.errors import ActiveEvalError, InputError
+from activeeval.report.numbers import counted
+
+_MOST = 5
+
+
+def head_of(store: Store, name: str) -> str:
+    """Return ``SEQ:DIGEST`` of the last event: the digest stands for all that was written up to it."""
+    last = store.last_seq(name)
+    return f"{last}:{store.digest_at(name, last) or ''}"
+
+
+def verify(store: Store, name: str, head: str | None = None) -> list[str]:
+    """Return what is wrong with a campaign, a line each; nothing where the log is whole and replay is identical.
+
+    The sample is read from what is kept of it, which its digest proves, and drawn again from its key and ids; every
+    unit must be the one that is stored.
+
+    Parameters
+    ----------
+    head : str, optional
+        What `head_of` returned earlier: the log of then must be the beginning of that of now. Without, a log whose end
+        was cut off, or that somebody wrote anew from its first event on, looks whole.
+    """
+    problems = list(store.verify(name)) + ([] if head is None else _since(store, name, head))
+    versions, units = store.samples(name), store.units(name)
+    lost = sorted({unit.version for unit in units} - {row.version for row in versions})
+    problems += [f"version {version} of the sample is gone, units of it are there" for version in lost]
+    offset, stored = (0, 0), list[UnitRow]()
+    for of_round in rounds_of([row for row in versions if row.digest]):
+        for row in of_round:
+            stored = [unit for unit in units if of_round[0].version <= unit.version <= row.version]
+            try:
+                sample, digest = unpacked_version(of_round, row, f"version {row.version}")
+            except ActiveEvalError as problem:
+                problems.append(str(problem))
+                continue
+            if digest != row.digest:
+                problems.append(f"version {row.version}: the sample's id is {digest}, the store says {row.digest}")
+            problems += _differences(sample.campaign, stored, row.version, *offset)
+        offset = (stored[-1].number, stored[-1].block) if stored else offset
+    return problems
+
+
+def _since(store: Store, name: str, head: str) -> list[str]:
+    """Return whether the log does not begin with the one that had a head."""
+    number, _, digest = head.partition(":")
+    if not number.isdecimal():
+        raise InputError(f"the head of a log is SEQ:DIGEST, as `campaign verify` prints it, got {head!r}")
+    last, seq = store.last_seq(name), int(number)
+    if seq > last:
+        return [f"the log ends with event {last}: event {seq}, its head once, is gone"]
+    if seq and store.digest_at(name, seq) != digest:
+        return [f"event {seq} is not the one that was the head of the log"]
+    return []
+
+
+def _differences(campaign: Campaign, stored: list[UnitRow], version: int, n_units: int, n_blocks: int) -> list[str]:
+    """Return where the units that a sample gives are not those that are stored, behind those of earlier rounds."""
+    planned = campaign.planned
+    if len(planned) != len(stored):
+        return [f"version {version}: the sample has {counted(len(planned), 'unit')}, the store {len(stored)}"]
+    problems, probs = [], item_probabilities(campaign)
+    for unit, row in zip(planned, stored, strict=True):
+        docs = [doc for place in row.places for doc in place.members or [place.doc_id]]
+        theirs = (row.number - n_units, row.block - n_blocks, row.query_id, sorted(docs))
+        stored_probs = {place.probability for place in row.places}
+        if (unit.number, unit.block, unit.query_id, sorted(unit.item_ids)) != theirs:
+            problems.append(f"version {version}: unit {row.number} is not the one that the sample gives")
+        elif row.version == version and stored_probs != set(probs[list(unit.items)].tolist()):
+            problems.append(f"version {version}: unit {row.number} has other probabilities than the sample gives")
+    return problems[:_MOST] + ([f"version {version}: {len(problems) - _MOST} more"] if len(problems) > _MOST else [])

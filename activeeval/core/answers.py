@@ -1,0 +1,260 @@
+"""From a number to a verdict: the one place where an estimate with its interval becomes better, worse or undecided.
+
+`compare`, `estimate`, `score`, campaigns, the judging page, reports and watches make an `Answer` here, and print it.
+What should decide an answer that is open is found by `activeeval.core.campaign.deciding`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from activeeval.core.results import Estimate, Interval
+
+FINE, WORSE, OPEN = 0, 10, 11
+"""Exit codes: not worse; worse; undecided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """What should decide an open answer, if it stays near what it is.
+
+    Attributes
+    ----------
+    budget : float or None
+        Judgments, or mean items, beyond those that the sample has, for a top-up; 0 where judging the items that
+        wait should do. None where no number of judgments of these queries should.
+    low, high : float or None
+        The 80 % range of ``budget``.
+    chance : float or None
+        The probability that a top-up of ``budget`` decides, if the true value is the estimate.
+    queries : int or None
+        Where judging these queries cannot decide: how many more queries like them, all judged, should.
+    half_width_left : float or None
+        The half-width to expect once everything is judged, where that does not decide.
+    waiting : int
+        Items that wait for a judgment now.
+    unit : str
+        Unit of ``budget``; see `QueryPool.cost_unit`.
+    can_grow : bool
+        Whether the sample can be topped up; draws with replacement cannot, the budget is then of a new one.
+    """
+
+    budget: float | None = None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    queries: int | None = None
+    half_width_left: float | None = None
+    waiting: int = 0
+    unit: str = "judgments"
+    can_grow: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The value of a system, or its difference from another, with its interval and what follows from it.
+
+    Attributes
+    ----------
+    system, versus : str
+        The system, and the one whose value is subtracted; ``versus`` is empty for the value of one system.
+    measure : str
+        As it is shown.
+    value, low, high : float
+        Estimate and interval, in the unit of the measure; the interval has room for items that cannot be judged.
+    n_queries : int
+        Judged queries.
+    n_items : int or None
+        Items that have a grade; None where whole queries were judged by comparisons.
+    p_value : float or None
+        Of a difference.
+    segment : str or None
+        The queries that it is about, where these are not all.
+    half_width_at_end : float or None
+        The half-width to expect once all of the sample is judged, where something waits.
+    needed : Needed or None
+        What should decide a difference that is open.
+    n_cannot : int
+        Items that cannot be judged.
+    margin : float
+        The largest difference that does not matter, in the unit of the measure.
+    is_supported : bool
+        Whether the judgments support the interval; else it is not to be used.
+    is_constant : bool
+        Whether all queries have one value, and the interval of no width says nothing of other queries.
+    same_lists : bool
+        Whether the lists are the same in all queries as far as the measure reads them, so that no label can change
+        the difference.
+    scope : {"pool", "population"}
+        Whether it is about these queries or about the queries that they are a sample of.
+    effective_queries : float or None
+        How many queries of equal influence the estimate rests on, where that is few; see `Estimate.effective_queries`.
+    largest_share : float or None
+        The share of the variance that one query has, where it is large; see `Estimate.largest_share`.
+    other : Answer or None
+        The same question for the other scope, where it differs.
+
+    Examples
+    --------
+    >>> new = Answer(system="new.run", versus="old.run", measure="P@1", value=-0.5, low=-0.7, high=-0.3, n_queries=40,
+    ...              n_items=80, margin=0.1)
+    >>> new.verdict, exit_code([new])
+    ('worse', 10)
+    """
+
+    system: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    n_queries: int
+    n_items: int | None
+    versus: str = ""
+    p_value: float | None = None
+    segment: str | None = None
+    half_width_at_end: float | None = None
+    needed: Needed | None = None
+    n_cannot: int = 0
+    margin: float = 0.0
+    is_supported: bool = True
+    is_constant: bool = False
+    same_lists: bool = False
+    scope: str = "pool"
+    effective_queries: float | None = None
+    largest_share: float | None = None
+    other: Answer | None = None
+
+    @classmethod
+    def of(cls, estimate: Estimate, interval: Interval, **names: Any) -> Self:
+        """Make the answer that an estimate gives with an interval of it; ``names`` are the other attributes.
+
+        A value that lies beyond what the measure can be, as by chance an estimate may, is moved to the nearest end.
+        """
+        low, high = estimate.bounds(interval)
+        attributes: dict[str, Any] = {
+            "value": estimate.value,
+            "low": low,
+            "high": high,
+            "n_queries": estimate.n_queries,
+            "n_items": estimate.n_judged,
+            "n_cannot": 0 if estimate.cannot is None else estimate.cannot.n_items,
+            "is_supported": estimate.is_supported,
+            "scope": estimate.scope,
+            "effective_queries": estimate.effective_queries,
+            "largest_share": estimate.largest_share,
+        }
+        made = cls(**(attributes | names))
+        return replace(made, value=min(max(made.value, made.low), made.high))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the interval may be used, and is finite on both sides."""
+        return self.is_supported and math.isfinite(self.high - self.low)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on a difference by `verdict_of`; empty for the value of one system."""
+        if not self.versus:
+            return ""
+        if not self.is_supported:
+            return "undecided"
+        return verdict_of(self.value, self.low, self.high, self.margin, same_lists=self.same_lists, scope=self.scope)
+
+    def fields(self) -> dict[str, float | str | None]:
+        """Tabulate the verdict on a difference, and what the other scope says of it; nothing of one system's value."""
+        other = self.other
+        if not self.versus:
+            return {}
+        return {
+            "verdict": self.verdict,
+            "other_scope": None if other is None else other.scope,
+            "other_low": None if other is None else other.low,
+            "other_high": None if other is None else other.high,
+            "other_verdict": None if other is None else other.verdict,
+        }
+
+    def with_other(self, other: Answer) -> Self:
+        """Add the answer for the other scope, where it has another interval; that of these queries may be one point."""
+        differs = (other.low, other.high) != (self.low, self.high)
+        is_known = other.low < other.high or other.scope == "pool"  # other queries are never exactly known
+        return replace(self, other=other if differs and is_known else None)
+
+
+def verdict_of(
+    value: float, low: float, high: float, margin: float = 0.0, *, same_lists: bool = False, scope: str = "pool"
+) -> str:
+    """Return the verdict on a difference with its interval: the first whose condition holds.
+
+    | condition | verdict |
+    |---|---|
+    | same lists, or of the pool an interval that is 0 alone | equal |
+    | high < 0 and value ≤ −margin | worse |
+    | margin > 0, −margin ≤ low and high ≤ margin | equivalent |
+    | low > 0 | better |
+    | margin > 0 and −margin ≤ low | not worse |
+    | else | undecided |
+
+    Where all queries of a pool tie with different lists, other queries of the population may still differ.
+
+    An alarm is certain (high < 0) and as large as matters (value ≤ −margin); where no value differs from 0 it is given
+    as often as the interval misses 0 from below.
+
+    Examples
+    --------
+    >>> verdict_of(-0.58, -0.77, -0.38, 0.02), verdict_of(-0.008, -0.012, -0.004, 0.02), verdict_of(0.0, -0.03, 0.03)
+    ('worse', 'equivalent', 'undecided')
+    """
+    if same_lists or (scope == "pool" and low == high == 0):
+        return "equal"
+    if high < 0 and value <= -margin:
+        return "worse"
+    if margin > 0 and low >= -margin and high <= margin:
+        return "equivalent"
+    if low > 0:
+        return "better"
+    return "not worse" if margin > 0 and low >= -margin else "undecided"
+
+
+def wanted_half_width(value: float, margin: float = 0.0) -> float:
+    """Return the half-width of an interval around ``value`` at which the verdict is no longer undecided.
+
+    With margin 0 it is |value|. With a margin the verdict is decided as better once low > 0 or not worse once
+    low ≥ −margin, that is at value + margin where this is positive; as worse at −value where value ≤ −margin.
+
+    Examples
+    --------
+    >>> wanted_half_width(-0.3), wanted_half_width(0.1, 0.2), wanted_half_width(-0.3, 0.2)
+    (0.3, 0.30000000000000004, 0.3)
+    """
+    if margin == 0:
+        return abs(value)
+    return -value if value <= -margin else value + margin
+
+
+def about(amount: float) -> int:
+    """Return a number in its first two figures, rounded up.
+
+    Examples
+    --------
+    >>> about(1042), about(58.3)
+    (1100, 59)
+    """
+    step = int(10.0 ** max(math.floor(math.log10(max(amount, 1))) - 1, 0))
+    return math.ceil(amount / step) * step
+
+
+def exit_code(answers: Iterable[Answer]) -> int:
+    """Return `WORSE` where a verdict is worse, else `OPEN` where one is undecided, else `FINE`.
+
+    Examples
+    --------
+    >>> exit_code([])
+    0
+    """
+    verdicts = {answer.verdict for answer in answers}
+    if "worse" in verdicts:
+        return WORSE
+    return OPEN if "undecided" in verdicts else FINE

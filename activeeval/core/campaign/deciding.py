@@ -1,0 +1,208 @@
+"""What should decide an open difference: more of its sample, what waits of it, or more queries like these.
+
+The one place where an answer's `activeeval.core.answers.Needed` is made, for every face. The half-width that decides is
+that of `activeeval.core.answers.wanted_half_width`. A top-up that follows from this is a further look, whose interval
+is wider than a plain one (`activeeval.core.estimation.confidence_after`): it is that one which is to come below it.
+More labels of a watch come with the next night, whose error is its own: there it is the interval of tonight's
+confidence.
+
+The top-up is the smallest whose expected half-width does, by the sample's own variance, which falls as planned
+(`activeeval.core.campaign.outlook`): to rehearse it on labels that are drawn takes longer than a reader waits. What a
+sample leads to expect of the variance is off by a factor; its range is that of the top-ups that bring the half-width
+there where that factor is as low, or as high, as it is in one of ten samples.
+
+The later estimate is about N(d, V₂ (1 − V₂/V₁)) where the earlier one is d, of variance V₁, and so is the true value;
+that of a new sample, which draws with replacement need, is N(d, V₂).
+An estimate that is open is more often below the true value than above it: that is what `LEAN` stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from activeeval.core.answers import Needed, about, verdict_of, wanted_half_width
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.outlook import Outlook
+from activeeval.core.ends import t_quantile
+from activeeval.core.measures import Target
+from activeeval.core.results import Estimate, Interval
+
+LEAN = 1.2
+"""By how many standard errors of the later estimate a difference that is all but decided is taken to lie below the true
+one; others by the square of the share of the half-width that they are: what is near 0 may well be 0. Fitted to true
+differences of a half, three quarters and one half-width of the first reading, of which .65, .76 and .85 were decided by
+one advised top-up where .71, .72 and .75 were so expected (benchmarks/results/advice.json)."""
+OFF = 0.1
+"""Standard deviation of the logarithm of the factor by which the variance of a top-up is off, beside what its own
+degrees of freedom make of it: .04 to .15 of the top-ups at the low ends of ranges were enough, .96 to .99 of those at
+the high ends; with .3 none to .03, and all."""
+_NORMAL = NormalDist()
+_TENTH = _NORMAL.inv_cdf(0.9)
+_MOST_QUERIES, _CLOSE = 2.0**40, 1.0001
+
+
+def needed_of_sample(
+    campaign: Campaign, target: Target, estimate: Estimate, interval: Interval, margin: float = 0.0
+) -> Needed | None:
+    """Return what should decide a difference that a judged sample leaves open; None where nothing is known to.
+
+    Parameters
+    ----------
+    interval : Interval
+        The one that decides, without room for what cannot be judged: where it is this alone that leaves the difference
+        open no judgments decide it.
+    margin : float
+        The largest difference that does not matter, in the unit of the measure.
+    """
+    if estimate.shares is not None:  # a sample of everything
+        return needed_of_queries(estimate, interval, margin)
+    wanted, confidence = _wanted(estimate, interval, margin), interval.confidence
+    outlook = campaign.outlook(target, scope=estimate.scope) if wanted > 0 else None
+    if outlook is None or not math.isfinite(outlook.variance):
+        return None
+    if outlook.order.cost <= campaign.reached_budget and campaign.progress.waiting == 0:
+        return needed_of_queries(estimate, interval, margin)  # by the end that decides, which need not be t's
+    design, unit = campaign.drawn_design, campaign.design.pool.cost_unit
+    waiting = sum(len(unit.items) for unit in campaign.planned) - sum(campaign.progress) + campaign.progress.waiting
+    if waiting or campaign.goes_on:
+        at_end = campaign.half_width_at_end(confidence, target, scope=estimate.scope)
+        if at_end <= wanted:
+            return Needed(budget=0.0, waiting=waiting, unit=unit, can_grow=outlook.has_looks)
+    budget, read = campaign.reached_budget, campaign.read_budget
+    # where depths follow labels a part of the budget is kept for what labels lead to
+    kept = (design.budget or read) / read
+    least = design.scheme.least(design.order) * kept if outlook.can_grow else 0.0
+    return needed_of_outlook(outlook, wanted, confidence, budget=budget, least=least, kept=kept, waiting=waiting)
+
+
+def needed_of_outlook(
+    outlook: Outlook,
+    wanted: float,
+    confidence: float,
+    *,
+    budget: float,
+    least: float = 0.0,
+    kept: float = 1.0,
+    waiting: int = 0,
+) -> Needed | None:
+    """Return what should bring the interval of a further look to a half-width.
+
+    Parameters
+    ----------
+    budget : float
+        What is read of the sample, in mean items.
+    least : float
+        The smallest top-up that adds something for sure: what may have to be judged at once.
+    kept : float
+        How many times what is read of a budget it is itself.
+    """
+    left = max(outlook.order.cost - budget, 0.0)
+    total = outlook.budget_for(wanted, confidence)
+    if not math.isfinite(total) or left == 0:
+        return _of_more_queries(outlook, wanted, confidence, left, waiting)
+
+    def rounded(whole: float) -> float:
+        return float(min(about(max((whole - budget) * kept, least)), math.ceil(left)))
+
+    more = rounded(total)
+    spread = _TENTH * math.sqrt(OFF**2 + 2 / max(outlook.degrees_of_freedom, 1.0))
+    low, high = (
+        rounded(min(outlook.budget_for(wanted, confidence, math.exp(side * spread)), outlook.order.cost))
+        for side in (-1, 1)
+    )
+    is_range = low < more or more < high
+    return Needed(
+        budget=more,
+        low=min(low, more) if is_range else None,
+        high=max(high, more) if is_range else None,
+        chance=_chance(outlook, budget + more / kept, wanted, confidence),
+        waiting=waiting,
+        unit=outlook.reading.order.pool.cost_unit,
+        can_grow=outlook.has_looks,
+    )
+
+
+def needed_of_queries(estimate: Estimate, interval: Interval, margin: float = 0.0) -> Needed | None:
+    """Return how many more queries like these should decide a difference that all judgments of these leave open.
+
+    Parameters
+    ----------
+    interval, margin
+        As of `needed_of_sample`.
+    """
+    is_below = _is_below(estimate.value, margin)
+    half = estimate.value - interval.low if is_below else interval.high - estimate.value
+    n = estimate.degrees_of_freedom + 1 if estimate.shares is None else estimate.shares.n
+    return more_queries(half, _wanted(estimate, interval, margin), n, interval.confidence)
+
+
+def more_queries(half: float, wanted: float, n: float, confidence: float) -> Needed | None:
+    """Return how many more queries bring a half-width of n to a smaller one; None where nothing is known to.
+
+    Examples
+    --------
+    >>> more_queries(3.0, 1.0, 9, 0.95).queries
+    52
+    """
+    if not (0 < wanted < half < math.inf and 1 < n < math.inf):
+        return None
+    of_one = half * math.sqrt(n) / float(t_quantile(confidence, n - 1))
+    lowest, highest = n, n * _CLOSE
+    while highest < _MOST_QUERIES and of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
+        lowest, highest = highest, 2 * highest
+    if of_one * float(t_quantile(confidence, highest - 1)) / math.sqrt(highest) > wanted:
+        return None
+    while highest > lowest * _CLOSE:
+        middle = math.sqrt(lowest * highest)
+        enough = of_one * float(t_quantile(confidence, middle - 1)) / math.sqrt(middle) <= wanted
+        lowest, highest = (lowest, middle) if enough else (middle, highest)
+    return Needed(queries=max(math.ceil(highest - n), 1))
+
+
+def _of_more_queries(outlook: Outlook, wanted: float, confidence: float, left: float, waiting: int) -> Needed | None:
+    """Return how many more queries should decide it, and what all that is left of these leaves open.
+
+    Draws with replacement that do not decide it: a new sample that pays for everything draws nothing twice, and does.
+    """
+    half = outlook.topped_up(math.inf, confidence)[1]
+    if half <= wanted and left > 0 and not outlook.can_grow:
+        unit = outlook.reading.order.pool.cost_unit
+        return Needed(budget=float(math.ceil(left)), unit=unit, waiting=waiting, can_grow=False)
+    queries = outlook.queries_for(wanted, confidence)
+    if not math.isfinite(queries) or half <= wanted:
+        return None
+    return Needed(
+        queries=max(math.ceil(queries - outlook.pool_size), 1),
+        half_width_left=half if left > 0 else None,
+        waiting=waiting,
+        can_grow=outlook.has_looks,
+    )
+
+
+def _chance(outlook: Outlook, budget: float, wanted: float, confidence: float) -> float:
+    """Return the chance that a top-up to a budget decides."""
+    later, half = outlook.topped_up(budget, confidence)
+    moves = later * max(1 - later / outlook.variance, 0.0) if outlook.can_grow else later
+    if moves <= 0:
+        return float(half <= wanted)
+    lean = LEAN * min(wanted / outlook.at_budget(outlook.spent, confidence), 1.0) ** 2
+    return _NORMAL.cdf((wanted - half) / math.sqrt(moves) + lean)
+
+
+def _wanted(estimate: Estimate, interval: Interval, margin: float) -> float:
+    """Return the half-width that decides, whatever items are worth that cannot be judged; 0 where none would."""
+    is_finite = math.isfinite(interval.high - interval.low) and estimate.is_supported
+    ends = (interval.low, interval.high)
+    if not is_finite or verdict_of(estimate.value, *ends, margin, scope=estimate.scope) != "undecided":
+        return 0.0
+    wanted = wanted_half_width(estimate.value, margin)
+    if estimate.cannot is None:
+        return wanted
+    below, above = estimate.value - estimate.cannot.low, estimate.cannot.high - estimate.value
+    return max(wanted - (below if _is_below(estimate.value, margin) else above), 0.0)
+
+
+def _is_below(value: float, margin: float) -> bool:
+    """Return whether it is the lower end of the interval that decides."""
+    return value > -margin

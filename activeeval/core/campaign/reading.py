@@ -1,0 +1,275 @@
+"""Reading a judged sample for a question: its estimate, what cannot be judged bounded, the looks so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from activeeval.core.design import Design, Reading, Replacement, Selection
+from activeeval.core.estimation import (
+    Evidence,
+    Look,
+    effective_sample_size,
+    estimate,
+    evaluate,
+    evidence_of,
+    looks_of,
+    variance_shares,
+)
+from activeeval.core.measures import LabelsLike, SoftLabels, Target
+from activeeval.core.results import Cannot, Caution, Estimate
+from activeeval.core.types import Floats, Ints
+
+MOST_OF_ONE = 0.25
+"""Of what chance leaves out. On 40 queries of very unequal traffic and costs intervals of 95 % held the truth in 84 %
+of the runs where one query had a fifth, in 70 % where it had a third and in 43 % where it had four fifths; on the
+judged collections no query has more than .18, of 20 queries or more."""
+
+
+def read(
+    design: Design,
+    selection: Selection,
+    labels: LabelsLike,
+    cannot: Sequence[int] = (),
+    target: Target | None = None,
+    scope: str = "pool",
+    share: float = 1.0,
+) -> Estimate:
+    """Return the estimate that a judged selection gives of a target.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n_items,), or SoftLabels
+        Of the selected items; −1 where one cannot be judged.
+    cannot : sequence of int
+        Items that cannot be judged.
+    share : float
+        The part of the planned budget that has been judged.
+    """
+    reading = design.reading(target)
+    selection = of_target(reading, selection)
+    sample = evidence_of(design, reading, reading.judge(labels), selection)
+    estimate_now = estimate(sample, design.name, scope)
+    size, why = effective_sample_size(sample, reading, selection)
+    unjudged = sorted(set(cannot) & set(reading.order.items[selection.places].tolist()))
+    if unjudged:
+        extremes = extreme_labels(reading, selection, SoftLabels.of(labels), unjudged, design.max_grade)
+        ends = [estimate_now.value, *(_estimate(design, reading, selection, at, scope).value for at in extremes)]
+        treated = "as no gain" if reading.beliefs is None else "as predicted"
+        estimate_now = replace(
+            estimate_now, cannot=Cannot(n_items=len(unjudged), low=min(ends), high=max(ends), treated=treated)
+        )
+    return replace(
+        estimate_now,
+        share=share,
+        effective_sample_size=size,
+        size_unknown=why,
+        largest=_largest(design, reading, selection, sample),
+        concerns=_dominated(design, reading, selection.level),
+    )
+
+
+def of_target(reading: Reading, selection: Selection) -> Selection:
+    """Return the part of a selection that is of the queries that a target is about."""
+    within, order = reading.target.within, reading.order
+    if within is None:
+        return selection
+    part = selection.within(within)
+    judged = np.unique(part.queries[part.counts > 0])
+    return replace(part, cost=float(order.costs[np.unique(part.places)].sum() + order.overheads[judged].sum()))
+
+
+def _dominated(design: Design, reading: Reading, level: float) -> tuple[Caution, ...]:
+    """Return what is to be said where one query holds much of what chance leaves out: the others say little of it.
+
+    Nothing is said of a pool that came in chunks, of which only some queries are at hand.
+    """
+    left = reading.left_to_chance(level) if design.order.larger_pool is None else np.zeros(1)
+    if left.max() <= MOST_OF_ONE * left.sum():
+        return ()
+    query, share = str(design.pool.query_texts[int(left.argmax())]), round(float(left.max() / left.sum()), 2)
+    return (Caution("careful", "one query", {"query_id": query, "share": share}),)
+
+
+def _largest(design: Design, reading: Reading, selection: Selection, sample: Evidence) -> float:
+    """Return the largest share of the variance that one judged query has; 0 where chance decided nothing."""
+    if not sample.values.size or not math.isfinite(evaluate(sample).observed):
+        return 0.0
+    of_query = _by_query(design, reading, selection, variance_shares(sample))
+    total = float(of_query.sum())
+    return float(of_query.max()) / total if total > 0 else 0.0
+
+
+def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: Floats) -> Floats:
+    """Return the sums by query, shape (n_queries,), of what the rows of an estimator come to."""
+    rows = design.scheme.rows(reading, selection)
+    return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
+
+
+class JudgedQueries(NamedTuple):
+    """The queries that an estimate rests on.
+
+    Attributes
+    ----------
+    queries : ndarray of int64, shape (n,)
+        Ascending; judged, or known before and of a value that is not 0.
+    weights : ndarray, shape (n,)
+        p/π of each, or p where no chance was in its choice; of draws with replacement Σ p/q, summing to 1.
+    labels : SoftLabels
+        Of all items, what was known before beside what was judged.
+    """
+
+    queries: Ints
+    weights: Floats
+    labels: SoftLabels
+
+
+def judged_queries(
+    design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None
+) -> JudgedQueries:
+    """Return the queries that the estimate of a target rests on, with the weight of each."""
+    reading = design.reading(target)
+    selection, order = of_target(reading, selection), reading.order
+    sample = evidence_of(design, reading, reading.judge(labels), selection)
+    weights = _by_query(design, reading, selection, sample.importance_weights)
+    if not isinstance(design.scheme, Replacement):
+        is_certain = ~reading.is_open & (reading.settled_values != 0)
+        is_certain[selection.queries[reading.settled_by(selection)]] = True
+        weights = np.where(is_certain, reading.query_probs, weights)
+    else:
+        weights = weights / weights.sum()
+    queries = np.flatnonzero(weights)
+    merged = SoftLabels.of(labels).over(design.known, order.items[order.place_rates > 0])
+    return JudgedQueries(queries, weights[queries], merged)
+
+
+class Carried(NamedTuple):
+    """What each query of a pool does to an estimate for it; both of shape (n_queries,).
+
+    Attributes
+    ----------
+    variances : ndarray
+        What it adds to the estimated variance.
+    shifts : ndarray
+        What its judgments add to the estimate beyond what was expected of it.
+    """
+
+    variances: Floats
+    shifts: Floats
+
+
+def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> Carried:
+    """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
+    reading = design.reading(target)
+    selection = of_target(reading, selection)
+    sample = evidence_of(design, reading, reading.judge(labels), selection)
+    shares_and_parts = (variance_shares(sample), evaluate(sample).contributions)
+    return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
+
+
+class Moved(NamedTuple):
+    """What the label of an item does to an estimate.
+
+    Attributes
+    ----------
+    span : float
+        How far apart the estimates are that its grades lead to.
+    narrowest, widest : float
+        Half the width of the t intervals that they lead to, infinite where there is none.
+    """
+
+    span: float
+    narrowest: float
+    widest: float
+
+
+def moved(
+    design: Design,
+    selection: Selection,
+    labels: LabelsLike,
+    grades: Mapping[int, Sequence[int]],
+    target: Target | None = None,
+    confidence: float = 0.95,
+) -> dict[int, Moved]:
+    """Return by item what its grades lead to, one item at a time.
+
+    Parameters
+    ----------
+    grades : mapping of int to sequence of int
+        By item what its label might be; items that are not in the selection move nothing.
+    """
+    reading = design.reading(target)
+    selection = of_target(reading, selection)
+    soft, of_items = SoftLabels.of(labels), dict[int, Moved]()
+    for item, several in grades.items():
+        estimates = [
+            _estimate(design, reading, selection, _with_grade(soft, item, grade), "pool")
+            for grade in sorted(set(several))
+        ]
+        values = [each.value for each in estimates]
+        halves = [(each.high - each.low) / 2 for each in (some.interval(confidence) for some in estimates)]
+        of_items[item] = Moved(max(values) - min(values), min(halves), max(halves))
+    return of_items
+
+
+def _with_grade(labels: SoftLabels, item: int, grade: int) -> SoftLabels:
+    """Return labels of which an item's is a grade."""
+    others = labels.items != item
+    grades = np.array(labels.grades)
+    grades[item] = grade
+    return SoftLabels(grades, labels.items[others], labels.weights[others])
+
+
+def _estimate(design: Design, reading: Reading, selection: Selection, labels: SoftLabels, scope: str) -> Estimate:
+    return estimate(evidence_of(design, reading, reading.judge(labels), selection), design.name, scope)
+
+
+def extreme_labels(
+    reading: Reading, selection: Selection, labels: SoftLabels, items: Sequence[int], top: int | None
+) -> list[SoftLabels]:
+    """Return labels with each of some items at the grade that lowers, and that raises, most what its query brings.
+
+    What a query brings is y, or y − z_1 where there are predictions, times a weight that is not negative. The items of
+    a query are set one after the other, those before at their extremes: exact where the effect of each has one sign.
+    """
+    places = np.array(items)
+    scale = range((labels.largest if top is None else top) + 1)
+    by_query = np.argsort(selection.queries, kind="stable")
+    owners = reading.target.pool.item_queries[places]
+    rows = by_query[np.searchsorted(selection.queries[by_query], owners)]
+    first = np.searchsorted(owners, owners)
+    out = []
+    for sign in (1.0, -1.0):
+        chosen = labels.grades.copy()
+        for turn in range(int(np.bincount(owners).max())):
+            is_turned = np.arange(places.size) - first == turn
+            brought = []
+            for grade in scale:
+                chosen[places[is_turned]] = grade
+                totals = reading.judge(replace(labels, grades=chosen)).totals(selection).totals[rows[is_turned]]
+                brought.append(sign * (totals[:, 0] - totals[:, 2]))
+            chosen[places[is_turned]] = np.argmin(brought, axis=0)
+        out.append(replace(labels, grades=chosen))
+    return out
+
+
+def looks_at(
+    design: Design,
+    selections: Sequence[Selection],
+    shares: Sequence[float],
+    labels: LabelsLike,
+    target: Target | None = None,
+    scope: str = "pool",
+) -> list[Look]:
+    """Return a look for each of the selections that a growing sample had at the ends of its blocks."""
+    reading = design.reading(target)
+    judge = reading.judge(labels)
+    of_target_only = [of_target(reading, selection) for selection in selections]
+    samples = [evidence_of(design, reading, judge, selection) for selection in of_target_only]
+    # of some of the queries an early block may hold nothing: that was no look
+    seen = [k for k, sample in enumerate(samples) if sample.n_queries or sample.is_census or k == len(samples) - 1]
+    return looks_of([samples[k] for k in seen], [shares[k] for k in seen] + list(shares[len(samples) :]), scope)

@@ -1,0 +1,426 @@
+"""The record of a campaign: what was asked for, what was judged, in an append-only log, and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.campaign.drawing import drawing_of, units_of
+from activeeval.core.campaign.instalments import KEPT, Instalments
+from activeeval.core.campaign.labels import Labels, Progress, grades_of_place
+from activeeval.core.campaign.rules import Rules
+from activeeval.core.campaign.units import Unit
+from activeeval.core.checks import brief, is_number
+from activeeval.core.design import Design, Drawn, Selection
+from activeeval.core.design.paths import Paths
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.judging import Judging, judging_of
+from activeeval.core.judgments.log import ANSWERS, Event
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.judgments.state import Place, State
+from activeeval.core.measures import SoftLabels
+from activeeval.core.types import Ints
+
+_SHARES = (0.25, 0.5, 0.75, 1.0)
+
+
+class Record:
+    """The units of a drawing that were asked for, and what judges said of them.
+
+    Parameters
+    ----------
+    design : Design
+        With a budget.
+    key : uint64
+        Of the sample.
+    rules : Rules
+    paths : Paths, optional
+        Where depths follow labels: what is known of the paths of queries, and was asked.
+    by_instalments : bool
+        Where depths follow labels: ask for all at a time that is known to be needed, and not for the lowest place.
+    surely : bool
+        Of instalments: see `activeeval.core.campaign.instalments.Instalments.following`.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        key: np.uint64,
+        rules: Rules,
+        paths: Paths | None = None,
+        *,
+        by_instalments: bool = False,
+        surely: bool = False,
+    ) -> None:
+        if design.budget is None:
+            raise InputError(f"the design of {design.name!r} has no budget: give one")
+        begun = None if design.history is None or paths is not None else Paths.begun(design.history, design.order)
+        pays_for_all = design.budget >= design.order.cost
+        if by_instalments and begun is not None and not (begun.is_whole(design.order) or pays_for_all):
+            design = design.in_blocks([(1 - KEPT) * share * design.budget for share in _SHARES])
+        self.drawn_design, self.key, self.rules = design, key, rules
+        self.by_instalments, self.surely = by_instalments, surely
+        self._log: list[Event] = []
+        self._is_kept_elsewhere = False
+        self._state = State(judges_per_item=rules.judges_per_item, adjudicate=rules.adjudicate)
+        self._n_before = 0
+        self._labels = Labels(design, rules)
+        self.paths = paths or begun
+        if begun is not None:
+            design.order.check_key(key)
+            self.go_on()
+        elif paths is None:
+            self._planned_drawing = drawing_of(design, key)
+
+    @property
+    def design(self) -> Design:
+        """Whom to judge and how to read it; where depths follow labels, as these have it now."""
+        return self.drawn_design if self.paths is None else self._followed.design
+
+    @cached_property
+    def _followed(self) -> Instalments:
+        """What is known where depths follow labels; thrown away where one changes.
+
+        Labels are looked at here, and what follows from them is kept once it is drawn: until then a correction counts.
+        """
+        assert self.paths is not None
+        planned, labels = self.drawn_design, self._labels.soft
+        settled = np.zeros(planned.pool.n_items, dtype=np.bool_)
+        settled[list(self._labels.settled)] = True
+        paths, design = planned.looked(self.paths, labels, settled)
+        return Instalments(planned, design, paths, settled, self.key)
+
+    def go_on(self) -> bool:
+        """Where depths follow labels: draw what these lead to; return whether that is anything.
+
+        Nothing is where the next place follows from a label that waits, nor where the budget may not pay for it.
+        """
+        if self.paths is None:
+            return False
+        following = self._followed.following(surely=self.surely) if self.by_instalments else self._followed.lowest()
+        self.paths = following or self._followed.paths  # what labels led to stays, whatever is corrected now
+        if following is None:
+            return False
+        self._forget()
+        self.__dict__.pop("planned", None)
+        return True
+
+    @property
+    def keeps_what_labels_led_to(self) -> bool:
+        """Whether no label has led to more than is kept, so that corrections move no threshold."""
+        return self.paths is None or self._followed.paths is self.paths
+
+    def _forget(self) -> None:
+        """Where depths follow labels: make anew what rests on these when it is asked for."""
+        for name in ("_followed", "_of_paths"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _of_paths(self) -> Drawn:
+        return self._followed.drawn()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether depths follow labels and these lead to something that is not asked so far."""
+        return self.paths is not None and self._followed.following(surely=self.surely) is not None
+
+    def keep(self) -> None:
+        """Where depths follow labels: let the rates that these have made be what they are."""
+        if self.paths is not None:
+            self.paths = self._followed.paths
+            self._forget()
+
+    @property
+    def n_complete_blocks(self) -> int:
+        """How many blocks are complete, with all before them."""
+        if self.paths is not None:
+            return self._followed.n_complete
+        ends = self.drawing.block_ends
+        n = self._labels.n_complete(len(ends))
+        return next((k for k, end in enumerate(ends[:n]) if len(self._labels.units) < end), n)
+
+    def block_selection(self, block: int) -> Selection:
+        """Return what comes by the end of a block, from 0."""
+        return (
+            self.drawing.selection(self.drawing.block_ends[block])
+            if self.paths is None
+            else self._followed.selection(block)
+        )
+
+    def block_of(self, unit: Unit) -> int:
+        """Return the block that a unit belongs to, from 1; one more than there are of one above all thresholds."""
+        return unit.block if self.paths is None else self._followed.block_at(unit.level)
+
+    @property
+    def drawing(self) -> Drawn:
+        """The units that there are so far, and what may be read of them."""
+        return self._planned_drawing if self.paths is None else self._of_paths
+
+    @property
+    def log(self) -> tuple[Event, ...]:
+        """Everything that happened, in order; `replay` makes the same campaign of it."""
+        return tuple(self._log)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units drawn so far."""
+        return tuple(self._labels.units)
+
+    @cached_property
+    def judging(self) -> Judging:
+        """How it is judged: as the measures of its targets ask for."""
+        return judging_of(target.measure for target in self.drawn_design.targets)
+
+    @cached_property
+    def planned(self) -> tuple[Unit, ...]:
+        """All units of the sample, drawn or not; where depths follow labels, all that these lead to so far."""
+        return units_of(self.drawn_design.order, self.drawing)
+
+    @property
+    def planned_end(self) -> str:
+        """Why the sample ends where it does."""
+        return self.drawing.ended
+
+    @property
+    def waiting(self) -> tuple[Unit, ...]:
+        """Units that were drawn and wait for a grade."""
+        return tuple(unit for unit in self._labels.units if self._labels.waits(unit))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an item of the units so far waits for a grade."""
+        return self._labels.is_open
+
+    def n_open(self, unit: Unit) -> int:
+        """Return how many items of a unit that was drawn wait for a grade."""
+        return self._labels.n_open(unit)
+
+    @property
+    def spent(self) -> float:
+        """What the units so far cost, in mean items."""
+        return sum(unit.cost for unit in self._labels.units)
+
+    @property
+    def ended(self) -> str:
+        """Why there will be no further unit; empty while there may be one."""
+        return self._state.ended
+
+    @property
+    def grades(self) -> Ints:
+        """Grades that count so far, shape (n_items,); −1 where there is none, as `SoftLabels.grades` for mean gains."""
+        return self._labels.grades
+
+    @property
+    def labels(self) -> SoftLabels:
+        """What estimates are made of: `grades`, and distributions where mean gains count and judges differ."""
+        return self._labels.soft
+
+    @property
+    def settled(self) -> frozenset[int]:
+        """Positions of the items that are judged, or cannot be."""
+        return self._labels.settled
+
+    @property
+    def progress(self) -> Progress:
+        """How many items of the units so far are judged, wait, and cannot be judged."""
+        return self._labels.progress
+
+    @property
+    def agreement(self) -> Agreement:
+        """How many items several judges have judged, and on how many of these they agree."""
+        return self._labels.agreement
+
+    def ask(self) -> Unit | None:
+        """Return the next unit that somebody has to judge, lowest level first; None when there is none left.
+
+        Several units may be asked for before any is told. Where depths follow labels None may also say that what comes
+        next follows from what waits: nothing has `ended` then.
+        """
+        if self._state.ended:
+            return None
+        k = len(self._labels.units)
+        if k == len(self.planned) and not self.go_on():
+            if self.paths is None or not self.is_open:
+                self._append(self._event("ended", reason=self.drawing.ended))
+            return None
+        unit = self.planned[k]
+        self._append(self._drawn(unit))
+        return unit
+
+    def ask_all(self) -> None:
+        """Ask for all units that there are so far."""
+        for unit in self.planned[len(self._labels.units) :]:
+            self._append(self._drawn(unit))
+        if self.paths is None:
+            self.ask()
+
+    def tell(self, unit: Unit, grades: Sequence[int | None], *, judge: str = "", at: int = 0) -> None:
+        """Record the grades of a unit's items, in the order of ``unit.items``.
+
+        Parameters
+        ----------
+        grades : sequence of int or None
+            None for an item that cannot be judged.
+        judge : str
+            Who said so.
+        at : int
+            When: UTC, microseconds.
+
+        Raises
+        ------
+        StateError
+            Where the unit does not wait for grades.
+        InputError
+            Where the number of grades is wrong or a grade is not one of the scale.
+        """
+        if not isinstance(unit, Unit):
+            raise InputError(f"tell takes a unit that ask returned, got {unit!r}")
+        k, units = unit.number - 1, self._labels.units
+        if not 0 <= k < len(units) or units[k] != unit or not self._labels.waits(unit):
+            raise StateError(f"unit {unit.number} of query {unit.query_id!r} does not wait for grades")
+        is_list = isinstance(grades, Sequence) or (isinstance(grades, np.ndarray) and grades.ndim == 1)
+        if not is_list or isinstance(grades, str | bytes):
+            raise InputError(f"the grades of query {unit.query_id!r} must be a list, one for each item, got {grades!r}")
+        if len(grades) != len(unit.items):
+            raise InputError(f"unit {unit.number} has {len(unit.items)} items to judge, got {len(grades)} grades")
+        for item, grade in zip(unit.items, grades, strict=True):
+            self._check_grade(item, grade)
+        for item, grade in zip(unit.items, grades, strict=True):
+            self.judge(item, grade, judge=judge, at=at)
+
+    def judge(self, item: int, grade: int | None, *, judge: str = "", at: int = 0) -> None:
+        """Record the grade of one item, None where it cannot be judged.
+
+        It takes the place of what this judge has said of it before and, where one judge is enough, of anybody's.
+
+        Raises
+        ------
+        StateError
+            Where the item belongs to no unit drawn so far.
+        InputError
+            Where the grade is not one of the scale.
+        """
+        before = self._standing_of(item)
+        self._check_grade(item, grade)
+        is_enough = self.rules.judges_per_item == 1 and self.rules.policy != "refuse"
+        stands = before.get(judge) or (next(iter(before.values()), None) if is_enough else None)
+        self.add(item, grade, judge=judge, at=at, supersedes=None if stands is None else stands.seq)
+
+    def add(self, item: int, grade: int | None, *, judge: str = "", at: int = 0, supersedes: int | None = None) -> None:
+        """Record what one of several judges says of an item that was drawn; the grade is one of the scale."""
+        kind = "cannot" if grade is None else "judged"
+        value = None if grade is None else int(grade)
+        self._append(self._of_item(kind, item, grade=value, judge=judge, at=at, supersedes=supersedes))
+
+    def retract(self, item: int, *, judge: str = "", at: int = 0) -> None:
+        """Take back what was said of an item: it waits again; raises as `judge` does."""
+        for before in list(self._standing_of(item).values()):
+            self._append(self._of_item("retracted", item, judge=judge, at=at, supersedes=before.seq))
+
+    def follow(self, log: list[Event], state: State, n_before: int = 0) -> None:
+        """Go by a log that is kept elsewhere, and what it comes to; all units count as asked for.
+
+        Parameters
+        ----------
+        n_before : int
+            How many units of earlier rounds the log numbers before these.
+        """
+        self._log, self._state, self._n_before = log, state, n_before
+        self._is_kept_elsewhere = True
+        for unit in self.planned[len(self._labels.units) :]:
+            self._labels.add(unit)
+        self.settle(place for place in state.judgments if place[0] - n_before in range(1, len(self.planned) + 1))
+
+    def settle(self, places: Iterable[Place]) -> None:
+        """Take in what stands now of places of these units."""
+        for place in places:
+            unit, decided = self.planned[place[0] - self._n_before - 1], self._state.adjudicated.get(place)
+            for item, grades in grades_of_place(unit, place[1], self._state.judgments[place], self.judging):
+                self._labels.judge(item, grades, None if decided is None else decided.grade)
+        self._forget()
+
+    def audit(self) -> None:
+        """Raise StateError where a drawn unit is not the one that this design and key give."""
+        drawn = (event for event in self._log if event.kind == "drawn")
+        for k, event in enumerate(drawn):
+            self._check_unit(k, event)
+
+    def _check_unit(self, k: int, event: Event) -> None:
+        unit = self.planned[k] if k < len(self.planned) else None
+        if unit is None or (event.query_id, list(event.body["items"])) != (unit.query_id, list(unit.item_ids)):
+            raise StateError(f"the log says {event}, but this design and key give {unit}")
+
+    def _check_event(self, event: Event) -> None:
+        if not isinstance(event, Event):
+            raise InputError(f"a log holds what happened in a campaign, got {event!r}")
+        if event.kind == "drawn":
+            if self._state.ended:
+                raise StateError(f"the log goes on after its end: unit {event.unit}")
+            if len(self._labels.units) == len(self.planned):
+                self.go_on()
+            self._check_unit(len(self._labels.units), event)
+        elif event.kind in (*ANSWERS, "retracted"):
+            item = self._item_of(event)
+            if event.kind == "judged":
+                self._check_grade(item, event.grade)
+
+    def _item_of(self, event: Event) -> int:
+        """Return the position of the item that an event is of; raises StateError where it was not drawn."""
+        k = (event.unit or 0) - 1
+        unit = self._labels.units[k] if 0 <= k < len(self._labels.units) else None
+        if unit is None or event.doc_id not in unit.item_ids:
+            raise StateError(f"item {event.doc_id!r} of query {event.query_id!r} belongs to no unit that was drawn")
+        return unit.items[unit.item_ids.index(event.doc_id)]
+
+    def _drawn_unit(self, item: int) -> Unit:
+        unit = self._labels.unit_of(int(item)) if isinstance(item, Integral) else None
+        if unit is None:
+            raise StateError(f"item position {item} belongs to no unit that was drawn")
+        return unit
+
+    def _check_grade(self, item: int, grade: object) -> None:
+        """Raise InputError where a grade is not one of the scale; None says that the item cannot be judged."""
+        top = self.drawn_design.max_grade
+        is_whole = is_number(grade) and float(grade).is_integer()  # type: ignore[arg-type]
+        if grade is None or (is_whole and 0 <= float(grade) <= (np.inf if top is None else top)):  # type: ignore[arg-type]
+            return
+        scale = "0, 1, 2 …" if top is None else f"0 … {top}"
+        raise InputError(
+            f"the grade of {self.drawn_design.pool.place(item)} must be one of {scale}, "
+            f"or None where it cannot be judged, got {brief(grade)}"
+        )
+
+    def _event(self, kind: str, **fields: Any) -> Event:
+        return Event(seq=len(self._log) + 1, kind=kind, **{"at": 0, **fields})
+
+    def _drawn(self, unit: Unit) -> Event:
+        body = {"block": unit.block, "items": list(unit.item_ids)}
+        return self._event("drawn", query_id=unit.query_id, unit=unit.number, body=body)
+
+    def _place_of(self, item: int) -> tuple[Unit, str]:
+        """Return the unit of an item that was drawn, and the item's id."""
+        unit = self._drawn_unit(item)
+        return unit, unit.item_ids[unit.items.index(item)]
+
+    def _standing_of(self, item: int) -> dict[str, Event]:
+        """Return by judge what stands of an item that was drawn."""
+        unit, doc = self._place_of(item)
+        return self._state.judgments.get((unit.number, doc), {})
+
+    def _of_item(self, kind: str, item: int, **fields: Any) -> Event:
+        unit, doc = self._place_of(item)
+        return self._event(kind, query_id=unit.query_id, doc_id=doc, unit=unit.number, **fields)
+
+    def _append(self, event: Event) -> None:
+        self._log.append(event)
+        place = self._state.apply(event)
+        if event.kind == "drawn":
+            self._labels.add(self.planned[len(self._labels.units)])
+        elif place is not None:
+            self.settle([place])
+        elif event.kind == "ended":
+            self.keep()

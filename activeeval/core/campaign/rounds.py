@@ -1,0 +1,160 @@
+"""Rounds of judging: each is drawn with what those before have taught, and all of them answer together.
+
+What they say together, and with which weights, is in `activeeval.core.campaign.together`.
+
+*Taught readings.* A round can be read with a better model than it was drawn with, as long as what that says of a query
+does not come from the round's own sample of it: queries are parted into folds by their ids, and those of a fold are
+predicted from all labels but the round's in it. At a fixed level that is exactly unbiased; a hard budget leaves a bias
+of order 1/n, .02 of the standard deviation at 14 queries and .006 at 31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.campaign.campaign import Campaign
+from activeeval.core.campaign.together import check_closed, read_together
+from activeeval.core.design import GradeProbs, known_grades
+from activeeval.core.design.methods import Method
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.measures import Target
+from activeeval.core.pool import Seed, pool_hashes
+from activeeval.core.results import Estimate
+from activeeval.core.types import Ints
+
+Believe = Callable[[Ints], Mapping[str, Any]]
+N_FOLDS = 5
+_MODEL = ("grade_probs", "node_weights", "factor")
+
+
+class Rounds:
+    """Rounds of one campaign of judging.
+
+    Parameters
+    ----------
+    method : Method
+        One that goes by levels.
+    targets : Target or sequence of Target
+        As of `Method.design`.
+    budgets : sequence of float
+        Of each round, in mean items; all are set beforehand.
+    believe : callable
+        Takes the grades known so far (n_items,), −1 where none is, and returns ``grade_probs`` and what else
+        `Method.design` takes of a grade model; what it says of a query may come from labels of any query, as these are
+        known. Called once a round.
+    rng : Generator, SeedSequence, int or None
+        See `Campaign`.
+    judged : array of int, shape (n_items,), optional
+        Grades that are known before the first round.
+    max_grade : int, optional
+        Largest grade of the scale.
+
+    Raises
+    ------
+    InputError
+        Where there is no budget, or the method draws with replacement.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings
+    >>> pool = QueryPool([f"q{k}" for k in range(9)], range(0, 28, 3), list("abc") * 9)
+    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [3, 2, 1] * 9))
+    >>> rounds = Rounds(METHODS["items"], target, [9, 12], lambda known: {"grade_probs": np.full((27, 2), 0.5)})
+    >>> while (campaign := rounds.next()) is not None:
+    ...     _ = campaign.run(lambda query_id, item_ids: [int(item != "c") for item in item_ids])
+    >>> [len(c.units) for c in rounds.campaigns], rounds.estimate().n_items
+    ([9, 12], 21)
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        targets: Target | Sequence[Target],
+        budgets: Sequence[float],
+        believe: Believe,
+        *,
+        rng: Seed = 0,
+        judged: ArrayLike | None = None,
+        max_grade: int | None = None,
+    ) -> None:
+        if len(budgets) == 0:
+            raise InputError("rounds need a budget each, got none")
+        if not method.scheme.is_planned:
+            raise InputError(f"rounds go by levels: method {method.name!r} draws with replacement")
+        self.method, self.targets, self.budgets = method, targets, tuple(budgets)
+        self.max_grade = max_grade
+        self.campaigns: tuple[Campaign, ...] = ()
+        self._taught: tuple[Campaign, ...] = ()
+        self._believe, self._rng = believe, rng
+        first = targets if isinstance(targets, Target) else targets[0]
+        self._before = known_grades(first.pool, judged, None)
+
+    @property
+    def known(self) -> Ints:
+        """All grades that are known by now, shape (n_items,); −1 where none is."""
+        known: Ints = np.max([self._before, *(campaign.grades for campaign in self.campaigns)], axis=0)
+        return known
+
+    def next(self) -> Campaign | None:
+        """Return the campaign of the next round, which is to be judged to its end; None after the last.
+
+        Raises
+        ------
+        StateError
+            Where the round before is not judged to its end.
+        BudgetError
+            Where the round's budget does not pay for the dearest that may have to be judged at once.
+        """
+        if self.campaigns:
+            check_closed(self.campaigns[-1], len(self.campaigns))
+        if len(self.campaigns) == len(self.budgets):
+            return None
+        known = self.known
+        if self.campaigns and not (self.campaigns[-1].grades >= 0).any():
+            raise StateError(
+                f"round {len(self.campaigns)} brought no label: there is nothing that the next could go by"
+            )
+        arguments: dict[str, Any] = {"judged": known, "max_grade": self.max_grade, **self._believe(known)}
+        design = self.method.design(self.targets, **arguments, budget=self.budgets[len(self.campaigns)])
+        self.campaigns = (*self.campaigns, Campaign(design, rng=self._rng))
+        return self.campaigns[-1]
+
+    def estimate(self, target: Target | None = None, *, scope: str = "pool", taught: bool = False) -> Estimate:
+        """Return what all rounds say of a question together; as `Campaign.estimate` else.
+
+        Parameters
+        ----------
+        taught : bool
+            Read each round with the model that its labels and those before teach, out of fold by query; the beliefs
+            are asked for once a round and fold.
+        """
+        if len(self.campaigns) < len(self.budgets):
+            n, all_of_them = len(self.campaigns), len(self.budgets)
+            raise StateError(f"{n} of {all_of_them} rounds were drawn: their weights are for all of them")
+        if not taught:
+            return read_together(self.campaigns, [target] * len(self.campaigns), scope)
+        self._taught = self._taught or tuple(map(self._read_again, self.campaigns))
+        return read_together(self._taught, [target] * len(self._taught), scope)
+
+    def _read_again(self, campaign: Campaign) -> Campaign:
+        """Return a judged round with the predictions that labels of other folds teach."""
+        design, before = campaign.design, campaign.design.known
+        pool, after = design.pool, np.maximum(before, campaign.grades)
+        folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)[pool.item_queries]
+        parts = [self._believe(np.where(folds == fold, before, after)) for fold in range(N_FOLDS)]
+        believed = [GradeProbs.of(pool, **{name: part[name] for name in _MODEL if name in part}) for part in parts]
+        prior = max((fitted.prior for fitted in believed), key=len)
+        nodes = np.empty((prior.size, pool.n_items, believed[0].nodes.shape[2]))
+        for fold, fitted in enumerate(believed):
+            if fitted.prior.size > 1 and not np.array_equal(fitted.prior, prior):
+                raise InputError("what is believed of the folds has nodes of different weights: give one query factor")
+            nodes[:, folds == fold] = fitted.nodes[:, folds == fold]
+        beliefs = design.stage.model(GradeProbs.of(pool, nodes, prior, known=before))
+        taught = (design.stage.reading(target, design.order, beliefs, before) for target in design.targets)
+        readings = tuple(replace(reading, drawn_with=design.beliefs) for reading in taught)
+        return campaign.believing(replace(design, beliefs=beliefs, readings=readings))

@@ -1,0 +1,181 @@
+"""Checks of single values and plain arrays: each returns what was given in one form, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.core.errors import InputError, did_you_mean
+from activeeval.core.types import Floats
+
+LARGEST_GRADE = 1000
+"""Of a scale: tables of every grade stay small, and an id or a year in the grade's place is told."""
+_LONGEST = 60
+"""Letters of a value in a message."""
+
+LARGEST_SEED = 2**63 - 1
+"""That a file of a sample and a column of a database keep."""
+
+
+def whole_number(value: Any, what: str, least: int, most: float = np.inf) -> int:
+    """Return a whole number of any type as an int, or say what it should have been."""
+    is_whole = is_number(value) and (isinstance(value, Integral) or float(value).is_integer())
+    if not is_whole or value < least:
+        kind = "a positive whole number" if least == 1 else f"a whole number from {least}"
+        raise InputError(f"{what} must be {kind}, got {brief(value)}")
+    if value > most:
+        raise InputError(f"{what} must be at most {most}, got {brief(value)}")
+    return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is one real number of Python or of NumPy: no truth value, and none beyond a float."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def brief(value: Any) -> str:
+    """Return what a message shows of a value: one line, shortened where it is long.
+
+    Examples
+    --------
+    >>> brief("ten"), brief(np.float64(0.5)), brief(np.zeros((2, 2)))
+    ("'ten'", '0.5', 'array([[0., 0.], [0., 0.]])')
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    try:
+        text = repr(plain)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        text = f"a whole number of {type(plain).__name__} that is too long to show"
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def number(value: Any, what: str) -> float:
+    """Return a number as Python has it, or say that it is none."""
+    if not is_number(value):
+        raise InputError(f"{what} must be a number, got {brief(value)}", field=what.strip("`"))
+    plain: float = value.item() if isinstance(value, np.generic) else value
+    return plain
+
+
+def flag(value: Any, what: str) -> bool:
+    """Return a truth value, or say that it is none."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{what} must be True or False, got {brief(value)}", field=what.strip("`"))
+    return bool(value)
+
+
+def text(value: Any, what: str) -> str:
+    """Return a text, or say that it is none."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be a text, got {brief(value)}", field=what.strip("`"))
+    return str(value)
+
+
+def texts(value: Any, what: str) -> tuple[str, ...]:
+    """Return one text or several as a tuple, or say what is none.
+
+    Examples
+    --------
+    >>> texts("BM25", "`names`"), texts(["BM25", "BERT"], "`names`")
+    (('BM25',), ('BM25', 'BERT'))
+    """
+    several = (value,) if isinstance(value, str) else value
+    is_several = isinstance(several, Iterable) and not isinstance(several, (bytes, Mapping))
+    listed = list(several) if is_several else []
+    if not is_several or not all(isinstance(each, str) for each in listed):
+        raise InputError(f"{what} must be a text or a list of texts, got {brief(value)}", field=what.strip("`"))
+    return tuple(map(str, listed))
+
+
+def file_name(value: Any, what: str) -> str:
+    """Return the name of a file as text, or say that it is none."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{what} must be the name of a file, got {brief(value)}", field=what.strip("`"))
+    return os.fsdecode(value)
+
+
+def one_of(value: Any, words: Iterable[str], what: str, *, error: type[InputError] = InputError) -> str:
+    """Return a word that must be one of some, or name the one that is closest.
+
+    Parameters
+    ----------
+    what : str
+        How messages name it; in backticks an option, `field` of the error.
+
+    Examples
+    --------
+    >>> try:
+    ...     one_of("diff", ("difference", "run"), "questions")
+    ... except InputError as error:
+    ...     print(error)
+    questions must be one of difference, run, got 'diff'; did you mean difference?
+    """
+    known = tuple(words)
+    if isinstance(value, str) and value in known:
+        return value
+    near = did_you_mean(value, known, likeness=0.5).strip() if isinstance(value, str) else ""
+    problem = f"{what} must be one of {', '.join(known)}, got {brief(value)}" + (f"; {near}" if near else "")
+    raise error(problem, field=what.strip("`"))
+
+
+def positive(value: Any, what: str) -> float:
+    """Return a parameter that must be a positive finite number."""
+    if not (is_number(value) and 0 < float(value) < np.inf):
+        raise InputError(f"{what} must be positive and finite, got {brief(value)}")
+    return float(value)
+
+
+def closed_share(value: Any, what: str) -> float:
+    """Return a parameter that must lie in [0, 1]."""
+    if not (is_number(value) and 0 <= float(value) <= 1):
+        raise InputError(f"{what} must lie in [0, 1], got {brief(value)}")
+    return float(value)
+
+
+def strict_share(value: Any, what: str) -> float:
+    """Return a parameter that must lie strictly between 0 and 1, as a confidence or a power does."""
+    if not (is_number(value) and 0 < float(value) < 1):
+        raise InputError(f"{what} must lie strictly between 0 and 1, got {brief(value)}")
+    return float(value)
+
+
+def generator(rng: Any, what: str = "rng") -> np.random.Generator:
+    """Return what draws: a generator as it is, or a new one of a seed; None takes the system's randomness."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        problem = f"{what} must be a seed, a whole number from 0, or a generator of NumPy, got {brief(rng)}"
+        raise InputError(problem, field=what.strip("`")) from None
+
+
+def floats(values: ArrayLike, what: str) -> Floats:
+    """Return numbers as an array, or say that they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InputError(f"{what} must be numbers: {problem}") from None
+
+
+def numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+    """Return numbers as an array of a shape, or say what it should have been."""
+    array = floats(values, what)
+    if array.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
+    return array
+
+
+def first_above(values: NDArray[Any], most: int) -> int:
+    """Return the first place of a value above the most, or -1."""
+    return int(np.argmax(values > most)) if values.size and values.max() > most else -1

@@ -1,0 +1,311 @@
+"""The least that judging costs where the variances of several targets are to stay below bounds.
+
+With ρ the probability of turning to a query and a ≤ ρ those of judging its places (of lists judged to a depth a never
+rises), targets g and their bounds v_g:
+
+    minimise Σ_x [ λ_0 ρ + Σ_i λ_i a_i ]    such that    V_g = Σ_x p² [ V_g0 (1/ρ − 1) + Σ_i V_gi (1/a_i − 1) ] ≤ v_g.
+
+In 1/ρ and in how much further each 1/a lies every V_g is linear and the cost convex, also where V_g0 is below 0
+(`activeeval.core.design.limits`). So multipliers w_g ≥ 0 tell the best: for given w they are those of the pooled
+variance Σ_g w_g V_g, a = min(1, p sqrt(V / λ)) with V / λ pooled as always (`activeeval.core.kernels.rates`), and
+
+    D(w) = cost + Σ_g w_g (V_g − v_g)    is concave, its gradient V_g − v_g, at its top the least cost.
+
+Places that share a rate are a block b, W_gb = Σ p² V_g of it: the second derivatives are −½ W_gb W_hb over
+a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from falling below 0, are halved until D rises.
+D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
+tests/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
+
+Where earlier samples have taken place i with probability M_i already (`activeeval.core.design.carried`) its label costs
+only what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of items the best
+is a = max(M, min(1, p sqrt(V / λ))), of lists judged to depths that of a chain above floors
+(`activeeval.core.kernels.rates`). A block that stays at the M of one of its places does not move with w, and has no
+second derivatives.
+
+As in `limits`, a query none of whose items came is paid for here and costs nothing in a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from activeeval.core.design.inputs import DesignInput
+from activeeval.core.design.rates import Variances, variance_terms
+from activeeval.core.errors import InputError
+from activeeval.core.kernels import rates as kernel
+from activeeval.core.types import Bools, Floats, Ints
+
+_MOST_STEPS, _MOST_HALVINGS = 100, 60
+_CLOSE = 1e-10
+_DAMPED = 1e-7
+"""Of a multiplier's own scale v/w: where all that counts is judged for sure D is flat, and no second derivative says
+how far to go."""
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastCost:
+    """The probabilities that meet all bounds at the least cost, and how that is known.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n_targets,)
+        The multipliers w: what a little more of each bound would save; 0 where a bound is slack. Rates made of targets
+        with these weights are the least ones.
+    variances : ndarray, shape (n_targets,)
+        V_g reached, at most the bounds but for ``residual``.
+    turned_to, judged : ndarray, shape (n_queries,) and (n_wanted_places,)
+        ρ and a.
+    cost : float
+        In the unit of the item costs; of what is not in hand.
+    residual : float
+        By how much, relatively, the conditions of Karush, Kuhn and Tucker are missed: the largest (V_g − v_g) / v_g
+        above 0, or Σ w_g |V_g − v_g| over the cost, if that is more.
+    n_steps : int
+    """
+
+    weights: Floats
+    variances: Floats
+    turned_to: Floats
+    judged: Floats
+    cost: float
+    residual: float
+    n_steps: int
+
+
+def least_cost(design_input: DesignInput, bounds: Sequence[float] | Floats, floors: Floats | None = None) -> LeastCost:
+    """Return the probabilities with which every target's variance stays below its bound, at the least cost.
+
+    Parameters
+    ----------
+    design_input : DesignInput
+        Of the targets, by a grade model.
+    bounds : sequence of float, shape (n_targets,)
+        v_g, above 0; infinite where a target has none.
+    floors : ndarray, shape (n_wanted_places,), optional
+        M: with which probability each wanted place is in hand, where nothing costs to turn to a query.
+
+    Raises
+    ------
+    InputError
+        Where a bound is no positive number, or there are floors and overheads.
+    """
+    held = np.asarray(bounds, dtype=np.float64)
+    n = len(design_input.targets)
+    if held.shape != (n,) or not (held > 0).all():
+        raise InputError(f"bounds must be {n} positive numbers, one for each target, got {bounds!r}")
+    if floors is not None and design_input.places.overheads.any():
+        raise InputError("what goes on from earlier samples has no overheads", field="overhead")
+    dual = _Dual.of(design_input, held, floors)
+    point, n_steps = dual.at(dual.start), 0
+    while point.residual > _CLOSE and n_steps < _MOST_STEPS:
+        higher = dual.climbed(point)
+        if higher is None:
+            break
+        point, n_steps = higher, n_steps + 1
+    return LeastCost(
+        weights=point.weights,
+        variances=point.variances,
+        turned_to=point.turned_to,
+        judged=point.judged,
+        cost=point.cost,
+        residual=point.residual,
+        n_steps=n_steps,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Point:
+    """What multipliers come to."""
+
+    weights: Floats
+    turned_to: Floats
+    judged: Floats
+    variances: Floats
+    bounds: Floats
+    cost: float
+
+    @property
+    def ascent(self) -> Floats:
+        """The gradient of D, shape (n_targets,)."""
+        ascent = np.zeros_like(self.bounds)
+        return np.subtract(self.variances, self.bounds, out=ascent, where=np.isfinite(self.bounds))
+
+    @property
+    def height(self) -> float:
+        """D."""
+        bound = self.weights > 0
+        return self.cost + float(self.weights[bound] @ self.ascent[bound])
+
+    @property
+    def residual(self) -> float:
+        """How far the conditions of Karush, Kuhn and Tucker are missed."""
+        bounded = np.isfinite(self.bounds)
+        above = float((self.ascent[bounded] / self.bounds[bounded]).max(initial=0.0))
+        counts = self.weights > 0
+        slack = float(np.abs(self.weights[counts] * self.ascent[counts]).sum())
+        return max(above, slack / self.cost if self.cost > 0 else slack)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Dual:
+    """D of a pool: what each target's value varies by, as the pooling takes it and as the variance counts it.
+
+    Attributes
+    ----------
+    of_query, of_open : ndarray, shape (n_targets, n_queries) and (n_targets, n_wanted_places)
+        Var[L | x] and V_i.
+    query_terms, open_terms : ndarray of the same shapes
+        p² V_0 and p² V_i.
+    floors : ndarray, shape (n_wanted_places,), or None
+        M, where some of it is in hand.
+    """
+
+    design_input: DesignInput
+    bounds: Floats
+    of_query: Floats
+    of_open: Floats
+    query_terms: Floats
+    open_terms: Floats
+    floors: Floats | None
+
+    @classmethod
+    def of(cls, design_input: DesignInput, bounds: Floats, floors: Floats | None) -> _Dual:
+        places, variances = design_input.places, design_input.target_variances
+        p, is_nested = places.pool.query_probs, design_input.stage.is_nested
+        terms = [variance_terms(places, each, p, is_nested=is_nested) for each in variances]
+        is_open = np.diff(places.open_offsets) > 0  # what is left of a query that is known is rounding
+        return cls(
+            design_input=design_input,
+            bounds=bounds,
+            of_query=np.array([each.of_query for each in variances]),
+            of_open=np.array([each.of_open for each in variances]),
+            query_terms=np.array([np.where(is_open, of_query, 0.0) for of_query, _ in terms]),
+            open_terms=np.array([of_open for _, of_open in terms]),
+            floors=floors,
+        )
+
+    def rates(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return ρ and a of queries and wanted places, not clipped, where targets have these weights."""
+        return self._fresh(weights) if self.floors is None else self._above(weights, self.floors)
+
+    def _above(self, weights: Floats, floors: Floats) -> tuple[Floats, Floats]:
+        """Return the rates of what is in hand already; of queries that of their first place."""
+        places, terms = self.design_input.places, weights @ self.open_terms
+        if not self.design_input.stage.is_nested:
+            rates = np.maximum(floors, np.sqrt(np.maximum(terms, 0.0) / places.open_costs))
+            return np.ones(places.pool.n_queries), rates
+        rates, of_queries = np.empty_like(floors), np.zeros(places.pool.n_queries)
+        kernel.chain_above(places.open_offsets, terms, places.open_costs, floors, rates)
+        has_any = np.diff(places.open_offsets) > 0
+        of_queries[has_any] = rates[places.open_offsets[:-1][has_any]]
+        return of_queries, rates
+
+    def _fresh(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return p sqrt(V / λ), pooled, of queries and wanted places."""
+        places = self.design_input.places
+        of_query, of_open = weights @ self.of_query, weights @ self.of_open
+        joint = Variances(of_query=of_query, of_open=of_open, least_shares=np.ones_like(of_open))
+        ratios, p = self.design_input.bare_ratios(joint), places.pool.query_probs
+        return p * ratios.of_query, p[places.open_queries] * ratios.of_open
+
+    def at(self, weights: Floats) -> _Point:
+        """Return what multipliers come to."""
+        places = self.design_input.places
+        turned_to, judged = (np.minimum(1.0, rates) for rates in self.rates(weights))
+        if not self.design_input.stage.is_nested:
+            turned_to = np.where(places.overheads == 0, 1.0, turned_to)
+        with np.errstate(invalid="ignore"):  # a target of which nothing is judged, V_0 below 0
+            left = _left(self.query_terms, turned_to) + _left(self.open_terms, judged)
+        variances = np.where(np.isnan(left), np.inf, left)
+        paid = judged if self.floors is None else np.maximum(judged - self.floors, 0.0)
+        cost = float(places.overheads @ turned_to + places.open_costs @ paid)
+        return _Point(
+            weights=weights, turned_to=turned_to, judged=judged, variances=variances, bounds=self.bounds, cost=cost
+        )
+
+    @cached_property
+    def start(self) -> Floats:
+        """The multipliers of every bound alone, were no probability clipped or in hand: w = (cost / (v + Σ V))²."""
+        places, alone = self.design_input.places, []
+        whole = self.query_terms.sum(axis=1) + self.open_terms.sum(axis=1)
+        for only in np.eye(self.bounds.size):
+            of_query, of_open = self._fresh(only)
+            alone.append(places.overheads @ of_query + places.open_costs @ of_open)
+        return np.asarray((np.array(alone) / (self.bounds + whole)) ** 2)
+
+    def climbed(self, point: _Point) -> _Point | None:
+        """Return a point where D is higher, or None where rounding shows none."""
+        step = _step(point.ascent, self._curvature(point), point.weights)
+        for _ in range(_MOST_HALVINGS):
+            higher = self.at(np.maximum(point.weights + step, 0.0))
+            if np.isfinite(higher.variances[np.isfinite(self.bounds)]).all():
+                if higher.height > point.height * (1 + _ROUNDING):
+                    return higher
+                if higher.height >= point.height * (1 - _ROUNDING) and higher.residual < point.residual:
+                    return higher
+            step = step / 2
+        return None
+
+    def _curvature(self, point: _Point) -> Floats:
+        """Return the second derivatives of −D, shape (n_targets, n_targets), damped where there are hardly any."""
+        rates, n = self.rates(point.weights), self.of_query.shape[1]
+        of_queries, of_places = self._blocks(*rates)
+        n_blocks = n + rates[1].size
+        weighed = np.array(
+            [
+                np.bincount(of_queries, of_query, n_blocks) + np.bincount(of_places, of_open, n_blocks)
+                for of_query, of_open in zip(self.query_terms, self.open_terms, strict=True)
+            ]
+        )
+        a = np.ones(n_blocks)
+        a[of_queries], a[of_places] = rates[0], rates[1]
+        pooled = point.weights @ weighed
+        is_free = (a < 1) & (pooled > 0)
+        if self.floors is not None:
+            is_free &= np.bincount(of_places, rates[1] == self.floors, n_blocks) == 0
+        free = weighed[:, is_free]
+        curvature = 0.5 * (free / (a * pooled)[is_free]) @ free.T
+        of_weights = np.where(point.weights > 0, point.weights, self.start)  # at 0 none may tell how far to go either
+        scale = np.divide(self.bounds, of_weights, out=np.zeros_like(self.bounds), where=of_weights > 0)
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        return np.asarray(curvature + np.diag(_DAMPED * scale))
+
+    def _blocks(self, query_rates: Floats, place_rates: Floats) -> tuple[Ints, Ints]:
+        """Return the block of every query's own stage and of every wanted place: what is judged at one rate."""
+        places, n = self.design_input.places, query_rates.size
+        owners = places.open_queries
+        if not self.design_input.stage.is_nested:
+            joined: Bools = (place_rates >= query_rates[owners]) & (places.overheads[owners] > 0)
+            return np.arange(n), np.where(joined, owners, n + np.arange(owners.size))
+        is_new = np.ones(owners.size, dtype=np.bool_)
+        is_new[1:] = (np.diff(owners) > 0) | (np.diff(place_rates) != 0)
+        of_places, of_queries = n + np.cumsum(is_new) - 1, np.arange(n)
+        first = places.open_offsets[:-1]
+        has_any = np.diff(places.open_offsets) > 0
+        of_queries[has_any] = of_places[first[has_any]]
+        return of_queries, of_places
+
+
+def _step(ascent: Floats, curvature: Floats, weights: Floats) -> Floats:
+    """Return the Newton step that keeps weights from falling below 0: those that would fall go to 0."""
+    at_zero = (weights == 0) & (ascent <= 0)
+    while True:
+        step, free = np.where(at_zero, -weights, 0.0), ~at_zero
+        left = ascent[free] - curvature[np.ix_(free, at_zero)] @ step[at_zero]
+        step[free] = np.linalg.lstsq(curvature[np.ix_(free, free)], left, rcond=1e-14)[0]
+        falls = free & (weights + step < 0)
+        if not falls.any():
+            return step
+        at_zero |= falls
+
+
+def _left(terms: Floats, chances: Floats) -> Floats:
+    """Return Σ V (1/a − 1) over what varies, of each target (n_targets, n), shape (n_targets,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = terms * (1.0 / chances - 1.0)
+    return np.asarray(np.where(terms != 0, left, 0.0).sum(axis=1))

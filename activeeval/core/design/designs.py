@@ -1,0 +1,369 @@
+"""A design is data: an order, how it is gone through, and the readings it was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.design.followed import FollowedReading
+from activeeval.core.design.histories import History, along
+from activeeval.core.design.left_open import LabelsSoFar, wanted_of
+from activeeval.core.design.orders import LargerPool, Order
+from activeeval.core.design.paths import Paths
+from activeeval.core.design.readings import PrefixReading, Reading
+from activeeval.core.design.schemes import Scheme, check_budget
+from activeeval.core.design.stages import Stage
+from activeeval.core.design.sums import PoolSums
+from activeeval.core.errors import InputError
+from activeeval.core.measures import LabelsLike, SoftLabels, Target
+from activeeval.core.measures.ranking_checks import check_pool
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Caution
+from activeeval.core.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """Whom to judge, how much of it, in which order; readable for any target that it reaches.
+
+    Attributes
+    ----------
+    name : str
+        The method that made it.
+    scheme : Scheme
+        How the order is gone through.
+    stage : Stage
+        What is judged of a query.
+    order : Order
+    readings : tuple of Reading
+        Of the targets that it was made for.
+    beliefs : GradeProbs or None
+        The grade model; None where the method uses none.
+    known : ndarray of int64, shape (n_items,)
+        Grades that were known beforehand, −1 where there is none.
+    is_fitted : bool
+        Whether the estimator fits its regressors to the sample (GREG), or takes the model at its word.
+    scale : int or None
+        Largest grade that a judge may give, where that was said.
+    budget : float or None
+        Λ in mean items of the pool; never exceeded, unless it is `expected`.
+    blocks : tuple of float
+        Cumulated budgets at which blocks of levels end; the last is the budget.
+    planned : float or None
+        The budget before any top-up: boundaries of several looks are spread over it.
+    expected : bool
+        Of draws with replacement: a budget that n* draws cost on average.
+    history : History or None
+        Where rates follow the labels of their queries: how.
+    unseen : Design or None
+        The design as it was planned, of one whose rates have followed labels.
+    segments : dict of int to Reading
+        Of such a design what was read of some queries, by the identity of the target: planning for one takes long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG(), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> design = METHODS["items"].design(target, np.full((4, 3), 1 / 3), budget=2)
+    >>> design.name, design.budget, design.blocks
+    ('items', 2.0, (1.0, 1.5, 2.0))
+    >>> design.topped_up(1).budget
+    3.0
+    """
+
+    name: str
+    scheme: Scheme
+    stage: Stage
+    order: Order
+    readings: tuple[Reading, ...]
+    beliefs: GradeProbs | None
+    known: Ints
+    is_fitted: bool
+    scale: int | None = None
+    budget: float | None = None
+    blocks: tuple[float, ...] = ()
+    planned: float | None = None
+    expected: bool = False
+    history: History | None = None
+    unseen: Design | None = None
+    segments: dict[int, Reading] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def pool(self) -> QueryPool:
+        """The pool that is sampled."""
+        return self.order.pool
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The questions that it was made for."""
+        return tuple(reading.target for reading in self.readings)
+
+    def __post_init__(self) -> None:
+        """Tell the readings the largest grade."""
+        scaled = (each if each.scale == self.scale else replace(each, scale=self.scale) for each in self.readings)
+        object.__setattr__(self, "readings", tuple(scaled))
+
+    @property
+    def target(self) -> Target:
+        """The first question that it was made for."""
+        return self.readings[0].target
+
+    @property
+    def looks(self) -> str:
+        """When labels are looked at, of a design whose depths follow them: see
+        `activeeval.core.design.Method.looking`."""
+        return str(getattr(self.stage, "looks", "none"))
+
+    @property
+    def planned_order(self) -> Order:
+        """The order as it is planned: where depths follow labels as those that the model draws have it on average."""
+        plan = self if self.unseen is None else self.unseen
+        return plan.order if plan.history is None else plan.history.averaged(plan.order)
+
+    @property
+    def known_order(self) -> Order:
+        """The order as far as it is known before any label: without the places whose rates are to follow some."""
+        if self.history is None:
+            return self.order
+        return replace(self.order, place_rates=Paths.begun(self.history, self.order).rates)
+
+    @property
+    def part_sums(self) -> tuple[PoolSums, ...]:
+        """What an estimate of each target needs of this part of a larger pool, with what is planned of it."""
+        curves = [reading.plan for reading in self.readings] if self.history is None else self.history.curves
+        pairs = zip(self.readings, curves, strict=True)
+        return tuple(replace(reading, plan=curve).part_sums for reading, curve in pairs)
+
+    def gathered(self, larger_pool: LargerPool, sums: Sequence[PoolSums]) -> Design:
+        """Return the design of queries that were gathered of a larger pool, which knows ``sums`` of that."""
+        order, history = replace(self.order, larger_pool=larger_pool), self.history
+        readings = zip(self.readings, sums, strict=True)
+        known = tuple(replace(reading, order=order, larger_pool_sums=of_pool) for reading, of_pool in readings)
+        if history is not None:
+            curves = tuple(of_pool.planned for of_pool in sums if of_pool.planned is not None)
+            history = replace(history, curves=curves)
+        return replace(self, order=order, readings=known, history=history)
+
+    @property
+    def cost(self) -> float:
+        """What judging everything that its targets need costs, in mean items."""
+        return self.order.cost
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that an item can have; None where the scale is open."""
+        tops = [self.scale, *(reading.max_grade for reading in self.readings)]
+        return min((top for top in tops if top is not None), default=None)
+
+    def corrected(self, known: Ints) -> Design:
+        """Return the design read with other grades of the items that were known beforehand.
+
+        Who is judged stays as it was chosen with the grades of then; whatever they were, an estimate is as unbiased
+        with those of now.
+
+        Raises
+        ------
+        InputError
+            Where other items are known.
+        """
+        if not np.array_equal(known >= 0, self.known >= 0):
+            raise InputError("grades that were known beforehand may be corrected; no item may come or go")
+        beliefs, drawn_with = None, self.beliefs
+        if drawn_with is not None:
+            beliefs = self.stage.model(GradeProbs.of(self.pool, known=known, **drawn_with.made_of))
+        readings = tuple(self.stage.reading(target, self.order, beliefs, known) for target in self.targets)
+        return replace(self, known=known, beliefs=beliefs, readings=readings)
+
+    def followed(self, labels: LabelsLike, depths: Ints | None = None) -> Design:
+        """Return the design as labels have it: its rates are those that the labels of their own queries make them.
+
+        The design itself where rates do not follow labels.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+            −1 where an item cannot be judged; read as deep as ``depths`` go.
+        depths : ndarray of int64, shape (n_queries,), optional
+            How many places of each query have their labels; by default all that may be judged.
+        """
+        if self.history is None:
+            return self
+        wanted = wanted_of(self.order)
+        seen = self._so_far(labels, wanted if depths is None else np.minimum(depths, wanted))
+        place_rates, living = self.history.path(seen)
+        return self._along(self.history, place_rates, living)
+
+    def looked(self, paths: Paths, labels: LabelsLike, settled: Bools) -> tuple[Paths, Design]:
+        """Return how far paths are known once labels have been looked at, and the design as these have it.
+
+        Rates that are made already stay what they were; read with labels as they are now.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+        settled : ndarray of bool, shape (n_items,)
+            Items that are judged, or cannot be.
+        """
+        assert self.history is not None
+        seen = self._so_far(labels, paths.depths(self.order, settled))
+        extended = paths.extended(self.history, seen)
+        return extended, self._along(self.history, extended.rates, extended.standing(self.history, seen))
+
+    def _so_far(self, labels: LabelsLike, depths: Ints) -> LabelsSoFar:
+        assert self.beliefs is not None
+        return LabelsSoFar(
+            order=self.order,
+            targets=self.targets,
+            beliefs=self.beliefs,
+            labels=SoftLabels.of(labels).over(self.known, self.order.items[self.order.place_rates > 0]),
+            depths=depths,
+            wanted=wanted_of(self.order),
+        )
+
+    def _along(self, history: History, place_rates: Floats, living: Ints) -> Design:
+        order = along(self.order, place_rates, living)
+        readings = tuple(
+            FollowedReading.of(reading, order, living, plan)
+            for reading, plan in zip(self.readings, history.curves, strict=True)
+            if isinstance(reading, PrefixReading)
+        )
+        return replace(self, order=order, readings=readings, history=None, unseen=self)
+
+    def with_budget(self, budget: float, blocks: Sequence[float] | None = None, *, expected: bool = False) -> Design:
+        """Return the design for a budget.
+
+        Parameters
+        ----------
+        budget : float
+            In mean items of the pool: without overheads a number of judgments.
+        blocks : sequence of float, optional
+            Cumulated budgets, ascending, at which the sample may be read early. By default quarters of the
+            budget, as far as they pay for the dearest unit.
+        expected : bool
+            Of draws with replacement alone: the budget is met on average.
+
+        Raises
+        ------
+        BudgetError
+            Where the budget, or the first block's, does not pay for the dearest unit.
+        InputError
+            Where draws with replacement are to have blocks, or others an expected budget.
+        """
+        if self.history is not None and blocks is None:  # read at the ends of instalments
+            blocks = ()
+        ends = self.scheme.ends(self.name, self.order, budget, blocks, expected=expected)
+        return replace(self, budget=float(budget), blocks=ends, planned=float(budget), expected=expected)
+
+    def in_blocks(self, ends: Sequence[float]) -> Design:
+        """Return the design with blocks that end at cumulated budgets, the last below its own.
+
+        Those that do not pay for the dearest unit are left out, but for the last.
+        """
+        dearest = float(self.order.dearest_units.max(initial=0.0))
+        paid = [end for end in ends[:-1] if end >= dearest]
+        end = max(ends[-1], min(dearest, self.budget or dearest))
+        return replace(self, blocks=(*paid, end), planned=end)
+
+    def topped_up(self, more: float) -> Design:
+        """Return the design with a larger budget: the same sample and one more block.
+
+        Raises
+        ------
+        InputError
+            Where it has no budget yet, or its draws have one planned end.
+        """
+        if self.budget is None:
+            raise InputError("there is no budget yet that could be topped up")
+        if not self.scheme.can_be_topped_up:
+            raise InputError(f"{self.name!r} draws with replacement to one planned end: it cannot be topped up")
+        check_budget(more)
+        return replace(self.with_budget(self.budget + more, self.blocks), planned=self.planned)
+
+    def reading(self, target: Target | None = None) -> Reading:
+        """Return the reading of a target on this order; of the first one that it was made for by default.
+
+        Raises
+        ------
+        InputError
+            Where an item whose label can change the target's value could not be drawn, the target is of another pool,
+            or the order was gathered of a larger pool, of which nothing is known for another target.
+        """
+        if target is None:
+            return self.readings[0]
+        if not isinstance(target, Target):
+            raise InputError(f"a question is a Target, got {target!r}")
+        if not np.array_equal(target.pool.query_probs, self.pool.query_probs):
+            raise InputError(f"{target.name} is of a pool whose queries have other probabilities than the sample's")
+        for reading in self.readings:
+            if reading.target.is_same(target):
+                return reading
+        if self.unseen is not None:
+            return self._of_segment(target, self.unseen)
+        if self.history is not None:
+            raise InputError(_not_asked(target))
+        if self.order.larger_pool is not None:
+            raise InputError(
+                f"{target.name} was not asked when these queries were gathered of a larger pool: ask it then"
+            )
+        check_pool(self.pool, target.ranking)
+        return replace(self.stage.reading(target, self.order, self.beliefs, self.known), scale=self.scale)
+
+    def _of_segment(self, target: Target, unseen: Design) -> Reading:
+        """Return the reading of a target that asks of some queries what one of the design's asks of all.
+
+        Of any other it is not known whether labels that were not asked, as none could change a value, change its own.
+        """
+        if id(target) in self.segments:
+            return self.segments[id(target)]
+        everywhere = replace(target, within=None)
+        first = self.readings[0]
+        assert isinstance(first, FollowedReading)
+        assert unseen.history is not None
+        if not any(replace(each, within=None).is_same(everywhere) for each in self.targets):
+            raise InputError(_not_asked(target))
+        reading = unseen.stage.reading(target, unseen.order, self.beliefs, self.known)
+        assert isinstance(reading, PrefixReading)
+        plan = unseen.history.curve(unseen.order, target, reading.beliefs, self.known)
+        self.segments[id(target)] = FollowedReading.of(reading, self.order, first.living, plan)
+        return self.segments[id(target)]
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to be wary of before anything is judged."""
+        if not self.blocks:
+            return ()
+        whole, early = (self.scheme.caution(self.order, end) for end in (self.blocks[-1], self.blocks[0]))
+        if whole is None and early is not None:
+            return (replace(early, code="two units of the first block"),)
+        return () if whole is None else (whole,)
+
+    @property
+    def inclusion_probs(self) -> tuple[Floats, Floats]:
+        """Probability of judging each query, and each place, at the budget; with replacement those of one draw.
+
+        π of every query and a of every place as they are on average; q of both with replacement.
+        """
+        return self.scheme.inclusion_probs(self.order, self.cost if self.budget is None else self.budget)
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest share of one query in the estimate over its mean share in a plain random sample.
+
+        p/q with replacement, else p/π times Σ π, the number of queries to expect; a draw at a weight of hundreds
+        dominates an estimate when it comes.
+        """
+        pi, _ = self.inclusion_probs
+        is_drawn = pi > 0
+        weights = self.order.query_probs[is_drawn] / pi[is_drawn] * self.scheme.mean_size(pi)
+        return float(weights.max(initial=0.0))
+
+
+def _not_asked(target: Target) -> str:
+    of = "the ranking" if target.versus is None else "the difference"
+    asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
+    return f"{asked}: ask it then, measure and question, or draw with `looks` none"

@@ -1,0 +1,148 @@
+"""Readings of additive targets on orders whose items come on their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.design.readings import Judge, Reading, Rows, taken_of
+from activeeval.core.design.sums import JudgedTotals, n_products
+from activeeval.core.kernels import items as item_kernel
+from activeeval.core.measures import LabelsLike
+from activeeval.core.types import Floats, sealed
+
+FEWEST_FITTED = 30
+"""Queries of a pool from which on what a machine expects is a regressor of its own.
+
+A coefficient costs 1/n. DCG@10, 2,000 repetitions: with 25 queries one run loses 4 % by it and two runs gain 3 %; with
+53 one run moves by −2 to +2 %, two runs gain 1 to 4 %, and with a grader that is turned round 13 and 20 %.
+"""
+LEAST_LIKELIHOOD = 1e-12
+"""Of a label at a node: one that no node allows then says nothing, instead of leaving no node at all."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemReading(Reading):
+    """An additive target on an order whose items come on their own.
+
+    Attributes
+    ----------
+    beliefs : GradeProbs
+    learns : bool
+        Whether an item is predicted from the labels judged before it; else from what was known before the sample.
+    gains : ndarray, shape (n_grades,)
+        What each grade is worth.
+    contrast, means : ndarray, shape (n_places,)
+        c_i (Δc_i in a comparison) and E[g_i] given what is known.
+    """
+
+    beliefs: GradeProbs
+    learns: bool
+    gains: Floats
+    contrast: Floats
+    means: Floats
+    kind: ClassVar[str] = "items"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def open_contrast(self) -> Floats:
+        """What the rank of every place is worth, c_i; 0 where its label is known."""
+        return np.where(self.known[self.order.items] < 0, self.contrast, 0.0)
+
+    @cached_property
+    def known_values(self) -> Floats:
+        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,)."""
+        return self.settled_values
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        Σ c_i and Σ c_i μ_i of unknown items, and the latter by other models.
+        """
+        order, c = self.order, self.open_contrast
+        columns = (c, c * self.means, *(c * means for means in self.extra_means.T))
+        return np.column_stack([np.bincount(order.place_queries, c, minlength=order.n_queries) for c in columns])
+
+    @cached_property
+    def extra_means(self) -> Floats:
+        """Expected gain E[g_i] of every place by each of the extra models, shape (n_places, n_models).
+
+        Where a grader that is a machine predicts, what it expects before the sample is one of them: `means` that learn
+        within a query say two things at once, how high the query is and how much an item is above its others.
+        """
+        of_models = (self.beliefs.extra_models[:, self.order.items] @ self.gains).T
+        if self.beliefs.refit is not None and self.order.n_queries >= FEWEST_FITTED:
+            of_models = np.column_stack((of_models, self.means))
+        return np.ascontiguousarray(of_models)
+
+    @cached_property
+    def word(self) -> Floats:
+        """Expected gain of every place at each node, and running sums, shape (n_places, 3, n_nodes).
+
+        See `activeeval.core.kernels.items`.
+        """
+        nodes = self.beliefs.nodes
+        word = np.ones((self.order.items.size, 3, len(nodes)))
+        word[:, item_kernel.MEAN] = (nodes @ self.gains)[:, self.order.items].T
+        item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
+        return word
+
+    def judge(self, labels: LabelsLike) -> Judge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        merged, items = self._all_labels(labels), self.order.items
+        # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
+        gains = merged.values(self.gains)[items]
+        if not self.learns:
+            return ItemJudge(self, gains, self.word)
+        word = self.word.copy()
+        likelihoods = self.beliefs.nodes[:, items, np.maximum(merged.grades[items], 0)].T
+        likelihoods[np.isin(items, merged.items)] = 0.0  # where judges differ no node is the likelier
+        word[:, item_kernel.LIKELIHOOD] = np.maximum(likelihoods, LEAST_LIKELIHOOD)
+        return ItemJudge(self, gains, word)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemJudge(Judge):
+    """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
+
+    reading: ItemReading
+    gains: Floats
+    word: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
+        reading, order, n = self.reading, self.reading.order, selection.queries.size
+        width = 1 + reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
+        labels = (order.offsets, reading.open_contrast, self.gains)
+        model = (self.word, sealed(reading.beliefs.weights), reading.extra_means)
+        item_kernel.observe_items(*labels, *model, *taken_of(order, selection), totals, within)
+        self._expect_missing(selection, totals[:, 0])
+        return JudgedTotals(totals=totals, within=within)
+
+    def _expect_missing(self, selection: Rows, values: Floats) -> None:
+        """Add what is expected of items that cannot be judged to the values of certain queries, which have no other.
+
+        Of other queries the population's total brings it.
+        """
+        if not self._lacks_any:
+            return
+        is_missing = np.isnan(self.gains[selection.places])
+        reading, missing = self.reading, selection.places[is_missing]
+        rows = np.repeat(np.arange(selection.queries.size), selection.counts)[is_missing]
+        is_settled = reading.settled_by(selection)[rows]
+        expected = reading.open_contrast[missing] * reading.means[missing]
+        np.add.at(values, rows[is_settled], expected[is_settled])
+
+    @cached_property
+    def _lacks_any(self) -> bool:
+        return bool(np.isnan(self.gains).any())

@@ -1,0 +1,97 @@
+"""What an item's label tells of a value that is divided by an ideal (nDCG, R, AP): the order in which lists are judged.
+
+With L = N / I, both expected, a label that moves the gain of item i by v moves L by about v (s_i − L d) / I: s_i is
+what the numerator moves by, d the discount of the rank that one more relevant item adds to the ideal. Over the labels
+the square of that is, to first order,
+
+    w_i = Var[v_i] ((s_i − m d)² + V d²) / I²,        m = E[N] / I,    V = Σ_j s_j² Var[v_j] / I².
+
+In a comparison m is about 0 and most s_i are: what tells are the items whose ranks differ, then, all alike, the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.measures import Target
+from activeeval.core.measures.ranking_checks import mean_over_nodes
+from activeeval.core.measures.terms import PRECISION, Terms
+from activeeval.core.pool import Rankings
+from activeeval.core.types import Floats, Ints
+
+
+def label_values(target: Target, beliefs: GradeProbs, items: Ints) -> Floats:
+    """Return how much each item's label tells of a target that is divided by an ideal, shape (items.size,): w above.
+
+    Parameters
+    ----------
+    target : Target
+    beliefs : GradeProbs
+    items : ndarray of int64
+        All that can matter, in an order that rows have no part in: sums go along it.
+    """
+    pool, terms = target.pool, target.terms(beliefs.max_grade + 1)
+    owners, n = pool.item_queries[items], pool.n_queries
+    mean, variance, relevant = _moments(beliefs, owners, items, terms)
+    ideal, discount = _ideals(owners, n, mean, relevant, terms)
+    slopes, numerator = target.contrast[items], None
+    if terms.numerator == PRECISION:
+        slopes, numerator = _precision_slopes(target, items, mean, terms.discounts.size)
+    expected = np.bincount(owners, slopes * mean if numerator is None else numerator, minlength=n)
+    inverse = np.divide(1.0, ideal, out=np.zeros(n), where=ideal > 0)
+    m, spread = expected * inverse, np.bincount(owners, slopes**2 * variance, minlength=n) * inverse**2
+    lost = m * discount
+    return np.asarray(variance * ((slopes - lost[owners]) ** 2 + (spread * discount**2)[owners]) * inverse[owners] ** 2)
+
+
+def _moments(beliefs: GradeProbs, owners: Ints, items: Ints, terms: Terms) -> tuple[Floats, Floats, Floats]:
+    """Return E[v], Var[v] and P(v > 0) of items, shape (items.size,) each."""
+    weights, nodes = beliefs.weights[owners], beliefs.nodes[:, items]
+    columns = (terms.values, terms.values**2, (terms.values > 0).astype(np.float64))
+    mean, square, relevant = (mean_over_nodes(weights, nodes @ column) for column in columns)
+    return mean, np.maximum(square - mean**2, 0.0), relevant
+
+
+def _ideals(owners: Ints, n: int, mean: Floats, relevant: Floats, terms: Terms) -> tuple[Floats, Floats]:
+    """Return the ideal that each query is expected to have, and what one more relevant item adds, a gain of 1 each.
+
+    Queries without a relevant item score 0 whatever is judged: the others are meant.
+    """
+    with np.errstate(divide="ignore"):
+        any_left = -np.expm1(np.bincount(owners, np.log1p(-np.minimum(relevant, 1.0)), minlength=n))
+    count = np.bincount(owners, relevant, minlength=n)
+    gain = np.divide(np.bincount(owners, mean, minlength=n), count, out=np.zeros(n), where=count > 0)
+    n_relevant = np.divide(count, any_left, out=np.zeros(n), where=any_left > 0)
+    # how far the discounts go hangs on the other queries, how many items a query has does not
+    ranks = np.minimum([n_relevant, n_relevant + 1.0], np.bincount(owners, minlength=n))
+    worth = np.interp(ranks, np.arange(terms.cumulative.size), terms.cumulative)
+    return gain * worth[0], worth[1] - worth[0]
+
+
+def _precision_slopes(target: Target, items: Ints, mean: Floats, depth: int) -> tuple[Floats, Floats]:
+    """Return ∂N/∂v and E[N] of each item, N = Σ_i (r_i / i)(1 + Σ_{j<i} r_j), of one list or a difference."""
+    place, slopes, numerator = np.full(target.pool.n_items, -1), np.zeros(items.size), np.zeros(items.size)
+    place[items] = np.arange(items.size)
+    for sign, ranking in ((1.0, target.ranking), (-1.0, target.other)):
+        counts = (ranking.ranks <= depth) & (place[ranking.items] >= 0)
+        positions = place[ranking.items[counts]]
+        ranks = ranking.ranks[counts]
+        above, below = (
+            _around(ranking, counts, mean[positions]),
+            _around(ranking, counts, mean[positions] / ranks, after=True),
+        )
+        slopes[positions] += sign * ((1.0 + above) / ranks + below)
+        numerator[positions] += sign * mean[positions] / ranks * (1.0 + above)
+    return slopes, numerator
+
+
+def _around(ranking: Rankings, counts: NDArray[np.bool_], values: Floats, *, after: bool = False) -> Floats:
+    """Return the sum of the values before, or after, each entry that counts in its list."""
+    sums = np.zeros(counts.size)
+    sums[counts] = values
+    for start, end in zip(ranking.offsets[:-1].tolist(), ranking.offsets[1:].tolist(), strict=True):
+        segment = sums[start:end]
+        sums[start:end] = segment[::-1].cumsum()[::-1] - segment if after else segment.cumsum() - segment
+    return sums[counts]

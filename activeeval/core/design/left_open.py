@@ -1,0 +1,219 @@
+"""What labels leave open of a query's value: of those that are there, and as planned by labels that the model draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.design.expectations import walked
+from activeeval.core.design.orders import Order
+from activeeval.core.design.planned import Planned
+from activeeval.core.design.threads import n_threads
+from activeeval.core.kernels import rates, residual_variance
+from activeeval.core.measures import SoftLabels, Target
+from activeeval.core.types import Bools, Floats, Ints, sealed
+
+_BLOCK_ITEMS = 5_000
+_PATH_PLACES, _FEWEST_PATHS, _MOST_PATHS = 8192, 4, 32
+"""Sets of labels that a query's plan is made of, a power of two that makes 8,192 places at most."""
+_NOTHING = 1e-12
+"""Of what was open at first: less is rounding, and says nothing of how much more was left than planned."""
+
+
+def wanted_of(order: Order) -> Ints:
+    """Return how many places of each query may be judged, shape (n_queries,): its first ones."""
+    return np.bincount(order.place_queries, order.place_rates > 0, minlength=order.n_queries).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelsSoFar:
+    """The labels of an order that are there, query by query from its first place on.
+
+    Attributes
+    ----------
+    order : Order
+        As it was planned.
+    targets : tuple of Target
+        That it was planned for.
+    beliefs : GradeProbs
+    labels : SoftLabels
+        With those that are known beforehand.
+    depths : ndarray of int64, shape (n_queries,)
+        How many places of each query have theirs.
+    wanted : ndarray of int64, shape (n_queries,)
+        As `wanted_of` has them; 0 of queries that are passed over.
+    """
+
+    order: Order
+    targets: tuple[Target, ...]
+    beliefs: GradeProbs
+    labels: SoftLabels
+    depths: Ints
+    wanted: Ints
+
+    def of(self, queries: Bools) -> LabelsSoFar:
+        """Return those of some queries alone."""
+        return replace(self, wanted=np.where(queries, self.wanted, 0))
+
+
+def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
+    """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
+    with ThreadPoolExecutor(n_threads()) as threads:
+        blocks = _blocks(seen.order.offsets)
+        work = [threads.submit(_walk, target, seen, _NO_PATHS, _Part.of(seen.order, block), 1) for block in blocks]
+        parts = [part.result() for part in work]
+    _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
+    return left, shares, stops
+
+
+_NO_PATHS = sealed(np.empty(0), np.int64)
+
+
+def _walk(
+    target: Target, seen: LabelsSoFar, n_paths: Ints, part: _Part, n_sets: int
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
+    order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
+    codes, values = seen.labels.coded(terms.values)
+    arrays = walked(target, replace(terms, values=values), seen.beliefs, order.offsets, order.items)
+    left, shares = np.zeros((n_sets, part.n_places + part.n_queries)), np.ones((n_sets, part.n_places + part.n_queries))
+    stops = np.zeros((n_sets, part.n_queries), dtype=np.int64)
+    block = (part.queries.start, part.queries.stop)
+    residual_variance.leftover(
+        *(*arrays, block, seen.wanted, seen.depths, codes, order.hashes, sealed(n_paths, np.int64)),
+        *(left, shares, stops),
+    )
+    at = np.arange(part.n_places) + part.owners
+    return left[:, at], left[:, at + 1], shares[:, at + 1], stops
+
+
+def planned_of(
+    order: Order, targets: Sequence[Target], omega: Floats, beliefs: GradeProbs, known: Ints, looks: Bools
+) -> tuple[Floats, tuple[Planned, ...]]:
+    """Return S, `History.alive` and the mean rate, shape (3, n_places), and each target's planned variance by level."""
+    of_places, parts = np.zeros((3, order.items.size)), []
+    with ThreadPoolExecutor(n_threads()) as threads:
+        asked = (order, targets, omega, beliefs, known, looks)
+        work = [threads.submit(_planned_of_block, *asked, block) for block in _blocks(order.offsets)]
+        for part, (first, last) in zip(work, _blocks(order.offsets), strict=True):
+            of_places[:, order.offsets[first] : order.offsets[last]], curves = part.result()
+            parts.append(curves)
+    return of_places, tuple(sum(curves[1:], curves[0]) for curves in zip(*parts, strict=True))
+
+
+def _planned_of_block(
+    order: Order,
+    targets: Sequence[Target],
+    omega: Floats,
+    beliefs: GradeProbs,
+    known: Ints,
+    looks: Bools,
+    block: tuple[int, int],
+) -> tuple[Floats, list[Planned]]:
+    """Return the same of a block of queries, by labels that the model draws."""
+    part = _Part.of(order, block)
+    lengths = np.maximum(np.diff(part.offsets), 1)
+    powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
+    n_paths = np.zeros(order.n_queries, dtype=np.int64)
+    n_paths[part.queries] = np.clip(2 ** np.maximum(powers, 0), _FEWEST_PATHS, _MOST_PATHS)
+    most = int(n_paths.max(initial=1))
+    wanted, labels = wanted_of(order), SoftLabels.of(known)
+    seen = LabelsSoFar(
+        order=order, targets=tuple(targets), beliefs=beliefs, labels=labels, depths=wanted, wanted=wanted
+    )
+    before, after, shares = [], [], np.zeros((most, part.n_places))
+    stops = np.zeros((most, part.n_queries), dtype=np.int64)
+    for target, weights in zip(targets, omega, strict=True):
+        of_before, of_after, of_shares, of_stops = _walk(target, seen, n_paths, part, most)
+        before.append(of_before)
+        after.append(of_after)
+        shares = np.maximum(shares, np.where(weights[part.queries][part.owners] > 0, of_shares, 0.0))
+        stops = np.maximum(stops, np.where(weights[part.queries] > 0, of_stops, 0))
+    sizes = n_paths[part.queries][part.owners]
+    of_places = omega[:, part.queries][:, None, part.owners]
+    joint = (of_places * after).sum(axis=0)
+    planned = joint.sum(axis=0) / sizes
+    planned[planned <= _NOTHING * (of_places * before).sum(axis=(0, 1)) / sizes] = 0.0
+    ratios = np.divide(joint, planned, out=np.ones_like(joint), where=planned > 0)
+    paths, are_living = part.paths(order, ratios, shares, stops, looks)
+    counts = are_living & (np.arange(most)[:, None] < sizes) & (paths > 0)
+    n_living = counts.sum(axis=0)
+    expected = np.where(counts, paths, 0.0).sum(axis=0) / np.maximum(n_living, 1)
+    terms: list[list[tuple[Floats, Floats]]] = [[] for _ in targets]
+    for s, path in enumerate(paths):
+        is_of = (s < sizes) & (path > 0)
+        for t, target in enumerate(targets):
+            p = segment_probs(target, order)[part.queries][part.owners]
+            variances = p**2 * (before[t][s] - after[t][s]) / sizes
+            terms[t].append((path[is_of], variances[is_of]))
+    curves = [Planned.of(*(np.concatenate(column) for column in zip(*each, strict=True))) for each in terms]
+    return np.array((planned, n_living / sizes, expected)), curves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A block of the queries of an order, its places counted from its first."""
+
+    queries: slice
+    first_place: int
+    offsets: Ints
+    owners: Ints
+
+    @classmethod
+    def of(cls, order: Order, block: tuple[int, int]) -> _Part:
+        """Return the part of some queries."""
+        offsets = order.offsets[block[0] : block[1] + 1]
+        owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        return cls(slice(*block), int(offsets[0]), offsets - offsets[0], owners)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of its queries."""
+        return self.offsets.size - 1
+
+    @property
+    def n_places(self) -> int:
+        """Number of its places."""
+        return self.owners.size
+
+    def paths(self, order: Order, ratios: Floats, shares: Floats, stops: Ints, looks: Bools) -> tuple[Floats, Bools]:
+        """Return the rates that each set of labels makes, of the ρ that it comes to, and whether labels are asked.
+
+        Both of shape (n_sets, n_places).
+        """
+        places = slice(self.first_place, self.first_place + self.n_places)
+        wanted = wanted_of(order)[self.queries]
+        of_places = [each[places] for each in made_of(order)]
+        out, living, nothing = np.empty(ratios.shape), np.empty(self.n_queries, dtype=np.int64), np.zeros(self.n_places)
+        are_living = np.empty(ratios.shape, dtype=np.bool_)
+        numbers = np.arange(self.n_places) - self.offsets[self.owners]
+        for s, (of_set, of_shares, of_stops) in enumerate(zip(ratios, shares, stops, strict=True)):
+            arrays = (order.query_rates[self.queries], *of_places, of_set, of_shares, looks[places], of_stops, nothing)
+            rates.go_on(self.offsets, wanted, wanted, *arrays, out[s], living)
+            are_living[s] = numbers < living[self.owners]
+        return out, are_living
+
+
+def made_of(order: Order) -> tuple[Floats, Floats]:
+    """Return the slopes and floors that rates of a nested order are made of."""
+    assert order.slopes is not None
+    assert order.floors is not None
+    return order.slopes, order.floors
+
+
+def segment_probs(target: Target, order: Order) -> Floats:
+    """Return p of every query among those that a target is about."""
+    p = order.query_probs if target.within is None else np.where(target.within, order.query_probs, 0.0)
+    return np.asarray(p / p.sum()) if target.within is not None else p
+
+
+def _blocks(offsets: Ints) -> list[tuple[int, int]]:
+    """Cut the queries into runs of about equally many items, whatever the machine."""
+    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK_ITEMS)))
+    edges = np.unique(np.concatenate(([0], edges, [offsets.size - 1])))
+    return list(pairwise(edges.tolist()))

@@ -1,0 +1,286 @@
+"""Levels: an order gone through unit by unit, the lowest first, until the budget is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.design.orders import Order
+from activeeval.core.design.schemes import ROUNDING, Drawn, Scheme, check_pays
+from activeeval.core.design.selections import Selection, Selections
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.kernels import levels as kernel
+from activeeval.core.kernels.bundles import Come
+from activeeval.core.results import Caution
+from activeeval.core.types import Floats, Ints
+
+_ROOM = 1.2
+"""How much more than is expected to come there is room for at first."""
+_AHEAD = 3.0
+"""Standard deviations of the cost, were all queries alike, by which levels are looked up beyond the budget at first."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Queue:
+    """The units of an order below a level, lowest first, for one key.
+
+    Attributes
+    ----------
+    order : Order
+    limit : float
+        All units below it are here.
+    places, place_levels : ndarray
+        Places that have come, query by query, and at which level.
+    ranks : ndarray of int64
+        The rank of each place's unit.
+    unit_queries, unit_costs, unit_levels : ndarray, shape (n_units,)
+        By level.
+    """
+
+    order: Order
+    limit: float
+    places: Ints
+    place_levels: Floats
+    ranks: Ints
+    unit_queries: Ints
+    unit_costs: Floats
+    unit_levels: Floats
+
+    @property
+    def cost(self) -> float:
+        """What all units cost."""
+        return float(self.spent[-1]) if self.spent.size else 0.0
+
+    def paid(self, budgets: Floats) -> Ints:
+        """Return how many units each budget pays for: up to the first that it cannot pay."""
+        return np.searchsorted(self.spent, budgets * (1 + ROUNDING), side="right")
+
+    def level_after(self, n_units: int) -> float:
+        """Return T once ``n_units`` are taken: the level of the next; infinite where there is none."""
+        return float(self.unit_levels[n_units]) if n_units < self.unit_levels.size else math.inf
+
+    def selection(self, n_units: int) -> Selection:
+        """Return the selection of the lowest units, with the level of the first that is left out."""
+        level = self.level_after(n_units)
+        places = self.places[self.place_levels < level]
+        queries, counts = np.unique(self.order.place_queries[places], return_counts=True)
+        cost = self.order.cost_of(queries, counts, places)
+        return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
+
+    def places_of(self, unit: int) -> Ints:
+        """Return the places of a unit, by its rank."""
+        by_rank, starts = self._by_rank
+        return self.places[by_rank[starts[unit] : starts[unit + 1]]]
+
+    @cached_property
+    def _by_rank(self) -> tuple[Ints, Ints]:
+        sizes = np.bincount(self.ranks, minlength=self.unit_levels.size)
+        return np.argsort(self.ranks, kind="stable"), np.concatenate(([0], np.cumsum(sizes)))
+
+    @cached_property
+    def spent(self) -> Floats:
+        """What has been spent once each unit is taken."""
+        return np.cumsum(self.unit_costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels(Scheme):
+    """Every unit has a level, independent of the others; units are judged upward until the budget is spent.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, QueryPool, Rankings, Target
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> target = Target(DCG([0, 1]), Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> design = METHODS["items"].design(target, np.full((4, 2), 0.5), budget=3)
+    >>> Levels().queue(design.order, np.uint64(7), 3.0).unit_levels.size >= 3
+    True
+    """
+
+    def least(self, order: Order) -> float:
+        """Return the smallest budget that works, in mean items: it pays for the dearest unit that can occur."""
+        return min(float(order.dearest_units.max(initial=0.0)), order.cost)
+
+    def ends(
+        self, name: str, order: Order, budget: float, blocks: Sequence[float] | None, *, expected: bool
+    ) -> tuple[float, ...]:
+        """Return where blocks end: by default at quarters of the budget that pay for the dearest unit.
+
+        Were a unit that can occur dearer than the first block, the estimate would be biased.
+        """
+        if expected:
+            raise InputError(f"{name!r} keeps its budget: an expected one is for draws with replacement")
+        dearest = order.dearest_units
+        check_pays(budget, self.least(order), order, dearest, "may have to be judged at once")
+        if blocks is None:
+            blocks = quarters(budget, float(dearest.max(initial=0.0)))
+        ends = tuple(float(end) for end in (*blocks, budget))
+        if any(b <= a for a, b in pairwise(ends)):
+            raise InputError(f"the budgets of blocks must ascend, got {[*blocks, budget]}")
+        check_pays(ends[0], self.least(order), order, dearest, "may have to be judged at once")
+        return ends
+
+    def caution(self, order: Order, budget: float) -> Caution | None:
+        """Return what to be wary of: below the two dearest units the variance of the estimate has no bound."""
+        if order.cost <= budget:
+            return None
+        two = order.two_dearest
+        return None if budget >= two else Caution("careful", "two units", {"budget": budget, "needed": two})
+
+    def inclusion_probs(self, order: Order, budget: float) -> tuple[Floats, Floats]:
+        """Return π of every query and a of every place at a budget, on average."""
+        return order.inclusion_probs(order.level_for(budget))
+
+    def mean_size(self, query_probs: Floats) -> float:
+        """Return how many queries come on average, Σ π."""
+        return float(query_probs.sum())
+
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+        """Return the units of a key that the budget pays for, the lowest first."""
+        queue = self.queue(order, key, blocks[-1])
+        ends = tuple(queue.paid(np.array(blocks)).tolist())
+        n = ends[-1]
+        ended = "everything is judged"
+        if not math.isinf(queue.level_after(n)):
+            name = order.pool.query_texts[queue.unit_queries[n]]
+            ended = f"a unit of query {name!r} came up, which the budget cannot pay for"
+        return Drawn(
+            queries=queue.unit_queries[:n],
+            levels=queue.unit_levels[:n].tolist(),
+            costs=queue.unit_costs[:n],
+            places_of=queue.places_of,
+            selection=queue.selection,
+            block_ends=ends,
+            ended=ended,
+        )
+
+    def limit(self, order: Order, budget: float) -> float:
+        """Return the level to look up to for a budget: infinite where it pays for everything."""
+        if order.larger_pool is not None:
+            return order.larger_pool.horizon
+        if budget * (1 + ROUNDING) >= order.cost:
+            return math.inf
+        n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
+        return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
+
+    def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
+        """Return the units of a key, all that the budget pays for and the first that it does not.
+
+        Parameters
+        ----------
+        limit : float, optional
+            `limit` of the order and the budget, where that is at hand.
+
+        Raises
+        ------
+        StateError
+            Where the order was gathered for a smaller budget.
+        """
+        limit = self.limit(order, budget) if limit is None else limit
+        while True:
+            queue = self.below(order, key, limit)
+            if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):
+                return queue
+            if order.larger_pool is not None:
+                raise StateError(f"these queries were gathered for a smaller budget than {budget:g}: gather for it")
+            limit = _higher(order, limit, queue.unit_levels.size)
+
+    def below(self, order: Order, key: np.uint64, limit: float) -> Queue:
+        """Return the units of a key below a level."""
+        come = _come(order, np.array([key], dtype=np.uint64), limit)
+        queries = np.repeat(come.queries, np.diff(come.row_places))
+        by_level = np.lexsort((queries, come.levels))
+        levels, owners = come.levels[by_level], queries[by_level]
+        firsts = (np.diff(levels, prepend=-1.0) > 0) | (np.diff(owners, prepend=-1) != 0)
+        ranks = np.empty(by_level.size, np.int64)
+        ranks[by_level] = np.cumsum(firsts) - 1
+        unit_queries, unit_costs = owners[firsts], np.zeros(np.count_nonzero(firsts))
+        np.add.at(unit_costs, ranks, order.costs[come.places])
+        turned_to, first_units = np.unique(unit_queries, return_index=True)
+        unit_costs[first_units] += order.overheads[turned_to]
+        return Queue(
+            order=order,
+            limit=limit,
+            places=come.places,
+            place_levels=come.levels,
+            ranks=ranks,
+            unit_queries=unit_queries,
+            unit_costs=unit_costs,
+            unit_levels=levels[firsts],
+        )
+
+    def samples(
+        self, order: Order, keys: NDArray[np.uint64], budgets: Floats, limit: float
+    ) -> Iterator[tuple[Ints, list[Selections]]]:
+        """Yield which keys, and what every budget pays for under each of them: `Queue.selection` of all keys at once.
+
+        Parameters
+        ----------
+        limit : float
+            `limit` of the order and the largest budget.
+        """
+        todo = np.arange(keys.size)
+        while todo.size:
+            come = _come(order, keys[todo], limit)
+            levels = np.empty((todo.size, budgets.size))
+            kernel.settle(come, order.kernel_arrays, budgets * (1 + ROUNDING), levels)
+            is_done = np.isfinite(levels[:, -1]) | math.isinf(limit)
+            levels[~is_done] = 0.0  # nothing lies below
+            yield todo[is_done], [_selected(come, order, column, is_done) for column in levels.T.copy()]
+            todo, limit = todo[~is_done], _higher(order, limit, come.places.size // todo.size)
+
+
+def _come(order: Order, keys: NDArray[np.uint64], limit: float) -> Come:
+    """Return all that comes below a level under each key."""
+    n_rows, n_places = (int(_ROOM * keys.size * p.sum()) + 16 for p in order.inclusion_probs(limit))
+    longest = int(np.diff(order.offsets).max(initial=0))
+    while True:
+        room = Come(
+            keys=np.empty(n_rows, np.int64),
+            queries=np.empty(n_rows, np.int64),
+            row_places=np.zeros(n_rows + 1, np.int64),
+            places=np.empty(n_places + longest, np.int64),
+            levels=np.empty(n_places + longest),
+        )
+        n = kernel.come(keys, order.kernel_arrays, limit, room)
+        if n >= 0:
+            break
+        n_rows, n_places = 2 * n_rows, 2 * n_places
+    ends = (n, n, n + 1, *2 * [int(room.row_places[n])])
+    return Come._make(array[:end] for array, end in zip(room, ends, strict=True))
+
+
+def _higher(order: Order, limit: float, n_units: int) -> float:
+    """Return the level to look up to where a limit, with so many units below it, was too low."""
+    return 2 * limit if n_units < order.items.size else math.inf
+
+
+def _selected(come: Come, order: Order, levels: Floats, is_done: NDArray[np.bool_]) -> Selections:
+    costs = np.empty(levels.size)
+    owners, taken = kernel.take(come, order.kernel_arrays, levels, costs)
+    return Selections(
+        owners=owners if is_done.all() else (np.cumsum(is_done) - 1)[owners],
+        queries=taken.queries,
+        counts=taken.counts,
+        places=taken.places,
+        levels=taken.levels,
+        costs=costs[is_done],
+        thresholds=levels[is_done],
+    )
+
+
+def quarters(budget: float, dearest: float) -> list[float]:
+    """List where the blocks of a budget end before its own end: at quarters that pay for the dearest unit.
+
+    Examples
+    --------
+    >>> quarters(100, 10), quarters(100, 60), quarters(100, 90)
+    ([25.0, 50.0, 75.0], [75.0], [])
+    """
+    return [end for share in (0.25, 0.5, 0.75) if (end := budget * share) * (1 + ROUNDING) >= dearest]

@@ -1,0 +1,87 @@
+"""The variance that a design plans for an estimate, as a curve over levels.
+
+Under a grade model places judged with probabilities a_i = min(1, T r_i) leave, by level T, the variance
+
+    V(T) = Σ_x p² [ V_0 (1/ρ − 1) + Σ_i V_i (1/a_i − 1) ]  =  Σ_{T r < 1} V / (T r)  −  Σ_{T r < 1} V,
+
+V_0 of the query itself and V_i what judging place i takes away (`activeeval.core.design.limits`). Rates that are alike
+share a bin, so that a curve is a few hundred sums, those of two parts of a pool add up, and any number of levels are
+looked up. All is exact but in the bin that 1/T lies in, whose terms are nearly 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.types import Floats
+
+_PER_OCTAVE = 32
+"""Bins of rates: within one they differ by 2.2 %, which bounds what is left out of it to that share of its Σ V."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A planned variance as a curve over levels.
+
+    Attributes
+    ----------
+    bins : ndarray of int64, shape (n,)
+        Of rates from 2 ** (bin / 32) on, ascending.
+    weighted, whole : ndarray, shape (n,)
+        Σ p² V / r and Σ p² V of each bin.
+    """
+
+    bins: NDArray[np.int64]
+    weighted: Floats
+    whole: Floats
+
+    @classmethod
+    def of(cls, rates: Floats, variances: Floats) -> Planned:
+        """Return the curve of p² V (n,) that come at rates r (n,); what comes for sure, or never, leaves nothing.
+
+        Examples
+        --------
+        >>> Planned.of(np.array([0.5, 0.1]), np.array([3.0, 1.0])).at(np.array([1.0, 4.0, 20.0])).round(6)
+        array([12. ,  1.5,  0. ])
+        """
+        varies = (variances != 0) & (rates > 0) & np.isfinite(rates)
+        return cls._added(
+            np.floor(_PER_OCTAVE * np.log2(rates[varies])).astype(np.int64),
+            variances[varies] / rates[varies],
+            variances[varies],
+        )
+
+    @classmethod
+    def _added(cls, bins: NDArray[np.int64], weighted: Floats, whole: Floats) -> Planned:
+        distinct, places = np.unique(bins, return_inverse=True)
+        sums = np.zeros((2, distinct.size))
+        np.add.at(sums[0], places, weighted)
+        np.add.at(sums[1], places, whole)
+        return cls(distinct, sums[0], sums[1])
+
+    def array(self) -> Floats:
+        """Return the curve as one array, shape (3, n), for a file."""
+        return np.array((self.bins, self.weighted, self.whole), dtype=np.float64)
+
+    @classmethod
+    def of_array(cls, array: Floats) -> Planned:
+        """Return the curve that `array` made an array of."""
+        return cls(array[0].astype(np.int64), array[1], array[2])
+
+    def __add__(self, other: Planned) -> Planned:
+        """Return the curve of two parts of a pool together."""
+        return self._added(
+            np.concatenate((self.bins, other.bins)),
+            np.concatenate((self.weighted, other.weighted)),
+            np.concatenate((self.whole, other.whole)),
+        )
+
+    def at(self, levels: Floats) -> Floats:
+        """Return the variance at each level, never below 0; nothing is left where all comes for sure."""
+        inverse = 1.0 / np.asarray(levels, dtype=np.float64)
+        n = np.searchsorted(np.exp2(self.bins / _PER_OCTAVE), inverse)
+        weighted, whole = (np.concatenate(([0.0], np.cumsum(each))) for each in (self.weighted, self.whole))
+        return np.maximum(weighted[n] * inverse - whole[n], 0.0)

@@ -1,0 +1,440 @@
+"""Readings: a target on an order, what a grade model predicts of it, and what judged places say of it.
+
+An order may be read for any target whose items it can judge, any number of times. A reading holds what the
+estimator needs beside the labels: predictions, and the totals of its regressors over the pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.design.orders import Order, Places
+from activeeval.core.design.planned import Planned
+from activeeval.core.design.rates import Variances, variance_terms
+from activeeval.core.design.selections import Selection, Selections
+from activeeval.core.design.sums import JudgedTotals, PoolSums, n_products
+from activeeval.core.ends import UNLIMITED
+from activeeval.core.errors import InputError
+from activeeval.core.kernels import prefixes
+from activeeval.core.kernels.bundles import Rates, Taken
+from activeeval.core.measures import LabelsLike, SoftLabels, Target
+from activeeval.core.types import Floats, Ints
+
+Rows = Selection | Selections
+
+
+class VarianceModel(Protocol):
+    """What says how a target's values vary: a stage."""
+
+    def model(self, beliefs: GradeProbs) -> GradeProbs:
+        """Return the beliefs to predict with."""
+
+    def variances(self, target: Target, places: Places, beliefs: Any) -> Variances:
+        """Return what a target's value varies by."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """A target on an order, its queries judged whole.
+
+    Attributes
+    ----------
+    target : Target
+    order : Order
+    known : ndarray of int64, shape (n_items,)
+        Grades that are known beforehand, −1 where there is none.
+    predictions : ndarray, shape (n_queries,)
+        m(x) = E[L | x] given what is known; NaN without a grade model.
+    beliefs : GradeProbs or None
+        The grade model: what cannot be judged is as it expects, without one of no gain.
+    stage : VarianceModel
+        What is judged of a query: says how values vary.
+    drawn_with : GradeProbs or None
+        What the rates of the order were made with, where that is not what predicts.
+    plan : Planned or None
+        What the design planned for this target, where that is at hand.
+    larger_pool_sums : PoolSums or None
+        Of the larger pool, where the order was gathered of one.
+    scale : int or None
+        The largest grade of the design, which is what there is where neither measure nor grade model knows one.
+    """
+
+    target: Target
+    order: Order
+    known: Ints
+    predictions: Floats
+    stage: VarianceModel
+    beliefs: GradeProbs | None = None
+    drawn_with: GradeProbs | None = None
+    plan: Planned | None = None
+    larger_pool_sums: PoolSums | None = None
+    scale: int | None = None
+    kind: ClassVar[str] = "whole"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure, or the grade model, knows; None where both take any."""
+        return self.target.measure.max_grade
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest of what the target can be; infinite where a part of the pool does not tell."""
+        if self.order.larger_pool is not None and self.target.measure.cutoff is None:
+            return UNLIMITED
+        return self.target.limits(self.largest_grade)
+
+    @property
+    def largest_grade(self) -> int | None:
+        """The largest grade that an item can have, by what knows one first: measure or grade model, design."""
+        return self.scale if self.max_grade is None else self.max_grade
+
+    @cached_property
+    def query_probs(self) -> Floats:
+        """Probability p of every query among those that the question is about, shape (n_queries,)."""
+        within, p = self.target.within, self.order.query_probs
+        if within is None:
+            return p
+        probs = np.where(within, p, 0.0)
+        probs /= probs.sum()
+        probs.setflags(write=p.flags.writeable)  # kernels are compiled once for both
+        return probs
+
+    @cached_property
+    def settled_values(self) -> Floats:
+        """Value of every query from the known grades alone: exact where nothing can be judged."""
+        return self.target.values(self.known)
+
+    @cached_property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Whether an unknown label can change each query's value, shape (n_queries,)."""
+        unknown = self.target.matters & (self.known < 0)
+        return np.bincount(self.target.pool.item_queries, unknown, minlength=self.order.n_queries) > 0
+
+    @cached_property
+    def least_rates(self) -> Floats:
+        """The least rate of each query's places that matter, shape (n_queries,); infinite where none does."""
+        order, least = self.order, np.full(self.order.n_queries, np.inf)
+        matters = self.target.matters[order.items] & (order.place_rates > 0)
+        np.minimum.at(least, order.place_queries[matters], order.place_rates[matters])
+        return least
+
+    def settled_by(self, selection: Rows) -> NDArray[np.bool_]:
+        """Return which selected queries are certain at the selection's level: all that matters has probability 1.
+
+        Such a query is always among the selected: its numbers are below 1, all its places below level 1 / rate.
+        """
+        return self.is_open[selection.queries] & (selection.levels * self.least_rates[selection.queries] >= 1)
+
+    def chosen_by_chance(self, selection: Rows) -> NDArray[np.bool_]:
+        """Return which selected queries are open, something of them judged, and not certain: the rows of estimators."""
+        is_judged = self.is_open[selection.queries] & (selection.counts > 0)
+        return np.asarray(is_judged & ~self.settled_by(selection))
+
+    def left_to_chance(self, level: float) -> Floats:
+        """Return how much of an estimate chance leaves open at a level, by query, shape (n_queries,).
+
+        p² Σ c² (1/a − 1) of every query's places.
+
+        c is what a place's rank is worth in the target, so these compare as the variances of the queries do where all
+        labels are equally uncertain.
+        """
+        order, n = self.order, self.order.n_queries
+        _, a = order.inclusion_probs(level)
+        left = np.divide(1.0, a, out=np.ones_like(a), where=a > 0) - 1.0
+        worth = self.target.contrast[order.items] ** 2
+        return np.asarray(self.query_probs**2 * np.bincount(order.place_queries, worth * left, minlength=n))
+
+    @cached_property
+    def known_values(self) -> Floats:
+        """What the known grades of each query are worth beside what is estimated of it, shape (n_queries,); 0 here."""
+        return np.zeros(self.order.n_queries)
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k): 1, m(x), and that of other models."""
+        columns = (np.ones_like(self.predictions), np.nan_to_num(self.predictions))
+        return np.column_stack((*columns, *self._extra_predictions))
+
+    @property
+    def _extra_predictions(self) -> list[Floats]:
+        """E[L | x] of every query under each of the other models."""
+        return [] if self.beliefs is None else [self.target.moments(probs).mean for probs in self.beliefs.extra_models]
+
+    @cached_property
+    def pool_sums(self) -> PoolSums:
+        """What an estimate needs of all queries of the pool, or of the larger one that the order was gathered of."""
+        if self.larger_pool_sums is not None:
+            return self.larger_pool_sums
+        p, is_open = self.query_probs, self.is_open
+        left, known = np.where(is_open, p, 0.0), np.where(is_open, self.known_values, self.settled_values)
+        return PoolSums(
+            n_queries=int(np.count_nonzero(p)),
+            n_open=int(np.count_nonzero(is_open)),
+            population=left @ self.regressors,
+            base=float(p @ known),
+            settled_squares=float((p - left) @ known**2),
+            open_squares=float(left @ self.known_values**2),
+            open_share=float(left.sum()),
+            squares=float(p @ p),
+        )
+
+    @property
+    def part_sums(self) -> PoolSums:
+        """What an estimate needs of this part of a larger pool, with what is planned of it."""
+        return replace(self.pool_sums, planned=self.planned, planned_blindly=self.planned_blindly)
+
+    @cached_property
+    def planned(self) -> Planned:
+        """The variance that the design planned for this target, by level; nothing without a grade model."""
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned
+        if self.plan is not None:
+            return self.plan
+        beliefs = self.drawn_with or self.beliefs
+        return Planned.of(np.empty(0), np.empty(0)) if beliefs is None else self._planned(beliefs)
+
+    @cached_property
+    def bounded(self) -> Planned:
+        """More than any grade model plans, by level, at hardly any cost: the widest values at the least rate."""
+        n, top = self.target.pool.n_items, 0 if self.top is None else self.top
+        ends = [np.abs(self.target.values(np.full(n, grade))) for grade in (0, top)]
+        lists = [self.target.ranking, self.target.versus]
+        alone = [replace(self.target, ranking=ranking, versus=None) for ranking in lists if ranking is not None]
+        spans = [
+            np.abs(target.values(np.full(n, top))) + np.abs(target.values(np.zeros(n, np.int64))) for target in alone
+        ]
+        return Planned.of(self.least_rates, self.query_probs**2 * np.sum([*ends, *spans], axis=0) ** 2)
+
+    @cached_property
+    def planned_blindly(self) -> Planned | None:
+        """What the design would plan were all grades equally likely, by level; None where the grades are not known."""
+        if self.larger_pool_sums is not None and self.larger_pool_sums.planned is not None:
+            return self.larger_pool_sums.planned_blindly
+        if self.top is None:
+            return None
+        return self._planned(self.stage.model(GradeProbs.uniform(self.target.pool, self.top, self.known)))
+
+    @property
+    def top(self) -> int | None:
+        """The largest grade that there is; None where nobody knows."""
+        return self.max_grade if self.beliefs is None else self.beliefs.max_grade
+
+    def _planned(self, beliefs: GradeProbs) -> Planned:
+        places = Places.of_order(self.order)
+        return planned_by(self.order, places, self.stage.variances(self.target, places, beliefs), self.query_probs)
+
+    def values(self, labels: LabelsLike) -> Floats:
+        """Return the value of every query from the labels of places and from what is known, shape (n_queries,)."""
+        return self.target.values(self._all_labels(labels))
+
+    def judge(self, labels: LabelsLike) -> Judge:
+        """Return what tells of any selection what judging it shows.
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_items,), or SoftLabels
+            Read for the selected places alone; −1 where an item cannot be judged.
+
+        Raises
+        ------
+        InputError
+            Where judges differ and the measure knows no gain between those of grades.
+        """
+        merged = self._all_labels(labels)
+        return WholeJudge(self, merged, self.target.values(merged))
+
+    def _all_labels(self, labels: LabelsLike) -> SoftLabels:
+        """Return the labels of open places, and what is known elsewhere."""
+        soft = SoftLabels.of(labels)
+        soft.check(self.target.measure)
+        return soft.over(self.known, self.order.items[self.order.place_rates > 0])
+
+
+def planned_by(order: Order, places: Places, variances: Variances, query_probs: Floats) -> Planned:
+    """Return the variance that an order leaves of what a target varies by, by level.
+
+    Parameters
+    ----------
+    query_probs : ndarray, shape (n_queries,)
+        p of the queries that the target is about, unless ``variances`` allows for that.
+    """
+    terms = variance_terms(places, variances, query_probs, is_nested=order.is_nested)
+    return Planned.of(np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms))
+
+
+class Judge:
+    """What selections of an order show of a target, its labels at hand."""
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows."""
+        raise TypeError("a reading says what judging shows")
+
+
+@dataclass(frozen=True, eq=False)
+class WholeJudge(Judge):
+    """Queries judged whole: what is seen of a query is its value."""
+
+    reading: Reading
+    labels: SoftLabels
+    values: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
+        z = self.reading.regressors[selection.queries]
+        totals = np.column_stack((self._expected(selection)[selection.queries], z))
+        return JudgedTotals(totals=totals, within=np.zeros((len(totals), n_products(totals.shape[1]))))
+
+    def _expected(self, selection: Rows) -> Floats:
+        """Return L of the queries, as the model expects it given all other labels where an item cannot be judged."""
+        reading, order = self.reading, self.reading.order
+        missing = selection.places[self.labels.grades[order.items[selection.places]] < 0]
+        if reading.beliefs is None or missing.size == 0:
+            return self.values
+        queries = np.unique(order.place_queries[missing])
+        expected = expectations_of(reading.target, reading.beliefs, order.offsets, order.items, self.labels, queries)[1]
+        values = self.values.copy()
+        values[queries] = expected[order.offsets[queries + 1] - 1]
+        return values
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrefixReading(Reading):
+    """A target on an order whose queries are judged down to a depth.
+
+    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+
+    Attributes
+    ----------
+    beliefs : GradeProbs
+    lowest : ndarray, shape (n_places,)
+        f_k if every unknown item had the lowest grade.
+    """
+
+    beliefs: GradeProbs
+    lowest: Floats
+    kind: ClassVar[str] = "depth"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        1, m(x), 0, which is the mean of h, and m(x) of other models.
+        """
+        m = self.predictions
+        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
+
+    def judge(self, labels: LabelsLike) -> Judge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        merged, order = self._all_labels(labels), self.order
+        drift = self.lowest - self.predictions[order.place_queries]
+        if self.beliefs.refit is not None:
+            return RefittedJudge(self, merged, drift)
+        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
+        return PrefixJudge(self, f, drift)
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixJudge(Judge):
+    """Judged prefixes.
+
+    ``f`` holds what is expected of a query after each place, f_k; ``drift`` by how much the steps of h have moved it.
+    """
+
+    reading: PrefixReading
+    f: Floats
+    drift: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
+        order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
+        totals[:, 1:] = self.reading.regressors[selection.queries]
+        expectations = (self.reading.predictions, self.f, self.drift)
+        prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
+        return JudgedTotals(totals=totals, within=within)
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedJudge(Judge):
+    """Judged prefixes whose values are expected as the labels of other queries of the sample have it.
+
+    y is of the refitted model; m(x), whose sum over the pool is known, and h stay as they were before the sample. Any
+    model leaves y unbiased for L of a query, as long as the query's own labels have no part in it.
+    """
+
+    reading: PrefixReading
+    labels: SoftLabels
+    drift: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what selections show; see `JudgedTotals`."""
+        owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
+        width = 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))
+        of_places = np.repeat(owners, selection.counts)
+        for owner in np.unique(owners):
+            rows, places = owners == owner, selection.places[of_places == owner]
+            part = Taken(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
+            totals[rows], within[rows] = self._shown(part, width)
+        return JudgedTotals(totals=totals, within=within)
+
+    def _shown(self, taken: Taken, width: int) -> tuple[Floats, Floats]:
+        """Return what one selection shows, with the labels of the rest of it taken into account."""
+        reading, order = self.reading, self.reading.order
+        items = order.items[taken.places]
+        plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
+        grades = self.labels.grades[plain]
+        beliefs = reading.beliefs.trusting(plain, grades)
+        if not reading.target.terms(beliefs.max_grade + 1).is_exact:
+            learnt = reading.beliefs.after(plain, grades, lambda table: reading.stage.model(table).unturned())
+            beliefs = replace(learnt, weights=beliefs.unturned().weights)
+        depths = np.zeros(order.n_queries, dtype=np.int64)
+        depths[taken.queries] = taken.counts
+        places = (reading.target, beliefs, order.offsets, order.items)
+        m, f = expectations_of(*places, self.labels, taken.queries, depths)
+        # the steps that h is made of stay those of before the sample: any will do, and these are at hand
+        totals, within = np.empty((taken.queries.size, width)), np.empty((taken.queries.size, n_products(width)))
+        totals[:, 1:] = reading.regressors[taken.queries]
+        rates = Rates(order.query_rates, order.place_rates)
+        prefixes.prefix_totals(order.offsets, m, f, self.drift, rates, taken, totals, within)
+        totals[:, 2] = reading.predictions[taken.queries]
+        return totals, within
+
+
+def taken_of(order: Order, selection: Rows) -> tuple[Rates, Taken]:
+    """Return what kernels are given of selections."""
+    rates = Rates(order.query_rates, order.place_rates)
+    return rates, Taken(selection.queries, selection.levels, selection.counts, selection.places)
+
+
+def check_reaches(target: Target, order: Order, known: Ints, *, as_prefix: bool) -> None:
+    """Raise InputError unless an order can judge every item whose label can change a target's value.
+
+    Parameters
+    ----------
+    as_prefix : bool
+        Whether the reading walks along the order: known items have to stand in it too.
+    """
+    can_be_judged = np.zeros(target.pool.n_items, dtype=np.bool_)
+    can_be_judged[order.items if as_prefix else order.items[order.place_rates > 0]] = True
+    if as_prefix:
+        can_be_judged[order.items[order.place_rates == 0]] = known[order.items[order.place_rates == 0]] >= 0
+    lost = np.flatnonzero(target.matters & ~can_be_judged & ((known < 0) | as_prefix))
+    if lost.size:
+        place = target.pool.place(int(lost[0]))
+        raise InputError(
+            f"{target.name} is out of this sample's reach: {place} could not be drawn "
+            f"({lost.size} such items); name the question when the sample is drawn"
+        )

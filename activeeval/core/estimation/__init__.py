@@ -1,0 +1,78 @@
+"""What a judged sample says about the pool: estimates and their intervals."""
+
+from activeeval.core.ends import half_widths
+from activeeval.core.estimation.effective import effective_sample_size
+from activeeval.core.estimation.estimators import (
+    SCOPES,
+    Evaluated,
+    check_scope,
+    estimate,
+    evaluate,
+    evaluated,
+    joint_degrees,
+    population_variance,
+    supported,
+    variance_shares,
+)
+from activeeval.core.estimation.evidence import Evidence, EvidenceArrays, evidence_arrays, evidence_of
+from activeeval.core.estimation.further_looks import confidence_after, p_value_after
+from activeeval.core.estimation.intervals import (
+    INTERVALS,
+    GroupSequential,
+    IntervalKind,
+    Logit,
+    Look,
+    Skewed,
+    Student,
+    crossing_probs,
+    find_interval,
+    looks_of,
+    spending_boundaries,
+)
+from activeeval.core.estimation.simultaneous import (
+    certainly_better,
+    hold_at_once,
+    pair_roots,
+    rank_ranges,
+    simultaneous_confidence,
+)
+from activeeval.core.estimation.slopes import GradeSlope, grade_slope
+
+__all__ = [
+    "INTERVALS",
+    "SCOPES",
+    "Evaluated",
+    "Evidence",
+    "EvidenceArrays",
+    "GradeSlope",
+    "GroupSequential",
+    "IntervalKind",
+    "Logit",
+    "Look",
+    "Skewed",
+    "Student",
+    "certainly_better",
+    "check_scope",
+    "confidence_after",
+    "crossing_probs",
+    "effective_sample_size",
+    "estimate",
+    "evaluate",
+    "evaluated",
+    "evidence_arrays",
+    "evidence_of",
+    "find_interval",
+    "grade_slope",
+    "half_widths",
+    "hold_at_once",
+    "joint_degrees",
+    "looks_of",
+    "p_value_after",
+    "pair_roots",
+    "population_variance",
+    "rank_ranges",
+    "simultaneous_confidence",
+    "spending_boundaries",
+    "supported",
+    "variance_shares",
+]

@@ -1,0 +1,128 @@
+"""Shares, means, correlations and slopes of weighted items, with standard errors by query.
+
+All are functions of totals over items. What the items of a query have in common makes their errors hang together, so
+the standard error is that of the jackknife over queries: each is left out in turn,
+
+    se² = (m − 1)/m Σ_q (θ₍₋q₎ − mean)²,
+
+which for a ratio of totals is the usual linearised one but for terms of order 1/m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.results import Figure
+from activeeval.core.types import Floats, Ints
+
+_PARTS = 6
+"""Sums that a correlation is made of: w, wx, wy, wx², wy², wxy."""
+_LEAST = 1e-12
+"""Share of a sum of squares below which a variance is rounding alone."""
+
+
+def jackknifed(sums: Floats, statistic: Callable[[Floats], Floats]) -> Figure:
+    """Return a statistic of totals with its standard error; NaN where leaving out a query leaves nothing.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (n_queries, k)
+        What each query adds to the totals.
+    statistic : callable
+        Takes totals, shape (n, k), and returns the statistic of each row.
+
+    Examples
+    --------
+    >>> figure = jackknifed(np.array([[1.0, 2.0], [3.0, 4.0], [2.0, 2.0]]), ratios)
+    >>> round(figure.value, 3), round(figure.se, 3)
+    (0.75, 0.096)
+    """
+    m, total = len(sums), sums.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(statistic(total[None, :])[0])
+        without = statistic(total - sums)
+    if m < 2 or not np.isfinite(without).all():
+        return Figure(value)
+    return Figure(value, math.sqrt((m - 1) / m * float(((without - without.mean()) ** 2).sum())))
+
+
+def ratios(totals: Floats) -> Floats:
+    """Return the first total over the second, of each row."""
+    return np.asarray(totals[:, 0] / totals[:, 1])
+
+
+def weighted_mean(values: Floats, weights: Floats, queries: Ints) -> Figure:
+    """Return the mean of items with weights, all arrays of shape (n,).
+
+    Examples
+    --------
+    >>> weighted_mean(np.array([1.0, 4.0]), np.array([2.0, 1.0]), np.array([0, 1])).value
+    2.0
+    """
+    return jackknifed(by_query([weights * values, weights], queries), ratios)
+
+
+def correlation(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
+    """Return the weighted correlation of two columns of items; NaN where one of them is constant."""
+    return jackknifed(_moments(x, y, weights, queries), _correlations)
+
+
+def slope(x: Floats, y: Floats, weights: Floats, queries: Ints) -> Figure:
+    """Return the weighted slope of y on x; NaN where x is constant.
+
+    Its standard error is the linearised one: Σ_q (Σ w x e)², over the square of Σ w x², e what the line leaves.
+    """
+    if not np.ptp(x):
+        return Figure(math.nan)
+    x, y = (column - np.average(column, weights=weights) for column in (x, y))
+    spread = float(weights @ x**2)
+    steepness = float(weights @ (x * y)) / spread
+    of_queries = np.bincount(queries, weights * x * (y - steepness * x))
+    return Figure(steepness, float(np.sqrt(of_queries @ of_queries)) / spread)
+
+
+def share_between(residuals: Floats, weights: Floats, queries: Ints) -> Figure:
+    """Return the share of the variance of residuals that items of a query have in common.
+
+    The mean product of two different items of a query over the mean square; below 0 where they differ more than chance
+    would have it.
+    """
+    plain = by_query([weights * residuals, weights, weights * residuals**2], queries)
+    squares = by_query([(weights * residuals) ** 2, weights**2], queries)
+    pairs = plain[:, :2] ** 2 - squares
+    return jackknifed(np.column_stack((pairs, plain[:, 2], plain[:, 1])), _shares_between)
+
+
+def by_query(columns: list[Floats], queries: Ints) -> Floats:
+    """Return the sums of columns of items by query, a row for each query that has any, shape (n_queries, k)."""
+    owners = np.unique(queries, return_inverse=True)[1]
+    return np.column_stack([np.bincount(owners, column) for column in columns])
+
+
+def _moments(x: ArrayLike, y: ArrayLike, weights: Floats, queries: Ints) -> Floats:
+    first, second = (np.asarray(column, dtype=np.float64) for column in (x, y))
+    first, second = first - first.mean(), second - second.mean()  # so that squares do not drown differences
+    products = (np.ones_like(first), first, second, first**2, second**2, first * second)
+    return by_query([weights * product for product in products], queries)
+
+
+def _centred(totals: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return Var x, Var y and Cov of each row of totals, times its weight."""
+    w, x, y, xx, yy, xy = totals.T.reshape(_PARTS, -1)
+    of_x, of_y = xx - x**2 / w, yy - y**2 / w
+    # what rounding leaves of a column that is constant is no variance
+    return np.where(of_x > _LEAST * xx, of_x, np.nan), np.where(of_y > _LEAST * yy, of_y, np.nan), xy - x * y / w
+
+
+def _correlations(totals: Floats) -> Floats:
+    of_x, of_y, both = _centred(totals)
+    return np.asarray(both / np.sqrt(of_x * of_y))
+
+
+def _shares_between(totals: Floats) -> Floats:
+    products, pairs, squares, weights = totals.T
+    return np.asarray((products / pairs) / (squares / weights))

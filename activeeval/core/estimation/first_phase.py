@@ -1,0 +1,268 @@
+"""Of a pool whose queries were drawn from a log: what that draw adds to the variance of an estimate for the log.
+
+Queries come by chance twice. The pool's were drawn from the log, in strata h, each with π; of these some are judged,
+as a sample of the pool. Given the first draw the second estimates the pool's performance with the variance V̂, and
+
+    Var R̂ = E[V] + Var(Σ P m),                                                        P the pool's weights of queries,
+
+where m is a query's value. Priority sampling within strata has no covariances, so that of weights P = p/π
+
+    Σ (1 − π) P² m²
+
+over the pool is unbiased for the second term. Of judged queries y is unbiased for m with an unbiased variance s, and a
+is the probability with which the second draw has it:
+
+    A = Σ_judged (1 − π) P² / a (y² − s)
+
+is unbiased for it too. P, here, are shares of strata that are known, shared out by weight within each: y stands about
+the mean of its stratum, which is a ratio, and its square is divided by 1 − its own share of that mean. A stratum that
+the pool, or a question, holds in part shares nothing known: y stands about the mean of all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from activeeval.core.ends import ROUNDING, UNLIMITED, Basis, Shares
+from activeeval.core.estimation.significance import MeanSummary, PairedComparison
+from activeeval.core.kernels import estimates
+from activeeval.core.pool import QueryDraw, QueryPool
+from activeeval.core.types import Bools, Floats, Ints
+
+NO_SPREAD = 1e-13
+"""Share of the mean square that rounding leaves of a variance where all values are the same."""
+_FEWEST = 2
+"""Judged queries of a stratum whose mean says something of how they differ."""
+_LEAST_ROOM = 0.5
+"""A query that is most of the mean that it stands about has little distance to it: its square is doubled, no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnValues:
+    """A pool that was drawn from a log, and what judging some of its queries showed of their values.
+
+    Attributes
+    ----------
+    query_probs, inclusion_probs : ndarray, shape (n_queries,)
+        P of each query that the question is about, 0 of others, and π.
+    strata : ndarray of int64, shape (n_queries,)
+    are_whole : ndarray of bool, shape (n_strata,)
+        Of which strata all drawn queries count.
+    known : ndarray, shape (n_queries,)
+        Of each query that is not certain what is known of its value.
+    queries : ndarray of int64, shape (n,)
+        Judged queries, or draws of them.
+    values, within, chances : ndarray, shape (n,)
+        y, s and a of each.
+    are_certain : ndarray of bool, shape (n,)
+        Whether no chance was in that it was judged.
+    by_items : bool
+        Whether items came by chance on their own, so that a query without one has shown something too.
+    log : str
+        The log's name.
+    """
+
+    query_probs: Floats
+    inclusion_probs: Floats
+    strata: Ints
+    are_whole: Bools
+    known: Floats
+    queries: Ints
+    values: Floats
+    within: Floats
+    chances: Floats
+    are_certain: Bools
+    by_items: bool
+    log: str
+
+    @property
+    def costs_of_choice(self) -> Floats:
+        """What the square of each query's value counts, (1 − π) P², shape (n_queries,); 0 of certain ones."""
+        return np.asarray((1 - self.inclusion_probs) * self.query_probs**2)
+
+    @property
+    def are_left(self) -> Bools:
+        """Which queries that matter are not certain to be judged, shape (n_queries,)."""
+        left = self.query_probs > 0
+        left[self.queries[self.are_certain]] = False
+        return left
+
+    def centres(self, value: float) -> tuple[Floats, Floats]:
+        """Return what each stratum's values stand about, (n_strata,), and the share of each row in that, (n,).
+
+        ``value`` is the estimate for the pool.
+        """
+        n_strata, of_rows = self.are_whole.size, self.strata[self.queries]
+        weights = self.query_probs[self.queries] / self.chances
+        enough = self.are_whole & (np.bincount(of_rows, minlength=n_strata) >= _FEWEST)
+        if self.by_items:
+            totals = np.bincount(self.strata, self.query_probs, minlength=n_strata)
+            sums = np.bincount(self.strata, self.query_probs * self.known, minlength=n_strata)
+            sums += np.bincount(of_rows, weights * (self.values - self.known[self.queries]), minlength=n_strata)
+        else:
+            totals = np.bincount(of_rows, weights, minlength=n_strata)
+            sums = np.bincount(of_rows, weights * self.values, minlength=n_strata)
+        means = np.divide(sums, totals, out=np.full(n_strata, value), where=enough & (totals > 0))
+        shares = np.where(enough[of_rows], totals[of_rows], totals.sum())
+        return means, weights / shares
+
+    def squares(self, centres: Floats, shares: Floats) -> Floats:
+        """Return an unbiased square of each row's distance from the centre of its stratum, shape (n,)."""
+        distances = self.values - centres[self.strata[self.queries]]
+        return np.asarray(distances**2 / np.maximum(1 - shares, _LEAST_ROOM) - self.within)
+
+    def variance(self, centres: Floats, shares: Floats) -> tuple[float, Floats]:
+        """Return A, and what each row adds to it, shape (n,)."""
+        cost, squares, left = self.costs_of_choice, self.squares(centres, shares), self.are_left
+        weights = cost[self.queries] / self.chances
+        if self.by_items:
+            known = (self.known - centres[self.strata]) ** 2
+            parts = weights * (squares - np.where(self.are_certain, 0.0, known[self.queries]))
+            return float(cost[left] @ known[left] + parts.sum()), weights * squares
+        parts = np.where(self.are_certain, weights * squares, 0.0)
+        is_open = ~self.are_certain & (weights > 0)
+        by_stratum = np.bincount(self.strata[left], cost[left], minlength=self.are_whole.size)
+        of_rows = self.strata[self.queries]
+        seen = np.bincount(of_rows[is_open], weights[is_open], minlength=by_stratum.size)
+        # what strata of which nothing is judged would add goes by all that is judged
+        unseen = float(by_stratum[seen == 0].sum())
+        scale = np.divide(by_stratum, seen, out=np.zeros(seen.size), where=seen > 0)
+        parts[is_open] = weights[is_open] * scale[of_rows[is_open]] * squares[is_open]
+        if unseen > 0:
+            like = is_open if is_open.any() else weights > 0
+            if not like.any():
+                return math.inf, parts
+            parts[like] += weights[like] * squares[like] * unseen / weights[like].sum()
+        return float(parts.sum()), parts
+
+    def choice(self, value: float) -> tuple[float, float]:
+        """Return what the draw from the log adds to the variance of an estimate, and its degrees of freedom.
+
+        Nothing where all queries were certain to be drawn; infinite where fewer than two judged ones tell of others.
+        """
+        cost = self.costs_of_choice
+        if not cost.any():
+            return 0.0, math.inf
+        counts = cost[self.queries] > 0
+        if np.unique(self.queries[counts]).size < _FEWEST:
+            return math.inf, 1.0
+        total, parts = self.variance(*self.centres(value))
+        freedom = float(estimates.degrees(np.maximum(parts[counts], 0.0), 1.0))
+        seen = float((cost[self.queries] / self.chances) @ self.values**2)
+        if not self.are_left.any() and total <= NO_SPREAD * seen and seen > 0:
+            return math.inf, freedom  # values that are all the same do not tell how others spread
+        return max(total, 0.0), freedom
+
+    @property
+    def shares(self) -> Shares | None:
+        """How many values differ from most, all being judged; None where all queries were certain to be drawn."""
+        if not self.queries.size or not self.costs_of_choice.any():
+            return None
+        return Shares.of(self.values, self.query_probs[self.queries])
+
+    def interval(self, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
+        """Compute the mean for the log of a pool all of whose queries are judged, with its interval."""
+        mean = float(self.query_probs[self.queries] @ self.values)
+        if abs(mean) <= ROUNDING * np.abs(self.values).max(initial=0.0):
+            mean = 0.0  # what adds up to 0 but for rounding is no difference
+        (variance, freedom), shares = self.choice(mean), self.shares
+        if math.isinf(variance) and shares is not None and shares.n > 1 and math.isfinite(limits[1]):
+            variance = 0.0  # all values are the same: their shares tell how many others there may be
+        basis = Basis(
+            value=mean, std_error=math.sqrt(variance), degrees_of_freedom=freedom, limits=limits, shares=shares
+        )
+        return MeanSummary.of(basis, self.queries.size, confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shown:
+    """Judged queries, or draws of them: which, and as in `DrawnValues` y, s, a, and whether they are certain."""
+
+    queries: Ints
+    values: Floats
+    within: Floats
+    chances: Floats
+    are_certain: Bools
+
+    @classmethod
+    def certain(cls, queries: Ints, values: Floats) -> Shown:
+        """Return queries whose values are known."""
+        zeros, ones = np.zeros(queries.size), np.ones(queries.size)
+        return cls(queries=queries, values=values, within=zeros, chances=ones, are_certain=ones > 0)
+
+    def and_also(self, other: Shown) -> Shown:
+        """Return these and others."""
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return Shown(**{f.name: np.concatenate(pair) for f, pair in zip(fields(self), pairs, strict=True)})
+
+
+def values_of(draw: QueryDraw, query_probs: Floats, known: Floats, shown: Shown, *, by_items: bool) -> DrawnValues:
+    """Return what judged queries show of a pool that was drawn from a log.
+
+    Parameters
+    ----------
+    query_probs : ndarray, shape (n_queries,)
+        P of the queries that the question is about, 0 of others.
+    known : ndarray, shape (n_queries,)
+        What is known of each query's value beside what was shown.
+    """
+    counts = query_probs[shown.queries] > 0
+    left = known.copy()
+    left[shown.queries[shown.are_certain]] = 0.0
+    rows = {f.name: getattr(shown, f.name)[counts] for f in fields(shown)}
+    return DrawnValues(
+        query_probs=query_probs,
+        inclusion_probs=draw.inclusion_probs,
+        strata=draw.strata,
+        are_whole=draw.are_whole(query_probs > 0),
+        known=left,
+        by_items=by_items,
+        log=draw.log.name,
+        **rows,
+    )
+
+
+def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
+    """Return what all values of a pool show, shape (n_queries,); None where it was not drawn from a log."""
+    if pool.draw is None:
+        return None
+    shown = Shown.certain(np.arange(values.size), values)
+    return values_of(pool.draw, pool.query_probs, np.zeros(values.size), shown, by_items=False)
+
+
+def compare_drawn(
+    first: Floats,
+    second: Floats,
+    pool: QueryPool,
+    confidence: float = 0.95,
+    limits: tuple[float, float] = UNLIMITED,
+) -> PairedComparison | None:
+    """Compare two runs, first − second, by their scores on queries that were drawn from a log; None on any others.
+
+    The mean, its interval and the t test are for the log. Of the two other tests, which take queries for alike, there
+    is no p value: NaN.
+    """
+    differences = first - second
+    differences[np.abs(differences) <= ROUNDING * np.maximum(np.abs(first), np.abs(second))] = 0.0
+    drawn = all_values(pool, differences)
+    if drawn is None:
+        return None
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    summary = drawn.interval(confidence, limits)
+    return PairedComparison(
+        difference=summary.mean,
+        std_error=summary.std_error,
+        low=summary.low,
+        high=summary.high,
+        p_t=summary.basis.p_value,
+        p_wilcoxon=math.nan,
+        p_randomization=math.nan,
+        wins=wins,
+        ties=differences.size - wins - losses,
+        losses=losses,
+        n=differences.size,
+        basis=summary.basis,
+    )

@@ -1,0 +1,92 @@
+"""Probabilities of rows by a model that has seen no grade of their queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.base import GradeModel
+from activeeval.core.grade_models.probabilities import as_features, as_grades
+from activeeval.core.grade_models.query_factor import codes_of_queries
+from activeeval.core.pool import whole_grades
+from activeeval.core.types import Floats
+
+
+def cross_fitted_probs(
+    model: GradeModel,
+    features: ArrayLike,
+    grades: ArrayLike,
+    queries: ArrayLike,
+    n_folds: int = 5,
+    rng: np.random.Generator | int | None = None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Floats:
+    """Predict the grades of every row by a clone of the model that saw no grade of its query.
+
+    Parameters
+    ----------
+    model : grade model
+        Stays as it is. A `random_state` of None is replaced by one draw from `rng`.
+    features : array of float, shape (n, n_features)
+    grades : array of int, shape (n,)
+        Negative where nobody judged the row: nothing is learned from it. A query without any grade is predicted by the
+        model of all that have one.
+    queries : array, shape (n,)
+        The query of every row, in any order.
+    n_folds : int
+        At least 2; as many as there are queries with a grade where these are fewer.
+    rng : Generator, int or None
+        Of the folds.
+    progress : callable
+        Told which fold is next.
+
+    Returns
+    -------
+    ndarray, shape (n, n_grades)
+        n_grades is the model's max_grade + 1, or the largest of `grades` + 1 where that is None.
+
+    Raises
+    ------
+    InputError
+        On arrays of different lengths, fewer than two queries with a grade, or a fold whose other queries hold one
+        grade only.
+
+    Examples
+    --------
+    >>> from activeeval.core.grade_models import OrderedLogitModel
+    >>> X, grades = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1]
+    >>> cross_fitted_probs(OrderedLogitModel(), X, grades, queries=[7, 7, 8, 8], rng=0).round(2)
+    array([[0.66, 0.34],
+           [0.34, 0.66],
+           [0.66, 0.34],
+           [0.34, 0.66]])
+    """
+    random = np.random.default_rng(rng)
+    if isinstance(n_folds, bool) or int(n_folds) != n_folds or n_folds < 2:
+        raise InputError(f"n_folds must be a whole number of at least 2, got {n_folds!r}")
+    matrix = as_features(features, "features")
+    whole = whole_grades(grades, matrix.shape[0])
+    is_judged = whole >= 0
+    as_grades(whole[is_judged], int(is_judged.sum()), model.max_grade)
+    codes, n_queries = codes_of_queries(queries, whole.size, is_judged)
+    candidate = clone(model)
+    if candidate.get_params().get("random_state", 0) is None:
+        candidate.set_params(random_state=int(random.integers(2**31)))
+    # A fold's training rows may lack the largest grade; the model then gives it probability 0.
+    top = int(whole.max()) if model.max_grade is None else int(model.max_grade)
+    candidate.set_params(max_grade=top)
+    fold_of_query = np.append(random.permutation(n_queries) % int(n_folds), -1)
+    fold_of_row = fold_of_query[codes]
+    probs = np.empty((whole.size, top + 1))
+    folds = np.unique(fold_of_row).tolist()
+    for done, fold in enumerate(folds):
+        progress(f"fitting without fold {done + 1} of {len(folds)}")
+        held_out = fold_of_row == fold
+        learned = is_judged & ~held_out
+        fitted = clone(candidate).fit(matrix[learned], whole[learned])
+        probs[held_out] = fitted.predict_proba(matrix[held_out])
+    return probs

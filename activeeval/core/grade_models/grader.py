@@ -1,0 +1,79 @@
+"""A grader's values as a grade model: what is expected of people's grades at each, and what labels teach beside it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.base import GradeModel
+from activeeval.core.grade_models.probabilities import as_grades, as_probabilities
+from activeeval.core.grade_models.values import PRIOR_LABELS, posterior
+from activeeval.core.types import Floats, Ints
+
+
+class GraderModel(GradeModel):
+    """Grades of people by the value that a grader gave, which labels teach beside what is expected of it.
+
+    The model of a value is the mean of its labels and of `PRIOR_LABELS` more, shared out as expected:
+    (c_rk + w P⁰_rk) / (c_r + w).
+
+    Parameters
+    ----------
+    expected : array of float, shape (n_kinds + 1, n_grades)
+        P⁰, as `ValueTable.probs`.
+    prior_labels : float
+        w.
+    max_grade : int, optional
+        The largest grade, the last column of ``expected``.
+
+    Examples
+    --------
+    >>> model = GraderModel([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
+    >>> model.predict_proba([[1.0]]), model.fit([[1.0]] * 8, [1] * 8).predict_proba([[0.0], [1.0]])
+    (array([[0.4, 0.6]]), array([[0.8, 0.2],
+           [0.2, 0.8]]))
+    """
+
+    def __init__(self, expected: ArrayLike, prior_labels: float = PRIOR_LABELS, max_grade: int | None = None) -> None:
+        self.expected = expected
+        self.prior_labels = prior_labels
+        self.max_grade = max_grade
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Learn from judged items.
+
+        Parameters
+        ----------
+        X : array of float, shape (n, 1)
+            The kind of each item's value, as `ValueTable.codes`.
+        y : array of int, shape (n,), optional
+            Grades from 0; None learns nothing.
+        """
+        table = as_probabilities(self.expected, "expected")
+        if self.max_grade not in (None, table.shape[1] - 1):
+            raise InputError(f"expected has {table.shape[1]} columns, max_grade is {self.max_grade}")
+        self.n_features_in_, self.classes_ = 1, np.arange(table.shape[1])
+        counts = np.zeros_like(table)
+        if y is not None:
+            codes = self._codes(X, len(table))
+            np.add.at(counts, (codes, as_grades(y, codes.size, table.shape[1] - 1)), 1.0)
+        self.probs_ = posterior(counts, table, self.prior_labels)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probabilities of the grades of items with these kinds of values, shape (n, n_grades)."""
+        probs = self.probs_ if hasattr(self, "probs_") else as_probabilities(self.expected, "expected")
+        return np.asarray(probs[self._codes(X, len(probs))])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @staticmethod
+    def _codes(X: ArrayLike, n_kinds: int) -> Ints:
+        codes = np.asarray(X, dtype=np.float64).reshape(-1).astype(np.int64)
+        if codes.size and not 0 <= codes.min() <= codes.max() < n_kinds:
+            raise InputError(f"kinds of values lie between 0 and {n_kinds - 1}, got {codes.min()} to {codes.max()}")
+        return codes

@@ -1,0 +1,97 @@
+"""What a sample's own labels teach of a model whose items fall into few kinds, query by query from other queries.
+
+For a query of fold f the model of kind r is
+
+    p_r^(−f) = (c_rk^(−f) + w p_rk) / (c_r^(−f) + w),
+
+with the counts c of the labels of all other folds and w labels' worth of what it said before the sample. Folds are of
+queries, and follow from their ids alone: a query's own labels have no part in what is expected of it, so that an
+estimate with fixed probabilities is as unbiased as without. Folds by item would not be: the items of a query share one
+random number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.grade_models.values import MOST_VALUES, posterior
+from activeeval.core.pool import QueryPool, pool_hashes
+from activeeval.core.types import Floats, Ints
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueRefit:
+    """The kinds of a pool's items, and what was expected of each.
+
+    Attributes
+    ----------
+    probs : ndarray, shape (n_items, n_grades)
+        Of every item before the sample.
+    kinds : ndarray of int64, shape (n_items,)
+        Items of the same probabilities; of more than eleven of them ten bins by expected grade.
+    expected : ndarray, shape (n_kinds, n_grades)
+        The mean probabilities of each kind.
+    folds : ndarray of int64, shape (n_items,)
+        Of each item's query.
+    are_alike : bool
+        Whether all items of a kind have its probabilities.
+    """
+
+    probs: Floats
+    kinds: Ints
+    expected: Floats
+    folds: Ints
+    are_alike: bool
+
+    @classmethod
+    def of(cls, pool: QueryPool, grade_probs: ArrayLike) -> Self:
+        """Take the kinds of grade probabilities (n_items, n_grades).
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+        >>> ValueRefit.of(pool, [[0.8, 0.2], [0.4, 0.6], [0.8, 0.2], [0.8, 0.2]]).kinds.tolist()
+        [0, 1, 0, 0]
+        """
+        probs = np.asarray(grade_probs, dtype=np.float64)
+        probs = probs / probs.sum(axis=1, keepdims=True)
+        grades = probs @ np.arange(probs.shape[1])
+        kinds = np.unique(np.column_stack((grades, probs)), axis=0, return_inverse=True)[1].reshape(-1)
+        are_alike = bool(kinds.max() <= MOST_VALUES)
+        if not are_alike:
+            places = np.linspace(0, 1, MOST_VALUES + 1)[1:-1]
+            kinds = np.searchsorted(np.unique(np.quantile(grades, places)), grades, side="right")
+            kinds = np.unique(kinds, return_inverse=True)[1]
+        sums = np.zeros((int(kinds.max()) + 1, probs.shape[1]))
+        np.add.at(sums, kinds, probs)
+        folds = (pool_hashes(pool)[0] % np.uint64(N_FOLDS)).astype(np.int64)
+        return cls(probs, kinds, sums / np.bincount(kinds)[:, None], folds[pool.item_queries], are_alike)
+
+    def after(self, items: Ints, grades: Ints) -> tuple[Floats, Ints]:
+        """Return probabilities once labels of some items are in, and which of their rows is each item's.
+
+        Parameters
+        ----------
+        items, grades : ndarray of int64, shape (n,)
+
+        Returns
+        -------
+        ndarray, shape (n_rows, n_grades), and ndarray of int64, shape (n_items,)
+            A row for each fold and kind where the items of a kind are alike, else one for each item.
+        """
+        counts = np.zeros((N_FOLDS, *self.expected.shape))
+        np.add.at(counts, (self.folds[items], self.kinds[items], grades), 1.0)
+        learned = posterior(counts.sum(axis=0) - counts, self.expected)
+        places = self.folds * len(self.expected) + self.kinds
+        if self.are_alike:
+            return learned.reshape(-1, self.expected.shape[1]), places
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.where(self.expected > 0, learned / self.expected, 0.0)
+        probs = self.probs * moved[self.folds, self.kinds]
+        return np.asarray(probs / probs.sum(axis=1, keepdims=True)), np.arange(self.kinds.size)

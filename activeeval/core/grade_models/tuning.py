@@ -1,0 +1,106 @@
+"""Hyper-parameters by log-loss on held-out queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from activeeval.core.checks import strict_share
+from activeeval.core.errors import InputError
+from activeeval.core.grade_models.base import GradeModel
+from activeeval.core.grade_models.probabilities import as_features, as_grades, log_loss
+
+Model = TypeVar("Model", bound=GradeModel)
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningRow:
+    """One candidate of a tuning: its parameters and its log-loss on the validation queries."""
+
+    params: Mapping[str, Any]
+    log_loss: float
+
+
+def tune_grade_model(
+    model: Model,
+    grid: Grid,
+    X: ArrayLike,
+    y: ArrayLike,
+    groups: ArrayLike,
+    rng: np.random.Generator | int | None = None,
+    validation_fraction: float = 0.5,
+) -> Model:
+    """Choose a grade model's parameters on held-out queries and refit it on all rows, as the paper does.
+
+    Queries, not rows, are split: rows of one query share what makes it easy or hard.
+
+    Parameters
+    ----------
+    model : grade model
+        Stays as it is. A `random_state` of None is replaced by one draw from `rng`, the same for all
+        candidates.
+    grid : dict of parameter → values, or a sequence of such dicts
+    X : array of float, shape (n, n_features)
+    y : array of int, shape (n,)
+    groups : array, shape (n,)
+        The query of every row.
+    rng : Generator, int or None
+        Of the split.
+    validation_fraction : float
+        Share of the queries that validates; at least one query stays on either side.
+
+    Returns
+    -------
+    grade model
+        A fitted clone with the best parameters, the first where two tie; its attribute `tuning_`
+        holds a TuningRow for every candidate, in the grid's order.
+
+    Raises
+    ------
+    InputError
+        On arrays of different lengths or fewer than two queries.
+    """
+    random = np.random.default_rng(rng)
+    features = as_features(X)
+    grades = as_grades(y, features.shape[0], model.max_grade)
+    trains = ~_validation_rows(groups, features.shape[0], validation_fraction, random)
+    candidate = clone(model)
+    if "random_state" in candidate.get_params() and candidate.get_params()["random_state"] is None:
+        candidate.set_params(random_state=int(random.integers(2**31)))
+    # The training half may lack the largest grade, which the validation half then could not score.
+    top = int(grades.max(initial=0)) if model.max_grade is None else model.max_grade
+    rows = []
+    for params in _candidates(grid):
+        fitted = clone(candidate).set_params(**{"max_grade": top} | params).fit(features[trains], grades[trains])
+        rows.append(TuningRow(params, log_loss(fitted.predict_proba(features[~trains]), grades[~trains])))
+    best = min(rows, key=lambda row: row.log_loss)
+    tuned: Model = clone(candidate).set_params(**best.params).fit(features, grades)
+    tuned.tuning_ = tuple(rows)
+    return tuned
+
+
+def _candidates(grid: Grid) -> list[dict[str, object]]:
+    candidates = list(ParameterGrid(grid))
+    if not candidates:
+        raise InputError("the grid holds no candidate")
+    return candidates
+
+
+def _validation_rows(groups: ArrayLike, n_rows: int, fraction: float, random: np.random.Generator) -> NDArray[np.bool_]:
+    queries = np.asarray(groups)
+    if queries.shape != (n_rows,):
+        raise InputError(f"groups must name the query of each of the {n_rows} rows of X, got shape {queries.shape}")
+    strict_share(fraction, "validation_fraction")
+    unique, of_row = np.unique(queries, return_inverse=True)
+    if unique.size < 2:
+        raise InputError("tuning splits by query and needs at least two queries")
+    n_validation = min(max(round(fraction * unique.size), 1), unique.size - 1)
+    chosen = random.permutation(unique.size)[:n_validation]
+    return np.isin(of_row, chosen)

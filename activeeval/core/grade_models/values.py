@@ -1,0 +1,210 @@
+"""A machine's grades as a model of people's: what to expect of an item of which a grader says r, without any label.
+
+A grader's value r of an item becomes an interval of normal scores z, from Φ⁻¹(share below r) to Φ⁻¹(share up to r)
+among its values over the pool, and people's grade y follows z by a line with a noise of its own,
+
+    P(y ≤ k | z) = Φ((θ_k − ρ z) / √(1 − ρ²)),                                                              (1)
+
+with θ_k from the marginal shares of people's grades. The mean of (1) over the interval,
+
+    P(y ≤ k | r) = (Φ₂(θ_k, z_hi; ρ) − Φ₂(θ_k, z_lo; ρ)) / (share of r),                                    (2)
+
+keeps these marginals exactly, however few values there are: at the middle ranks of a grader of two values a share of
+.35 would become .339. Φ₂ is the normal distribution of two variables with correlation ρ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri, owens_t
+
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats, Ints
+
+RHO = 0.4
+"""Correlation of normal scores, for judges of whom nothing is known; benchmarks/graders.py measures others."""
+PLANNED_RHO = 0.7
+"""The same where it is planned whether to ask a judge, for which nobody has to be safe from bad ones. Of four language
+models on passages of 2021 (DCG@10, .002, .01 and .05 of a person's price; benchmarks/asking.py) what it advises is
+within 2 % of the least squared error in replays; `RHO` advised against three of them at .002, a fifth worse.
+"""
+PRIOR_LABELS = 8.0
+"""Labels that (2) is worth for each value of a grader beside people's grades of items with that value."""
+MOST_VALUES = 10
+"""Values of more kinds, scores, are taken together in as many bins of about equal counts."""
+CUMULATIVE_SHARES = ((0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 0.35, 0.65, 0.85, 1.0))
+"""Share of items of the lowest grades, by the part of the scale that they are: .35, .30, .20 and .15 of four grades,
+about what TREC's judges gave to pools of passages; between these points on a line."""
+
+
+def default_shares(n_grades: int) -> Floats:
+    """Return the shares of people's grades where nothing tells them, shape (n_grades,).
+
+    Examples
+    --------
+    >>> default_shares(4).round(2).tolist(), default_shares(2).round(2).tolist()
+    ([0.35, 0.3, 0.2, 0.15], [0.65, 0.35])
+    """
+    return np.diff(np.interp(np.arange(n_grades + 1) / n_grades, *CUMULATIVE_SHARES))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueTable:
+    """The kinds of values that a grader gives, and what people's grades are expected to be at each.
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (n,)
+        Which kind each value is, ascending; the last one where it is missing.
+    probs : ndarray, shape (n_kinds + 1, n_grades)
+        P(y = k | r) by (2); in the last row, of missing values, the marginal shares.
+    """
+
+    codes: Ints
+    probs: Floats
+
+    @classmethod
+    def of(cls, values: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Self:
+        """Make the table of a grader's values.
+
+        Parameters
+        ----------
+        values : array of float, shape (n,)
+            On any scale that rises with relevance; NaN where it is missing.
+        shares : array of float, shape (n_grades,)
+            Of people's grades among items of which there is a value.
+
+        Raises
+        ------
+        InputError
+            Where every value is missing.
+
+        Examples
+        --------
+        >>> table = ValueTable.of([0.0, 1.0, 1.0, float("nan")], [0.5, 0.5])
+        >>> table.codes.tolist(), table.probs.round(3).tolist()
+        ([0, 1, 1, 2], [[0.678, 0.322], [0.411, 0.589], [0.5, 0.5]])
+        """
+        codes, n_kinds = _kinds(np.asarray(values, dtype=np.float64))
+        marginal = np.asarray(shares, dtype=np.float64)
+        marginal = marginal / marginal.sum()
+        of_kinds = expected_grades(np.bincount(codes[codes < n_kinds], minlength=n_kinds), marginal, rho)
+        return cls(codes, np.vstack((of_kinds, marginal)))
+
+
+def expected_grades(counts: ArrayLike, shares: ArrayLike, rho: float = RHO) -> Floats:
+    """Return P(y = k | r) of equation (2) for values with these counts, in ascending order; shape (n_kinds, n_grades).
+
+    Examples
+    --------
+    >>> two = expected_grades([30, 10], [0.75, 0.25])
+    >>> (np.array([0.75, 0.25]) @ two).round(12).tolist()
+    [0.75, 0.25]
+    """
+    weights = np.asarray(counts, dtype=np.float64)
+    weights = weights / weights.sum()
+    edges = _scores(np.concatenate(([0.0], np.cumsum(weights))))
+    thresholds = _scores(np.concatenate(([0.0], np.cumsum(np.asarray(shares, dtype=np.float64)))))
+    below = bivariate_normal(thresholds[None, :], edges[:, None], rho)
+    of_kinds = np.diff(np.diff(below, axis=0), axis=1) / weights[:, None]
+    positive = np.maximum(of_kinds, 0.0)
+    return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+
+
+def imagined_probs(probs: ArrayLike, ranks: ArrayLike, rho: float = RHO) -> Floats:
+    """Return what would be expected of items once a grader that nobody has asked has given its values.
+
+    (2) for each item, with its own thresholds in place of the pool's: the mean over what the grader may say is
+    ``probs``, whatever model these come from.
+
+    Parameters
+    ----------
+    probs : array of float, shape (n_items, n_grades)
+        What is believed without it.
+    ranks : array of float, shape (n_items,)
+        What it says, as the share of items below, in [0, 1); one of `MOST_VALUES` bins counts.
+    rho : float
+        Correlation of normal scores, given what is believed.
+
+    Examples
+    --------
+    >>> imagined_probs([[0.5, 0.5]] * 2, [0.05, 0.95], 0.4).round(3).tolist()
+    [[0.774, 0.226], [0.226, 0.774]]
+    """
+    bins = (np.asarray(ranks, dtype=np.float64) * MOST_VALUES).astype(np.int64)
+    cumulative = np.cumsum(np.asarray(probs, dtype=np.float64), axis=1)
+    thresholds = _scores_of_rows(cumulative)
+    edges = _scores(np.linspace(0.0, 1.0, MOST_VALUES + 1))
+    below, above = (bivariate_normal(thresholds, edges[bins + k][:, None], rho) for k in (0, 1))
+    positive = np.maximum(np.diff(above - below, axis=1, prepend=0.0), 0.0)
+    return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+
+
+def bivariate_normal(h: ArrayLike, k: ArrayLike, rho: float) -> Floats:
+    """Return Φ₂(h, k; ρ), the probability that two normal variables of correlation ρ lie below h and k.
+
+    By Owen's T function (Owen 1956); infinite h and k are limits.
+
+    Examples
+    --------
+    >>> bivariate_normal([0.0, np.inf], [0.0, 1.0], 0.5).round(6).tolist()
+    [0.333333, 0.841345]
+    """
+    x, y = np.broadcast_arrays(np.asarray(h, dtype=np.float64), np.asarray(k, dtype=np.float64))
+    is_finite = np.isfinite(x) & np.isfinite(y)
+    a, b = np.where(is_finite, x, 1.0), np.where(is_finite, y, 1.0)
+    root = np.sqrt(1 - rho**2)
+    with np.errstate(all="ignore"):  # ratios of tiny numbers may be infinite too
+        # at 0 the ratio is infinite with the sign of its numerator, and T(0, ± ∞) = ± 1/4
+        of_a = owens_t(a, np.where(a == 0, np.copysign(np.inf, b), (b / a - rho) / root))
+        of_b = owens_t(b, np.where(b == 0, np.copysign(np.inf, a), (a / b - rho) / root))
+    both_zero = (a == 0) & (b == 0)
+    signs = np.sign(a) * np.sign(b)  # of the numbers: their product may be too small for one
+    opposite = (signs < 0) | ((signs == 0) & (a + b < 0))
+    inside = 0.5 * (ndtr(a) + ndtr(b) - opposite) - of_a - of_b
+    inside = np.where(both_zero, 0.25 + np.arcsin(rho) / (2 * np.pi), inside)
+    return np.asarray(np.where(is_finite, inside, np.minimum(ndtr(x), ndtr(y))))
+
+
+def posterior(counts: Floats, expected: Floats, prior_labels: float = PRIOR_LABELS) -> Floats:
+    """Return (c_rk + w P⁰_rk) / (c_r + w), of the shape of ``counts`` (…, n_kinds, n_grades).
+
+    Examples
+    --------
+    >>> posterior(np.array([[2.0, 0.0]]), np.array([[0.5, 0.5]]), 2.0).tolist()
+    [[0.75, 0.25]]
+    """
+    learned = (counts + prior_labels * expected) / (counts.sum(axis=-1, keepdims=True) + prior_labels)
+    return np.asarray(learned)
+
+
+def _kinds(values: Floats) -> tuple[Ints, int]:
+    """Return the kind of each value, ascending, and how many kinds there are; missing ones are one more."""
+    is_there = ~np.isnan(values)
+    if not is_there.any():
+        raise InputError("every value of the grader is missing: there is nothing to go by")
+    distinct, counts = np.unique(values[is_there], return_counts=True)
+    kind_of = np.arange(distinct.size)
+    if distinct.size > MOST_VALUES:
+        middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+        kind_of = np.unique((middle * MOST_VALUES).astype(np.int64), return_inverse=True)[1]
+    n_kinds = int(kind_of[-1]) + 1
+    codes = np.full(values.size, n_kinds, dtype=np.int64)
+    codes[is_there] = kind_of[np.searchsorted(distinct, values[is_there])]
+    return codes, n_kinds
+
+
+def _scores_of_rows(cumulative: Floats) -> Floats:
+    """Return normal scores of cumulative shares by row; the last of a row is 1 whatever rounding says."""
+    clipped = np.clip(cumulative, 0.0, 1.0)
+    clipped[:, -1] = 1.0
+    return np.asarray(ndtri(clipped))
+
+
+def _scores(cumulative: Floats) -> Floats:
+    """Return normal scores of cumulative shares; the last one is 1 whatever rounding says."""
+    return np.asarray(ndtri(np.append(np.clip(cumulative[:-1], 0.0, 1.0), 1.0)))

@@ -1,0 +1,428 @@
+"""How far judges agree: on which of two items is better, and on grades; with intervals by the bootstrap over queries.
+
+The intervals are bias-corrected (Efron 1981), as wide for few queries as Student's t is (Hesterberg 2015), and contain
+the value: where all resamples lie on one side of it they reach as far as the value itself.
+
+The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items over {A ≻ B, A ~ B, A ≺ B}, what one judge
+says against what another does. Theirs are normalised by column where the text says by row; here both have their name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from activeeval.core.checks import strict_share, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.coded import Grades, Relations, every_two
+from activeeval.core.judgments.coefficients import (
+    METRICS,
+    WEIGHTS,
+    ChiSquared,
+    ac_of,
+    alpha_of,
+    chi_squared,
+    coincidences,
+    confusion,
+    kappa_of,
+    raw_agreement,
+)
+from activeeval.core.judgments.severity import mean_difference
+from activeeval.core.types import Floats, Ints
+
+Seed = np.random.Generator | int | None
+Statistic = Callable[[Floats], float | None]
+
+_ROUNDING = 1e-12
+"""By how much a resample may be off the value that is the same number."""
+RELATIONS = ("A>B", "A~B", "A<B")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coefficient:
+    """A coefficient of agreement; None is what is not defined.
+
+    Attributes
+    ----------
+    value : float or None
+    low, high : float or None
+        Ends of the interval; None with one query, or where resamples leave the coefficient undefined.
+    n : int
+        Pairs of items, or items, that it rests on.
+    raw_agreement : float or None
+        Mean share of the pairs of judges of an item, or of a pair of items, that say the same of it.
+    base_rate : float or None
+        Share of the commonest answer among all answers that are compared: what a judge who always gives it has in
+        common with them.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    raw_agreement: float | None
+    base_rate: float | None
+
+    @property
+    def why_undefined(self) -> str:
+        """Why there is no value: nothing to compare, or one answer only; empty where there is one."""
+        if self.value is not None:
+            return ""
+        return "one answer only" if self.n else "nothing judged by several"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreferenceAgreement:
+    """How far judges agree on which of two items is better.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    n_queries : int
+        With a pair that two judges have in common.
+    confidence : float
+        Of the intervals.
+    counts : ndarray of int64, shape (3, 3)
+        Rows are what a judge says, columns what another does, as `RELATIONS`.
+    overall : Coefficient
+        Share of the pairs on which both say the same.
+    strict : Coefficient
+        The same of pairs on which both prefer one.
+    """
+
+    judges: tuple[str, ...]
+    n_queries: int
+    confidence: float
+    counts: Ints
+    overall: Coefficient
+    strict: Coefficient
+
+    @property
+    def by_row(self) -> Floats:
+        """P(column | row): what the second judge says, given the first; NaN in rows without a pair."""
+        return _shares(self.counts, 1)
+
+    @property
+    def by_column(self) -> Floats:
+        """P(row | column): what the first judge says, given the second; NaN in columns without a pair."""
+        return _shares(self.counts, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairAgreement:
+    """How far two judges agree on grades.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    kappas : dict of str to Coefficient
+        Cohen's κ by its weights: none, linear, quadratic.
+    difference : Coefficient
+        Mean of the first judge's grade less the second's.
+    """
+
+    judges: tuple[str, str]
+    kappas: dict[str, Coefficient]
+    difference: Coefficient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GradeAgreement:
+    """How far judges agree on grades.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    n_queries, n_items : int
+        With an item that several judges graded; how many such items.
+    n_alike : int
+        Items to which all who graded them gave one grade.
+    common_grade : float
+        The commonest of the grades that are compared, the lowest of several; the base rate is its share.
+    confidence : float
+        Of the intervals.
+    alphas : dict of str to Coefficient
+        Krippendorff's α by metric.
+    acs : dict of str to Coefficient
+        Gwet's AC1, of weights none, and AC2 by weights. How common each grade is rests on all items that were graded.
+    pairs : tuple of PairAgreement
+        Of every two judges with items in common.
+    preferences : PreferenceAgreement or None
+        Of the preferences that the grades imply; None where no query has two items in common.
+    """
+
+    judges: tuple[str, ...]
+    n_queries: int
+    n_items: int
+    n_alike: int
+    common_grade: float
+    confidence: float
+    alphas: dict[str, Coefficient]
+    acs: dict[str, Coefficient]
+    pairs: tuple[PairAgreement, ...]
+    preferences: PreferenceAgreement | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreements:
+    """How far judges agree on grades and on preferences.
+
+    Attributes
+    ----------
+    grades : GradeAgreement or None
+    preferences : PreferenceAgreement or None
+        None where nobody has judged anything of the kind, or too few have.
+    problems : tuple of str
+        Why there is no answer of a kind of which there are judgments.
+    """
+
+    grades: GradeAgreement | None
+    preferences: PreferenceAgreement | None
+    problems: tuple[str, ...] = ()
+
+
+def agreements(
+    grades: Grades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> Agreements:
+    """Compare what judges say, grades and preferences each for themselves.
+
+    Raises
+    ------
+    InputError
+        Where neither can be compared; says why.
+    """
+    problems: list[str] = []
+    by_grades = by_preferences = None
+    try:
+        by_grades = grade_agreement(grades, confidence, n_resamples, rng) if grades.judges else None
+    except InputError as problem:
+        problems.append(f"grades: {problem}")
+    try:
+        by_preferences = preference_agreement(relations, confidence, n_resamples, rng) if relations.judges else None
+    except InputError as problem:
+        problems.append(f"preferences: {problem}")
+    if by_grades is None and by_preferences is None:
+        raise InputError("; ".join(problems) or "there is no judge: agreement is of two or more")
+    return Agreements(grades=by_grades, preferences=by_preferences, problems=tuple(problems))
+
+
+def preference_agreement(
+    relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> PreferenceAgreement:
+    """Compare what judges prefer.
+
+    Raises
+    ------
+    InputError
+        Where there is one judge alone, or no two have a pair in common.
+
+    Examples
+    --------
+    >>> rows = [("ann", "q", "a", "b", False), ("bob", "q", "b", "a", False),
+    ...         ("ann", "q", "a", "c", False), ("bob", "q", "a", "c", False)]
+    >>> preference_agreement(Relations.of(rows)).overall.value
+    0.5
+    """
+    _check_judges(relations.judges)
+    agreement = _preference_agreement(relations, confidence, n_resamples, rng)
+    if agreement is None:
+        raise InputError("no two judges have a pair of items in common, so there is nothing to compare")
+    return agreement
+
+
+def _preference_agreement(
+    relations: Relations, confidence: float, n_resamples: int, rng: Seed
+) -> PreferenceAgreement | None:
+    tables = relations.tables()
+    tables = tables[tables.sum(axis=(1, 2)) > 0]
+    if not tables.size:
+        return None
+    draws = _resamples(len(tables), confidence, n_resamples, rng)
+
+    def share(counts: Ints) -> Coefficient:
+        same, n = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
+        return _coefficient(_share_of(same, n), draws, confidence, *_beside(counts.sum(axis=0)))
+
+    return PreferenceAgreement(
+        judges=relations.judges,
+        n_queries=len(tables),
+        confidence=confidence,
+        counts=tables.sum(axis=0),
+        overall=share(tables),
+        strict=share(tables[:, ::2, ::2]),
+    )
+
+
+def grade_agreement(
+    grades: Grades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+) -> GradeAgreement:
+    """Compare the grades that judges gave, as grades and by the preferences they imply.
+
+    Raises
+    ------
+    InputError
+        Where there is one judge alone, or no two have an item in common.
+    """
+    _check_judges(grades.judges)
+    shared = grades.shared()
+    if not shared.item.size:
+        raise InputError("no two judges graded the same item, so there is nothing to compare")
+    queries, query = np.unique(shared.query, return_inverse=True)
+    values = np.unique(grades.grade)
+    code = np.searchsorted(values, shared.grade)
+    items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
+    random = np.random.default_rng(rng)
+    draws = _resamples(queries.size, confidence, n_resamples, random)
+    counts = np.zeros((items.size, values.size))
+    np.add.at(counts, (item, code), 1)
+    is_alone = ~np.isin(grades.item, items)
+    alone = np.bincount(np.searchsorted(values, grades.grade[is_alone]), minlength=values.size).astype(np.float64)
+    by_grade = counts.sum(axis=0)
+    beside = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
+    alphas = {
+        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
+        for metric in METRICS
+    }
+    acs = {
+        weights: _coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
+        for weights in WEIGHTS
+    }
+    return GradeAgreement(
+        judges=grades.judges,
+        n_queries=queries.size,
+        n_items=items.size,
+        n_alike=int((counts.max(axis=1) == counts.sum(axis=1)).sum()),
+        common_grade=float(values[by_grade.argmax()]),
+        confidence=confidence,
+        alphas=alphas,
+        acs=acs,
+        pairs=tuple(_pairs(shared, query, code, values, draws, confidence, random)),
+        preferences=_preference_agreement(shared.relations(), confidence, n_resamples, random),
+    )
+
+
+def compare_agreement(
+    first: PreferenceAgreement, second: PreferenceAgreement, *, strict: bool = False
+) -> ChiSquared | None:
+    """Compare by χ² how often the judges of two methods say the same, of all pairs or of strict preferences alone."""
+    sides = []
+    for agreement in (first, second):
+        counts = agreement.counts[::2, ::2] if strict else agreement.counts
+        sides += [int(np.trace(counts)), int(counts.sum())]
+    return chi_squared(*sides)
+
+
+def _check_judges(judges: Sequence[str]) -> None:
+    if len(judges) < 2:
+        held = f"there is one judge alone, {judges[0]!r}" if judges else "there is no judge"
+        raise InputError(f"{held}: agreement is of two or more")
+
+
+def _shares(counts: Ints, axis: int) -> Floats:
+    sums = counts.sum(axis=axis, keepdims=True)
+    shares: Floats = np.divide(counts, sums, out=np.full((3, 3), np.nan), where=sums > 0)
+    return shares
+
+
+def _share_of(same: Ints, n: Ints) -> Statistic:
+    def share(times: Floats) -> float | None:
+        total = times @ n
+        return float(times @ same / total) if total else None
+
+    return share
+
+
+def _alpha(counts: Floats, query: Ints, values: Floats, metric: str) -> Statistic:
+    return lambda times: alpha_of(coincidences(counts, times[query]), values, metric)
+
+
+def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats) -> Statistic:
+    return lambda times: ac_of(counts, values, weights, alone, times[query])
+
+
+def _pairs(
+    grades: Grades,
+    query: Ints,
+    code: Ints,
+    values: Floats,
+    draws: Floats,
+    confidence: float,
+    rng: np.random.Generator,
+) -> list[PairAgreement]:
+    pairs = []
+    seed = int(rng.integers(1 << 62))  # two pairs who say the same have the same interval
+    for mine, theirs in every_two(grades.judge):
+        shared, here, there = np.intersect1d(grades.item[mine], grades.item[theirs], True, return_indices=True)
+        if not shared.size:
+            continue
+        rows, columns = mine[here], theirs[there]
+        first, second = code[rows], code[columns]
+        beside = _beside(confusion(first, second, values.size))
+        kappas = {
+            weights: _coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
+            for weights in WEIGHTS
+        }
+        gaps = grades.grade[rows] - grades.grade[columns]
+        value, low, high = mean_difference(gaps, query[rows], confidence, len(draws), np.random.default_rng(seed))
+        n, raw, base_rate = beside
+        difference = Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
+        judges = grades.judges[grades.judge[mine[0]]], grades.judges[grades.judge[theirs[0]]]
+        pairs.append(PairAgreement(judges=judges, kappas=kappas, difference=difference))
+    return pairs
+
+
+def _beside(table: Ints | Floats) -> tuple[int, float | None, float | None]:
+    """Count what two judges say, and compute how often they say the same and how common the commonest answer is."""
+    n = int(table.sum())
+    if not n:
+        return 0, None, None
+    return n, float(np.trace(table) / n), float((table.sum(axis=0) + table.sum(axis=1)).max() / (2 * n))
+
+
+def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
+    return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)
+
+
+def _resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -> Floats:
+    """Return how often each query is drawn, shape (n_resamples, n_queries)."""
+    strict_share(confidence, "confidence")
+    n_resamples = whole_number(n_resamples, "n_resamples", 1)
+    random = np.random.default_rng(rng)
+    return random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), size=n_resamples).astype(np.float64)
+
+
+def _coefficient(
+    statistic: Statistic,
+    draws: Floats,
+    confidence: float,
+    n: int,
+    raw: float | None,
+    base_rate: float | None,
+) -> Coefficient:
+    n_queries = draws.shape[1]
+    value = statistic(np.ones(n_queries))
+    resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
+    defined = np.array([resample for resample in resampled if resample is not None])
+    low = high = None
+    if value is not None and defined.size == len(resampled):
+        low, high = _bias_corrected(value, defined, n_queries, confidence)
+    return Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
+
+
+def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence: float) -> tuple[float, float]:
+    """Compute the ends of the bias-corrected interval, which contain the value.
+
+    The share of resamples below the value, those at the value by halves, says how far their median is off. At 95 %
+    intervals without the widening held alpha in .88 of the samples of 8 queries with 3 items each, with it in .93; of
+    15 in .91 and .93.
+    """
+    resampled = np.where(np.abs(resampled - value) < _ROUNDING, value, resampled)
+    share = (np.mean(resampled < value) + np.mean(resampled <= value)) / 2
+    least = 0.5 / resampled.size
+    shift = ndtri(np.clip(share, least, 1 - least))
+    half = np.sqrt(n_queries / (n_queries - 1)) * stdtrit(n_queries - 1, (1 + confidence) / 2)
+    low, high = np.quantile(resampled, ndtr([2 * shift - half, 2 * shift + half]))
+    return min(float(low), value), max(float(high), value)

@@ -1,0 +1,238 @@
+"""Coefficients of agreement: Cohen's κ, Krippendorff's α, Gwet's AC1 and AC2, χ² of two shares.
+
+Each is None where it is not defined, as where nothing varies: there is no number that would say how far judges agree.
+
+Both κ and α compare the disagreement that was observed with the one expected of judges who grade at random,
+
+    1 − D_o / D_e,
+
+with δ(c, k) the weight of a disagreement between grades c and k. κ (Cohen 1960, 1968) expects of each judge the grades
+that this judge gave, D_e = Σ δ(c, k) n_c· n_·k / n. α (Krippendorff 2011) expects of all the grades that all gave: with
+o_ck the pairs of grades that items have, each of an item with m of them counted 1 / (m − 1), and n_c = Σ_k o_ck,
+
+    α = 1 − (n − 1) Σ o_ck δ(c, k) / Σ n_c n_k δ(c, k).
+
+Where nearly all grades are alike both are low whatever the judges do, as chance agrees nearly always. AC1 and AC2 (Gwet
+2008, 2014) expect less of chance. With r_ik of the r_i judges of item i saying k, and w(k, l) = 1 − δ(k, l) / max δ,
+
+    p_a = mean over items with r_i ≥ 2 of Σ_k r_ik (Σ_l w(k, l) r_il − 1) / (r_i (r_i − 1)),
+    π_k = mean over items of r_ik / r_i,    p_e = Σ_kl w(k, l) Σ_k π_k (1 − π_k) / (q (q − 1)),
+    AC = (p_a − p_e) / (1 − p_e)
+
+of q grades. AC1 has the weights of δ = 1, AC2 others. p_a without weights is the raw agreement.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc
+
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
+
+METRICS = ("nominal", "ordinal", "interval", "ratio")
+WEIGHTS = {"none": 0, "linear": 1, "quadratic": 2}
+
+
+class ChiSquared(NamedTuple):
+    """A χ² statistic of one degree of freedom and its p-value."""
+
+    statistic: float
+    p_value: float
+
+
+def chi_squared(n_agree: int, n: int, other_n_agree: int, other_n: int) -> ChiSquared | None:
+    """Compare two shares by Pearson's χ², without a correction for continuity.
+
+    It takes the pairs for independent of each other, which those of one query are not: with few queries its p-value is
+    too small.
+
+    Examples
+    --------
+    >>> chi_squared(10, 20, 15, 20)
+    ChiSquared(statistic=2.666..., p_value=0.102...)
+    """
+    for agree, of in ((n_agree, n), (other_n_agree, other_n)):
+        if not 0 <= agree <= of:
+            raise InputError(f"as many pairs as {agree} of {of} cannot agree")
+    total, alike = n + other_n, n_agree + other_n_agree
+    if not 0 < alike < total or not n or not other_n:
+        return None
+    gap = n_agree * (other_n - other_n_agree) - other_n_agree * (n - n_agree)
+    statistic = total * gap**2 / (n * other_n * alike * (total - alike))
+    return ChiSquared(float(statistic), float(chdtrc(1, statistic)))
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike, weights: str = "none") -> float | None:
+    """Return Cohen's κ of two judges who graded the same items.
+
+    Parameters
+    ----------
+    first, second : array, shape (n,)
+        Their grades.
+    weights : {"none", "linear", "quadratic"}
+        A disagreement counts 1, ``|c − k|`` or (c − k)².
+
+    Examples
+    --------
+    >>> cohen_kappa([0, 0, 1, 1], [0, 1, 1, 1])
+    0.5
+    """
+    rows, columns = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if rows.ndim != 1 or rows.shape != columns.shape or not np.isfinite([rows, columns]).all():
+        raise InputError(f"two judges must have a grade each of the same items, got {rows.shape} and {columns.shape}")
+    if weights not in WEIGHTS:
+        raise InputError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    values, codes = np.unique(np.stack([rows, columns]), return_inverse=True)
+    codes = codes.reshape(2, -1)
+    return kappa_of(confusion(codes[0], codes[1], values.size), values, weights)
+
+
+def confusion(first: NDArray[np.int64], second: NDArray[np.int64], n: int, counts: Floats | None = None) -> Floats:
+    """Return how often one judge says the row and another the column, shape (n, n)."""
+    return np.bincount(first * n + second, counts, minlength=n * n).astype(np.float64).reshape(n, n)
+
+
+def kappa_of(table: Floats, values: Floats, weights: str) -> float | None:
+    """Return κ of a table of grades of two judges, shape (n, n); None where nothing is expected to disagree."""
+    weight = _gaps(values, weights)
+    expected = weight.ravel() @ np.outer(table.sum(1), table.sum(0)).ravel()
+    if not expected > 0:
+        return None
+    return float(1 - weight.ravel() @ table.ravel() * table.sum() / expected)
+
+
+def _gaps(values: Floats, weights: str) -> Floats:
+    gaps = np.abs(values[:, None] - values)
+    return np.asarray(gaps ** WEIGHTS[weights] if WEIGHTS[weights] else (gaps > 0).astype(np.float64))
+
+
+def krippendorff_alpha(grades: ArrayLike, metric: str = "ordinal") -> float | None:
+    """Return Krippendorff's α.
+
+    Parameters
+    ----------
+    grades : array, shape (n_judges, n_items)
+        NaN where a judge said nothing of an item.
+    metric : {"nominal", "ordinal", "interval", "ratio"}
+        What a disagreement counts: 1; the square of how many grades were given between the two, with half of both; of
+        the difference; of the difference as a share of the sum.
+
+    Examples
+    --------
+    >>> krippendorff_alpha([[1, 2, 3, float("nan")], [1, 2, 2, 3]], "nominal")
+    0.5454...
+    """
+    counts, values = _counts(grades)
+    if metric not in METRICS:
+        raise InputError(f"unknown metric {metric!r}; known: {', '.join(METRICS)}")
+    return alpha_of(coincidences(counts), values, metric)
+
+
+def _counts(grades: ArrayLike) -> tuple[Floats, Floats]:
+    """Count the grades of each item, shape (n_items, n_values); return the values too."""
+    table = np.asarray(grades, dtype=np.float64)
+    if table.ndim != 2 or np.isinf(table).any():
+        raise InputError(f"grades must be finite or NaN, of shape (judges, items), got shape {table.shape}")
+    judge, item = np.nonzero(~np.isnan(table))
+    values, codes = np.unique(table[judge, item], return_inverse=True)
+    counts = np.zeros((table.shape[1], values.size))
+    np.add.at(counts, (item, codes), 1)
+    return counts, values
+
+
+def gwet_ac(grades: ArrayLike, weights: str = "none") -> float | None:
+    """Compute Gwet's AC1, or AC2 where disagreements have weights.
+
+    Parameters
+    ----------
+    grades : array, shape (n_judges, n_items)
+        NaN where a judge said nothing of an item. An item with one grade counts for how common each grade is.
+    weights : {"none", "linear", "quadratic"}
+        A disagreement counts 1, ``|c − k|`` or (c − k)², each as a share of the largest.
+
+    Returns
+    -------
+    float, or None
+        None where no item has two grades, or there is one grade only.
+
+    Examples
+    --------
+    >>> round(gwet_ac([[1] * 10, [1] * 9 + [0]]), 2)
+    0.89
+    """
+    counts, values = _counts(grades)
+    if weights not in WEIGHTS:
+        raise InputError(f"unknown weights {weights!r}; known: {', '.join(WEIGHTS)}")
+    totals = counts.sum(axis=1)
+    alone = counts[totals == 1].sum(axis=0)
+    return ac_of(counts[totals > 1], values, weights, alone)
+
+
+def ac_of(counts: Floats, values: Floats, weights: str, alone: Floats, times: Floats | None = None) -> float | None:
+    """Compute AC1 or AC2.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_items, n_values)
+        How often each grade was given to items with at least two.
+    alone : ndarray, shape (n_values,)
+        How often each grade was the only one of an item.
+    times : ndarray, shape (n_items,), optional
+        How often each item counts.
+    """
+    if values.size < 2 or not len(counts):
+        return None
+    gaps = _gaps(values, weights)
+    alike = 1 - gaps / gaps.max()
+    times = np.ones(len(counts)) if times is None else times
+    common = times @ (counts / counts.sum(axis=1, keepdims=True)) + alone
+    common = common / common.sum()
+    by_chance = alike.sum() * (common @ (1 - common)) / (values.size * (values.size - 1))
+    return float((_alike_share(counts, alike, times) - by_chance) / (1 - by_chance))
+
+
+def raw_agreement(counts: Floats) -> float:
+    """Compute the mean share of the pairs of judges of an item that give it the same grade; counts as in `ac_of`."""
+    return _alike_share(counts, np.eye(counts.shape[1]), np.ones(len(counts)))
+
+
+def _alike_share(counts: Floats, alike: Floats, times: Floats) -> float:
+    n_judges = counts.sum(axis=1)
+    shares = (counts * (counts @ alike - 1)).sum(axis=1) / (n_judges * (n_judges - 1))
+    return float(times @ shares / times.sum())
+
+
+def coincidences(counts: Floats, times: Floats | None = None) -> Floats:
+    """Return o_ck of items with so many of each grade, shape (n_items, n_values), each item counted so many times."""
+    # an item with one grade has no pair: its two terms are equal, whatever they are divided by
+    share = (1.0 if times is None else times) / np.maximum(counts.sum(axis=1) - 1, 1)
+    weighted = counts * share[:, None]
+    return np.asarray(weighted.T @ counts - np.diag(weighted.sum(axis=0)))
+
+
+def alpha_of(coincidence: Floats, values: Floats, metric: str) -> float | None:
+    """Return α of coincidences, shape (n, n); None where no item has two grades or all grades are alike."""
+    counts = coincidence.sum(axis=1)
+    delta = _deltas(counts, values, metric)
+    expected = counts @ delta @ counts
+    if not expected > 0:
+        return None
+    return float(1 - (counts.sum() - 1) * (coincidence * delta).sum() / expected)
+
+
+def _deltas(counts: Floats, values: Floats, metric: str) -> Floats:
+    gaps: Floats = values[:, None] - values
+    if metric == "nominal":
+        gaps = np.sign(gaps)
+    elif metric == "ratio":
+        sums = values[:, None] + values
+        gaps = gaps / np.where(sums == 0, 1.0, sums)
+    elif metric == "ordinal":
+        middles = np.cumsum(counts) - counts / 2
+        gaps = middles[:, None] - middles
+    squares: Floats = gaps**2
+    return squares

@@ -1,0 +1,93 @@
+"""What judgments count as: labels or shares of grades, the truths of queries, the pairs that were compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from activeeval.core.errors import shown
+from activeeval.core.judgments.judgment import BAD, GRADE, PREFERENCE, TRUTH, Judge
+from activeeval.core.judgments.policies import Differing, add_grade, check_alike, one_grade
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Ints
+
+if TYPE_CHECKING:
+    from activeeval.core.judgments.comparisons import Comparison, Truth
+    from activeeval.core.judgments.table import Judgments, Pair
+    from activeeval.core.pool.keyed import Probabilities
+
+
+def label_columns(judgments: Judgments, policy: str) -> tuple[Texts, Texts, Ints]:
+    """Return query, item and grade of each item, by a policy where several judges gave it one."""
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    if judgments.is_distinct and judgments.kinds is None:
+        return judgments.query_ids, judgments.item_ids, judgments.values
+    by_pair = _by_pair(judgments, policy)
+    grades = [one_grade(sorted(y for y in by_judge.values() if y >= 0), policy) for by_judge in by_pair.values()]
+    queries, items = (Texts.from_list([pair[side] for pair in by_pair]) for side in range(2))
+    return queries, items, np.array(grades, dtype=np.int64)
+
+
+def distributions(judgments: Judgments) -> Probabilities:
+    """Return the share of the judges who gave each grade, of the items that have one."""
+    from activeeval.core.pool.keyed import Probabilities
+
+    held = {pair: list(by_judge.values()) for pair, by_judge in _by_pair(judgments, "mean-gain").items()}
+    held = {pair: grades for pair, grades in held.items() if min(grades) >= 0}
+    probs = np.zeros((len(held), 1 + max((max(grades) for grades in held.values()), default=0)))
+    for row, grades in enumerate(held.values()):
+        np.add.at(probs[row], grades, 1 / len(grades))
+    queries, items = (Texts.from_list([pair[side] for pair in held]) for side in range(2))
+    return Probabilities(queries, items, probs, judgments.source)
+
+
+def _by_pair(judgments: Judgments, policy: str) -> dict[Pair, dict[str, int]]:
+    """Return the grades of each item by judge."""
+    by_pair: dict[Pair, dict[str, int]] = {}
+    places: dict[Pair, dict[str, str]] = {}
+    for row, query, item, grade, judge in judgments.rows_of(GRADE):
+        pair, who, where = (query, item), judgments.judges[judge].name, judgments.place(row)
+        add_grade(by_pair.setdefault(pair, {}), who, grade, f"{where}: {_named(pair)}")
+        if policy == "refuse":
+            places.setdefault(pair, {})[who] = where
+    check_alike(Differing(_named(pair), by_pair[pair], places[pair]) for pair in places)
+    return by_pair
+
+
+def _named(pair: Pair) -> str:
+    query, item = pair
+    return f"document {shown(item)} of query {shown(query)}"
+
+
+def truths_by_judge(judgments: Judgments) -> dict[tuple[Judge, str], Truth]:
+    """Return the truth of each judge and query; none of other judgments."""
+    from activeeval.core.judgments.comparisons import Truth
+
+    ranked: dict[tuple[Judge, str], dict[int, list[str]]] = {}
+    for _, query, doc, rank, judge in judgments.rows_of(TRUTH):
+        ranked.setdefault((judgments.judges[judge], query), {}).setdefault(rank, []).append(doc)
+    return {
+        key: Truth.of((by_rank[rank] for rank in sorted(by_rank) if rank > 0), by_rank.get(0, ()), by_rank.get(BAD, ()))
+        for key, by_rank in ranked.items()
+    }
+
+
+def placed_comparisons(judgments: Judgments) -> Iterator[tuple[str, Comparison]]:
+    """Yield every pair of documents that somebody compared or ranked, with its place; as `Judgments.comparisons`."""
+    from activeeval.core.judgments.comparisons import Comparison
+
+    truths = truths_by_judge(judgments)
+    for row, query, better, value, number in judgments.rows_of(PREFERENCE):
+        judge = judgments.judges[number]
+        if (judge, query) not in truths and judgments.others is not None:
+            yield judgments.place(row), Comparison(query, better, judgments.others[row], value == 0, judge.name)
+    for (judge, query), truth in truths.items():
+        last = len(truth.top) + 1
+        placed = [*truth.ranked, *((last, doc) for doc in (*truth.below, *truth.bad))]
+        for (rank, doc), (other_rank, other) in combinations(placed, 2):
+            where = f"{judgments.source}: query {shown(query)}"
+            yield where, Comparison(query, doc, other, rank == other_rank, judge.name)

@@ -1,0 +1,60 @@
+"""Checking kernels: each returns the index of the first bad row, or -1.
+
+They read what the door of the library is given, once, at the speed of memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def first_not_whole(values, bound):
+    """Return the first place of a value that is not whole or not smaller in size than ``bound``, or -1."""
+    for i in range(values.size):
+        if not (values[i] == np.floor(values[i]) and abs(values[i]) < bound):
+            return i
+    return -1
+
+
+@_jit
+def first_bad_ranked_item(query_offsets, offsets, items):
+    """Return ``(query, place, kind)`` of the first bad entry of a ranking, or ``(-1, -1, 0)``.
+
+    kind 1: the item is not one of the query's; kind 2: it stands in the list twice.
+    """
+    most = 0
+    for q in range(query_offsets.size - 1):
+        most = max(most, query_offsets[q + 1] - query_offsets[q])
+    is_seen = np.zeros(most, np.bool_)
+    for q in range(query_offsets.size - 1):
+        is_seen[: query_offsets[q + 1] - query_offsets[q]] = False
+        for place in range(offsets[q], offsets[q + 1]):
+            z = items[place]
+            if z < query_offsets[q] or z >= query_offsets[q + 1]:
+                return q, place, 1
+            if is_seen[z - query_offsets[q]]:
+                return q, place, 2
+            is_seen[z - query_offsets[q]] = True
+    return -1, -1, 0
+
+
+@_jit
+def first_bad_probability_row(probs, tolerance):
+    """Return the first row of ``probs`` (n, n_grades) that is not a distribution, or -1.
+
+    A row fails where an entry is negative or not a number, or where its sum is off 1 by more
+    than ``tolerance``; the comparison is written so that NaN fails it.
+    """
+    n, n_grades = probs.shape
+    for i in range(n):
+        total = 0.0
+        lowest = 0.0
+        for y in range(n_grades):
+            total += probs[i, y]
+            lowest = min(lowest, probs[i, y])
+        if not (abs(total - 1.0) <= tolerance and lowest >= 0.0):
+            return i
+    return -1

@@ -1,0 +1,109 @@
+"""What judged selections showed, sample by sample: rows of open queries, sums over certain ones, estimates of both."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+from activeeval.core.kernels.estimates import linear_estimate
+
+CERTAIN, SHARE, BASE, SQUARES, KNOWN_SQUARES, FIRST = 0, 1, 2, 3, 4, 5
+
+
+@_jit
+def _is_settled(taken, queries, row):
+    return taken.levels[row] * queries.least_rates[taken.queries[row]] >= 1.0
+
+
+@_jit
+def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
+    """Fill the sums of every sample, and where its rows begin: those of open queries of which something was judged.
+
+    Parameters
+    ----------
+    owners : array, shape (rows,)
+        The sample of every row.
+    taken : Taken
+    queries : Queries
+    shown : array, shape (rows, 1 + k)
+        y and z of every row.
+    sums : array, shape (n, 5 + k)
+        Out, over certain queries: how many, Σ p, Σ p y, Σ p L², Σ p s² with s what is known of it, and from FIRST on
+        Σ p z.
+    starts, n_queries, n_items : arrays, shapes (n + 1,), (n,), (n,)
+        Out.
+    """
+    sums[:], starts[:], n_queries[:], n_items[:] = 0.0, 0, 0, 0
+    for row in range(owners.size):
+        r, q = owners[row], taken.queries[row]
+        n_queries[r] += taken.counts[row] > 0
+        n_items[r] += taken.counts[row]
+        if not queries.is_open[q]:
+            continue
+        if not _is_settled(taken, queries, row):
+            starts[r + 1] += taken.counts[row] > 0
+            continue
+        p, known = queries.probs[q], queries.known_values[q]
+        value = shown[row, 0] + known
+        sums[r, CERTAIN] += 1.0
+        sums[r, SHARE] += p
+        sums[r, BASE] += p * shown[row, 0]
+        sums[r, SQUARES] += p * (value * value)
+        sums[r, KNOWN_SQUARES] += p * (known * known)
+        for a in range(queries.regressors.shape[1]):
+            sums[r, FIRST + a] += p * queries.regressors[q, a]
+    for r in range(n_items.size):
+        starts[r + 1] += starts[r]
+
+
+@_jit
+def gather(owners, taken, queries, shown, within, beyond, starts, rows):
+    """Fill the rows of every sample.
+
+    Parameters
+    ----------
+    within : array, shape (rows, (1 + k)(2 + k) / 2)
+    beyond : array of int64, shape (rows,)
+        As in `Rows`.
+    rows : Rows
+    """
+    ends = starts.copy()
+    for row in range(owners.size):
+        r, q = owners[row], taken.queries[row]
+        if not queries.is_open[q] or taken.counts[row] == 0 or _is_settled(taken, queries, row):
+            continue
+        n = ends[r]
+        ends[r] += 1
+        rows.probs[n], rows.inclusion_probs[n] = queries.probs[q], min(1.0, taken.levels[row] * queries.rates[q])
+        rows.values[n], rows.beyond[n] = shown[row, 0] + queries.known_values[q], beyond[row]
+        for a in range(shown.shape[1]):
+            rows.totals[n, a] = shown[row, a]
+        for a in range(within.shape[1]):
+            rows.within[n, a] = within[row, a]
+
+
+@_jit
+def linear_estimates(starts, rows, populations, fitted, out):
+    """Fill ``out`` (n, 3) with `linear_estimate`'s R̂, V̂ and degrees of freedom of several samples.
+
+    Parameters
+    ----------
+    starts : array, shape (n + 1,)
+        Where the rows of each sample begin.
+    rows : Rows
+    populations : array, shape (n, k)
+    """
+    most = 0
+    for r in range(out.shape[0]):
+        most = max(most, starts[r + 1] - starts[r])
+    omega, keep, contributions = np.empty(most), np.empty(most), np.empty(most)
+    for r in range(out.shape[0]):
+        first, n = starts[r], starts[r + 1] - starts[r]
+        for j in range(n):
+            omega[j] = rows.probs[first + j] / rows.inclusion_probs[first + j]
+            keep[j] = 1.0 - rows.inclusion_probs[first + j]
+        arrays = (rows.totals[first : first + n], rows.within[first : first + n], populations[r])
+        beyond = rows.beyond[first : first + n]
+        out[r, 0], out[r, 1], out[r, 2], _ = linear_estimate(
+            omega[:n], keep[:n], *arrays, fitted, contributions[:n], beyond
+        )

@@ -1,0 +1,36 @@
+"""What known grades leave of a grade model: certain rows, and the weights of a query's nodes.
+
+With known grades y_i the nodes of a query have the posterior ω_u ∝ ω⁰_u Π_i p(y_i | u).
+"""
+
+from __future__ import annotations
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+_IMPOSSIBLE = 1e-300
+
+
+@_jit
+def learn_known(query_offsets, nodes, grades, weights):
+    """Multiply ``weights`` (n_queries, n_nodes) by what the known grades say; one that no node allows says nothing."""
+    for q in range(query_offsets.size - 1):
+        before = weights[q].copy()
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            if grades[z] < 0:
+                continue
+            total = 0.0
+            for u in range(before.size):
+                weights[q, u] *= nodes[u, z, grades[z]]
+                total += weights[q, u]
+            for u in range(before.size):
+                weights[q, u] = weights[q, u] / total if total > _IMPOSSIBLE else before[u]
+
+
+@_jit
+def settle_known(nodes, grades):
+    """Give every known item its grade with probability 1 at every node."""
+    for z in range(grades.size):
+        if grades[z] >= 0:
+            for u in range(nodes.shape[0]):
+                nodes[u, z, :] = 0.0
+                nodes[u, z, grades[z]] = 1.0

@@ -1,0 +1,359 @@
+"""Losses of pairs and lists as functions of their items' scores, each with a (sub)gradient.
+
+A list's items stand together, best grade first. Every kernel returns a weighted sum of losses and adds its gradient
+with respect to the scores to ``gradient``.
+
+**Pairs.** The margin m = g (s_u − s_v) of a preferred item u and another one v costs max(0, 1 − m), log(1 + e^{−m}),
+(1 − m)² or e^{−m}. Of the last the logarithm of the sum is returned: it has the same minimisers, is finite for margins
+of any size, and its slopes −w_p e^{−m_p} / Σ_p w_p e^{−m_p} are the distribution by which boosting weighs pairs.
+
+**Hinge of average precision** (Yue et al. 2007). R are the relevant items, N the others, a ranking z puts each of N
+before some of R. With Ψ(z) the mean over R × N of ±(s_i − s_j), + where i stands before j, the loss is
+
+    max_z  1 − AP(z) + Ψ(z) − Ψ(R before N),        Ψ(z) − Ψ(R before N) = −2 / (|R||N|) Σ_{j before i} (s_i − s_j).
+
+For a given pattern of R and N the sum is largest with both in the order of their scores. Let the j-th best of N stand
+before the relevant ones from the i_j-th on. Then the l-th relevant item has precision l / (l + #{j : i_j ≤ l}), and
+putting j = 1, 2, … in one after the other takes l/(l + j − 1) − l/(l + j) from it: the loss is a sum over j of
+
+    Σ_{l ≥ i_j}  [l/(l + j − 1) − l/(l + j)] / |R|  −  2 (s_l − s_j) / (|R||N|)
+
+in which every j chooses i_j for itself. Each summand falls with j, so that the largest choices rise with j and are
+a ranking.
+
+**Permutations** (Plackett and Luce). P_s(π) = Π_j e^{s_π(j)} / Σ_{l ≥ j} e^{s_π(l)} picks the best first, then the best
+of those left. What is left is a set, and each permutation goes through one set of each size, so that with Q(S) the
+probability under the labels that S is left at some time
+
+    −Σ_π P_y(π) log P_s(π)  =  Σ_S Q(S) log Σ_{i ∈ S} e^{s_i}  −  Σ_i s_i,
+
+    Q(all) = 1,   Q(S ∖ i) gains Q(S) e^{y_i} / Σ_{l ∈ S} e^{y_l}.
+
+Sets are numbers whose bits are items. log Σ_S e^s follows from the set without its lowest item, and the gradient goes
+the same way back.
+
+**First places of one permutation** (Xia et al. 2009): Σ_{j ≤ k} log Σ_{l ≥ j} e^{s_l} − s_j of a list in its order,
+the sums of its ends built up from the last item, and their gradient handed down from the first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+HINGE, LOGISTIC, EXPONENTIAL, SQUARED = 0, 1, 2, 3
+# below so many items insertion sorts a list faster than a call of argsort
+_FEW = 24
+
+
+@_jit
+def margin_loss(margin, kind):
+    """Return what one margin costs, and by how much less for each that it grows; of all kinds but `EXPONENTIAL`."""
+    if kind == HINGE:
+        return max(0.0, 1.0 - margin), 1.0 if margin < 1.0 else 0.0
+    if kind == SQUARED:
+        return (1.0 - margin) * (1.0 - margin), 2.0 * (1.0 - margin)
+    small = math.exp(-abs(margin))
+    return max(0.0, -margin) + math.log1p(small), (small if margin > 0.0 else 1.0) / (1.0 + small)
+
+
+@_jit
+def pair_losses(scores, preferred, rejected, gaps, weights, kind, gradient):
+    """Return the weighted loss of pairs.
+
+    Parameters
+    ----------
+    scores : array of float64, shape (n_items,)
+    preferred, rejected : arrays of int64, shape (n_pairs,)
+        Items u and v.
+    gaps, weights : arrays of float64, shape (n_pairs,)
+        g, and what each pair counts.
+    kind : int
+        `HINGE`, `LOGISTIC`, `EXPONENTIAL` or `SQUARED`.
+    gradient : array of float64, shape (n_items,)
+        Out.
+    """
+    least = 0.0
+    scale = 1.0
+    total = 0.0
+    if kind == EXPONENTIAL:
+        least = math.inf
+        for p in range(preferred.size):
+            least = min(least, gaps[p] * (scores[preferred[p]] - scores[rejected[p]]))
+        for p in range(preferred.size):
+            total += weights[p] * math.exp(least - gaps[p] * (scores[preferred[p]] - scores[rejected[p]]))
+        scale = 1.0 / total
+        total = math.log(total) - least
+    for p in range(preferred.size):
+        margin = gaps[p] * (scores[preferred[p]] - scores[rejected[p]])
+        if kind == EXPONENTIAL:
+            slope = math.exp(least - margin) * scale
+        else:
+            loss, slope = margin_loss(margin, kind)
+            total += weights[p] * loss
+        pull = weights[p] * gaps[p] * slope
+        gradient[preferred[p]] -= pull
+        gradient[rejected[p]] += pull
+    return total
+
+
+@_jit
+def ap_hinges(scores, starts, middles, stops, weights, gradient):
+    """Return the weighted hinges of average precision; the items from starts to middles are the relevant ones.
+
+    Parameters
+    ----------
+    scores : array of float64, shape (n_items,)
+    starts, middles, stops : arrays of int64, shape (n_lists,)
+        ``starts < middles < stops``; lists may share items.
+    weights : array of float64, shape (n_lists,)
+    gradient : array of float64, shape (n_items,)
+        Out.
+    """
+    total = 0.0
+    for q in range(starts.size):
+        relevant = _by_score(scores, starts[q], middles[q])
+        irrelevant = _by_score(scores, middles[q], stops[q])
+        n_relevant = relevant.size
+        step = 2.0 / (n_relevant * irrelevant.size)
+        chosen = np.zeros(n_relevant, np.int64)  # how many of the others come in just before each relevant item
+        loss = 0.0
+        for j in range(1, irrelevant.size + 1):
+            below = scores[irrelevant[j - 1]]
+            value = 0.0
+            best = 0.0
+            first = n_relevant
+            for i in range(n_relevant - 1, -1, -1):
+                place = i + 1.0
+                lost = (place / (place + j - 1) - place / (place + j)) / n_relevant
+                value += lost - step * (scores[relevant[i]] - below)
+                if value > best:
+                    best = value
+                    first = i
+            loss += best
+            gradient[irrelevant[j - 1]] += weights[q] * step * (n_relevant - first)
+            if first < n_relevant:
+                chosen[first] += 1
+        before = 0
+        for i in range(n_relevant):
+            before += chosen[i]
+            gradient[relevant[i]] -= weights[q] * step * before
+        total += weights[q] * loss
+    return total
+
+
+@_jit
+def top_one_cross_entropies(scores, labels, starts, stops, weights, gradient):
+    """Return the weighted −Σ_i P_y(i) log P_s(i), P(i) = e^{s_i} / Σ_l e^{s_l} the probability to be first."""
+    total = 0.0
+    for q in range(starts.size):
+        log_sum = _log_sum(scores[starts[q] : stops[q]])
+        label_sum = _log_sum(labels[starts[q] : stops[q]])
+        for i in range(starts[q], stops[q]):
+            target = math.exp(labels[i] - label_sum)
+            total += weights[q] * target * (log_sum - scores[i])
+            gradient[i] += weights[q] * (math.exp(scores[i] - log_sum) - target)
+    return total
+
+
+@_jit
+def subset_probs(labels, out):
+    """Fill ``out`` with Q(S), the probability under the labels that S is what is left at some time.
+
+    Parameters
+    ----------
+    labels : array of float64, shape (n,)
+    out : array of float64, shape (2^n,)
+        Set S is the number whose bits are its items.
+    """
+    n = labels.size
+    sums = np.empty(1 << n)
+    _subset_log_sums(labels, sums, np.empty(1 << n))
+    out[:] = 0.0
+    out[-1] = 1.0
+    for s in range((1 << n) - 1, 0, -1):
+        for i in range(n):
+            if s >> i & 1:
+                out[s ^ (1 << i)] += out[s] * math.exp(labels[i] - sums[s])
+
+
+@_jit
+def permutation_cross_entropies(scores, starts, stops, weights, probs, probs_starts, gradient):
+    """Return the weighted −Σ_π P_y(π) log P_s(π) over the permutations of each list.
+
+    Parameters
+    ----------
+    probs : array of float64
+        Q(S) of `subset_probs`, one table after the other.
+    probs_starts : array of int64, shape (n_lists,)
+        Where a list's table begins.
+    """
+    total = 0.0
+    longest = 0
+    for q in range(starts.size):
+        longest = max(longest, stops[q] - starts[q])
+    sums = np.empty(1 << longest)
+    shares = np.empty(1 << longest)
+    pulls = np.empty(1 << longest)
+    for q in range(starts.size):
+        values = scores[starts[q] : stops[q]]
+        n = values.size
+        _subset_log_sums(values, sums, shares)
+        loss = -values.sum()
+        pulls[0] = 0.0
+        for s in range(1, 1 << n):
+            pulls[s] = probs[probs_starts[q] + s]
+            loss += pulls[s] * sums[s]
+        gradient[starts[q] : stops[q]] -= weights[q]
+        for s in range((1 << n) - 1, 0, -1):
+            gradient[starts[q] + _lowest(s)] += weights[q] * pulls[s] * shares[s]
+            pulls[s & (s - 1)] += pulls[s] * (1.0 - shares[s])
+        total += weights[q] * loss
+    return total
+
+
+@_jit
+def first_places(scores, starts, stops, depths, weights, gradient):
+    """Return the weighted negative log-likelihood that the first ``depths`` items of each list come in their order."""
+    total = 0.0
+    longest = 0
+    for q in range(starts.size):
+        longest = max(longest, stops[q] - starts[q])
+    sums = np.empty(longest)
+    for q in range(starts.size):
+        values = scores[starts[q] : stops[q]]
+        n = values.size
+        sums[n - 1] = values[n - 1]
+        for j in range(n - 2, -1, -1):
+            sums[j] = _log_add(values[j], sums[j + 1])
+        loss = 0.0
+        pull = 0.0
+        for j in range(n):
+            if j:
+                pull *= math.exp(sums[j] - sums[j - 1])
+            if j < depths[q]:
+                pull += 1.0
+                loss += sums[j] - values[j]
+                gradient[starts[q] + j] -= weights[q]
+            gradient[starts[q] + j] += weights[q] * pull * math.exp(values[j] - sums[j])
+        total += weights[q] * loss
+    return total
+
+
+@_jit
+def tied_ndcgs(scores, gains, starts, stops, out):
+    """Fill ``out`` with the nDCG of each list in the order of the scores, ties worth their mean over all orders.
+
+    Parameters
+    ----------
+    gains : array of float64, shape (n_items,)
+        Falling within a list, not all 0.
+    out : array of float64, shape (n_lists,)
+    """
+    for q in range(starts.size):
+        order = _by_score(scores, starts[q], stops[q])
+        n = order.size
+        value = 0.0
+        ideal = 0.0
+        i = 0
+        while i < n:
+            gain = 0.0
+            discount = 0.0
+            first = i
+            while i < n and scores[order[i]] == scores[order[first]]:
+                gain += gains[order[i]]
+                discount += 1.0 / math.log2(i + 2.0)
+                ideal += gains[starts[q] + i] / math.log2(i + 2.0)
+                i += 1
+            value += gain * discount / (i - first)
+        out[q] = value / ideal
+
+
+@_jit
+def tied_precisions(scores, relevances, starts, stops, out):
+    """Fill ``out`` with the average precision of each list in the order of the scores, ties worth their mean.
+
+    Of n tied items with r relevant ones, behind a place and R relevant ones before, the place i = 1 … n is relevant
+    with probability r/n, and then (i − 1)(r − 1)/(n − 1) of those before it in the tie are, in the mean. So the tie
+    adds (r/n) Σ_i (R + 1 + (i − 1)(r − 1)/(n − 1)) / (place + i).
+
+    Parameters
+    ----------
+    relevances : array of float64, shape (n_items,)
+        0 or 1, not all 0 within a list.
+    out : array of float64, shape (n_lists,)
+    """
+    for q in range(starts.size):
+        order = _by_score(scores, starts[q], stops[q])
+        n = order.size
+        value = 0.0
+        before = 0.0
+        i = 0
+        while i < n:
+            first = i
+            relevant = 0.0
+            while i < n and scores[order[i]] == scores[order[first]]:
+                relevant += relevances[order[i]]
+                i += 1
+            if relevant > 0.0:
+                size = i - first
+                a_place = (relevant - 1.0) / (size - 1.0) if size > 1 else 0.0
+                for j in range(size):
+                    value += relevant / size * (before + 1.0 + j * a_place) / (first + j + 1.0)
+            before += relevant
+        out[q] = value / before
+
+
+@_jit
+def _by_score(scores, start, stop):
+    """Return the items from start to before stop, the highest score first."""
+    if stop - start > _FEW:
+        return start + np.argsort(-scores[start:stop])
+    items = np.arange(start, stop)
+    for i in range(1, items.size):
+        item = items[i]
+        j = i
+        while j and scores[items[j - 1]] < scores[item]:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item
+    return items
+
+
+@_jit
+def _log_add(a, b):
+    """Return log(e^a + e^b)."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+@_jit
+def _log_sum(values):
+    top = values.max()
+    return top + math.log(np.exp(values - top).sum())
+
+
+@_jit
+def _lowest(s):
+    """Return the lowest bit of a set that is not empty."""
+    i = 0
+    while not s >> i & 1:
+        i += 1
+    return i
+
+
+@_jit
+def _subset_log_sums(values, sums, shares):
+    """Fill ``sums[S]`` with log Σ_{i ∈ S} e^{values_i} and ``shares[S]`` with the lowest item's share of it."""
+    for s in range(1, 1 << values.size):
+        rest = s & (s - 1)
+        value = values[_lowest(s)]
+        sums[s] = value
+        shares[s] = 1.0
+        if rest:
+            ahead = value - sums[rest]
+            small = math.exp(-abs(ahead))
+            sums[s] += max(0.0, -ahead) + math.log1p(small)
+            shares[s] = (1.0 if ahead > 0.0 else small) / (1.0 + small)

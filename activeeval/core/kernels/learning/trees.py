@@ -1,0 +1,57 @@
+"""Where items end in regression trees, and what the leaves add up to.
+
+A tree sends an item down from its root: left where the feature that a node compares is at most its threshold, else
+right. A missing value (NaN) goes where the node says; so does a zero at a node that takes zeros for missing ones.
+Zero is then what LightGBM calls so, a value of at most 1e-35 in size.
+"""
+
+from __future__ import annotations
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+# LightGBM's kZeroThreshold, a number of single precision there
+ZERO = 1.0000000180025095e-35
+
+
+@_jit
+def _leaf(features, nodes, node):
+    """Return the column of the leaf that one item, its features (n_features,), reaches from a node."""
+    while nodes.features[node] >= 0:
+        value = features[nodes.features[node]]
+        if value != value or (nodes.zero_is_missing[node] and abs(value) <= ZERO):
+            goes_left = nodes.missing_left[node]
+        else:
+            goes_left = value <= nodes.thresholds[node]
+        node = nodes.left[node] if goes_left else nodes.right[node]
+    return nodes.columns[node]
+
+
+@_jit
+def leaf_columns(features, nodes, out):
+    """Fill ``out`` with the column of the leaf that each item reaches in each tree.
+
+    Parameters
+    ----------
+    features : array of float64, shape (n_items, n_features)
+    nodes : Nodes
+    out : array of int32, shape (n_items, n_trees)
+    """
+    for i in range(features.shape[0]):
+        for t in range(nodes.roots.size):
+            out[i, t] = _leaf(features[i], nodes, nodes.roots[t])
+
+
+@_jit
+def tree_sums(features, nodes, weights, out):
+    """Add to ``out`` the weights of the leaves that each item reaches, tree by tree, as the libraries sum them.
+
+    Parameters
+    ----------
+    features : array of float64, shape (n_items, n_features)
+    nodes : Nodes
+    weights : array of float64, shape (n_leaves,)
+    out : array of float64, shape (n_items,)
+    """
+    for i in range(features.shape[0]):
+        for t in range(nodes.roots.size):
+            out[i] += weights[_leaf(features[i], nodes, nodes.roots[t])]

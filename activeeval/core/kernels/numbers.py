@@ -1,0 +1,69 @@
+"""Random numbers that belong to an id: the same for a key, whatever else is drawn and in which order.
+
+An id's text is hashed once, byte by byte of its UTF-8 form (FNV-1a, 64 bits), its length before it and a
+finaliser behind it, each kind of id from a start of its own; an item's hash starts from its query's. A key is
+mixed in by the finaliser of splitmix64 (Steele, Lea and Flood 2014), a bijection whose every output
+bit depends on every input bit, and the upper 53 bits make a number in (0, 1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+_PRIME = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+
+
+@_jit
+def mixed(x):
+    """Return the finaliser of splitmix64 of a 64-bit word."""
+    x = x + _GOLDEN
+    x = (x ^ (x >> _S30)) * _FIRST
+    x = (x ^ (x >> _S27)) * _SECOND
+    return x ^ (x >> _S31)
+
+
+@_jit
+def number(key, word):
+    """Return a number in (0, 1) for a hash under a key."""
+    return (np.float64(np.int64(mixed(key ^ word) >> _S11)) + 0.5) * _UNIT
+
+
+@_jit
+def _text_hash(start, data, first, last):
+    """Return the hash of the UTF-8 text ``data[first:last]`` from a start."""
+    h = mixed(start ^ np.uint64(last - first)) ^ _BASIS
+    for i in range(first, last):
+        h = (h ^ np.uint64(data[i])) * _PRIME
+    return mixed(h)
+
+
+@_jit
+def text_hashes(start, data, texts, out):
+    """Fill ``out`` (n,) uint64 with the hash of every text, text ``j`` from ``texts[j]`` to ``texts[j + 1]``."""
+    for j in range(out.size):
+        out[j] = _text_hash(start, data, texts[j], texts[j + 1])
+
+
+@_jit
+def item_hashes(start, offsets, query_hashes, data, texts, out):
+    """Fill ``out`` (n_items,) uint64 with the hash of every item, that of its query its start."""
+    for q in range(offsets.size - 1):
+        query_start = mixed(start ^ query_hashes[q])
+        for z in range(offsets[q], offsets[q + 1]):
+            out[z] = _text_hash(query_start, data, texts[z], texts[z + 1])
+
+
+@_jit
+def uniforms(key, words, n_streams, out):
+    """Fill ``out`` (n_streams, n) with a number in (0, 1) for every hash, another stream in every row."""
+    for s in range(n_streams):
+        stream_key = mixed(key ^ np.uint64(s))
+        for j in range(words.size):
+            out[s, j] = number(stream_key, words[j])

@@ -1,0 +1,87 @@
+"""The order of a ranking: score descending, equal scores by item id descending, as trec_eval has it.
+
+A merge sort for each query, bottom up from runs that insertion has sorted. Ids are texts in one buffer of
+bytes, and distinct within a query, so that the order is a total one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+from activeeval.core.kernels.text.bytes import stands_after
+
+_RUN = 8
+
+
+@_jit
+def rank_by_score(query_offsets, scores, data, texts, offsets, items):
+    """Fill ``offsets`` and ``items`` with the ranked items, best first; return how many there are.
+
+    An item whose score is NaN is not ranked.
+    """
+    longest = 0
+    for q in range(query_offsets.size - 1):
+        longest = max(longest, query_offsets[q + 1] - query_offsets[q])
+    spare = np.empty(longest, np.int64)
+    n = 0
+    offsets[0] = 0
+    for q in range(query_offsets.size - 1):
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            if scores[z] == scores[z]:
+                items[n] = z
+                n += 1
+        _sort(items[offsets[q] : n], spare, scores, data, texts)
+        offsets[q + 1] = n
+    return n
+
+
+@_jit
+def _stands_before(scores, data, texts, a, b):
+    if scores[a] != scores[b]:
+        return scores[a] > scores[b]
+    return stands_after(data, texts, a, b)
+
+
+@_jit
+def _sort(items, spare, scores, data, texts):
+    """Sort in place; ``spare`` has room for as many."""
+    n = items.size
+    for start in range(0, n, _RUN):
+        for i in range(start + 1, min(start + _RUN, n)):
+            z = items[i]
+            j = i - 1
+            while j >= start and _stands_before(scores, data, texts, z, items[j]):
+                items[j + 1] = items[j]
+                j -= 1
+            items[j + 1] = z
+    length = _RUN
+    while length < n:
+        for start in range(0, n - length, 2 * length):
+            _merge(items, spare, start, start + length, min(start + 2 * length, n), scores, data, texts)
+        length *= 2
+
+
+@_jit
+def _merge(items, spare, start, middle, stop, scores, data, texts):
+    """Merge the sorted ``items[start:middle]`` and ``items[middle:stop]``."""
+    if not _stands_before(scores, data, texts, items[middle], items[middle - 1]):
+        return
+    for i in range(start, middle):
+        spare[i - start] = items[i]
+    a = 0
+    n_first = middle - start
+    b = middle
+    k = start
+    while a < n_first and b < stop:
+        if _stands_before(scores, data, texts, items[b], spare[a]):
+            items[k] = items[b]
+            b += 1
+        else:
+            items[k] = spare[a]
+            a += 1
+        k += 1
+    while a < n_first:
+        items[k] = spare[a]
+        a += 1
+        k += 1

@@ -1,0 +1,129 @@
+"""Values of which some labels are known: α + β v over an ideal, v the value of the next item's label.
+
+For every node u of the query factor, given the items revealed so far and expecting the others:
+
+*Additive.* α_u = Σ_{i<k} c_i v_i + Σ_{i>k} c_i E[v_i | u], β_u = c_k; c of a comparison is Δc.
+
+*Cascade.* A list is a composition of the maps T_i = c_i ℓ_i + (1 − ℓ_i) T_{i+1}; a segment tree of
+maps T ↦ a + b T, one for each list, holds revealed items with their ℓ and the others with E[ℓ | u].
+With the map (a, b) before the item's rank and the value T expected after it, α_u = a + b T and
+β_u = b (c − T): O(log n) a reveal. A list is multilinear in its labels, which are independent given u,
+so this is exact, also of a difference.
+
+*Average precision.* With r the revealed or expected relevance, Σ_i (r_i / i)(1 + Σ_{j<i} r_j).
+
+*Ideal.* With N_l the number of items of at least the l-th gain level, known and expected,
+Σ_l (g_l − g_{l+1}) C(N_l), C(n) the discounts of the first n ranks summed up, linear between whole
+numbers. Where no relevant item is known yet, N_l is divided by the probability that there is
+one at all: a query without any scores 0.
+"""
+
+from __future__ import annotations
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def _compose(tree_a, tree_b, node):
+    for u in range(tree_a.shape[1]):
+        tree_a[node, u] = tree_a[2 * node, u] + tree_b[2 * node, u] * tree_a[2 * node + 1, u]
+        tree_b[node, u] = tree_b[2 * node, u] * tree_b[2 * node + 1, u]
+
+
+@_jit
+def plant(ranked, n, expected, discounts, tree_a, tree_b):
+    """Lay the tree of maps over the ``n`` ranks of a list of places; return its number of leaves."""
+    size = 1
+    while size < n:
+        size *= 2
+    for j in range(size):
+        for u in range(tree_a.shape[1]):
+            e = expected[ranked[j], u] if j < n else 0.0
+            tree_a[size + j, u] = discounts[j] * e if j < n else 0.0
+            tree_b[size + j, u] = 1.0 - e
+    for node in range(size - 1, 0, -1):
+        _compose(tree_a, tree_b, node)
+    return size
+
+
+@_jit
+def cascade_terms(tree_a, tree_b, size, rank, discounts, sign, around, alpha, beta):
+    """Add one list's α and β for the item at ``rank``, −1 where the list does not hold it.
+
+    ``around`` (4, n_nodes) is workspace: the map before the rank and the map after it.
+    """
+    n_nodes = alpha.size
+    if rank < 0:
+        for u in range(n_nodes):
+            alpha[u] += sign * tree_a[1, u]
+        return
+    for u in range(n_nodes):
+        around[0, u], around[1, u], around[2, u], around[3, u] = 0.0, 1.0, 0.0, 1.0
+    node = size + rank
+    while node > 1:
+        sibling = node ^ 1
+        if node & 1:
+            for u in range(n_nodes):
+                around[0, u] = tree_a[sibling, u] + tree_b[sibling, u] * around[0, u]
+                around[1, u] *= tree_b[sibling, u]
+        else:
+            for u in range(n_nodes):
+                around[2, u] += around[3, u] * tree_a[sibling, u]
+                around[3, u] *= tree_b[sibling, u]
+        node >>= 1
+    for u in range(n_nodes):
+        alpha[u] += sign * (around[0, u] + around[1, u] * around[2, u])
+        beta[u] += sign * around[1, u] * (discounts[rank] - around[2, u])
+
+
+@_jit
+def settle(tree_a, tree_b, size, rank, discounts, value):
+    """Put a revealed stop probability at ``rank``; nothing where the list does not hold the item."""
+    if rank < 0:
+        return
+    node = size + rank
+    for u in range(tree_a.shape[1]):
+        tree_a[node, u] = discounts[rank] * value
+        tree_b[node, u] = 1.0 - value
+    while node > 1:
+        node >>= 1
+        _compose(tree_a, tree_b, node)
+
+
+@_jit
+def precision_terms(ranked, n, expected, rank, sign, alpha, beta):
+    """Add one list's α and β of Σ_i (r_i / i)(1 + Σ_{j<i} r_j) for the item at ``rank``, −1 where it has none."""
+    for u in range(alpha.size):
+        so_far, total, slope = 0.0, 0.0, 0.0  # a sum of its own: two equal lists must cancel exactly
+        for i in range(n):
+            if i == rank:
+                slope += (1.0 + so_far) / (i + 1.0)
+                continue
+            value = expected[ranked[i], u]
+            total += value / (i + 1.0) * (1.0 + so_far)
+            if 0 <= rank < i:
+                slope += value / (i + 1.0)
+            so_far += value
+        alpha[u] += sign * total
+        beta[u] += sign * slope
+
+
+@_jit
+def ideal_value(known, added, rest, none_left, steps, cumulative):
+    """Return Σ_l step_l C(N_l) of known, added and expected counts; 0 where nothing counts."""
+    is_found = False
+    for level in range(steps.size):
+        is_found = is_found or known[level] + added[level] > 0.0
+    any_left = 1.0 if is_found else 1.0 - none_left
+    if any_left <= 0.0:
+        return 0.0
+    total = 0.0
+    last = cumulative.size - 1
+    for level in range(steps.size):
+        n = min((known[level] + added[level] + rest[level]) / any_left, float(last))
+        whole = int(n)
+        reached = cumulative[whole]
+        if whole < last:
+            reached += (n - whole) * (cumulative[whole + 1] - reached)
+        total += steps[level] * reached
+    return total

@@ -1,0 +1,53 @@
+"""What judged prefixes say: values without bias, and the regressor that takes a model's drift out of them.
+
+With f_k expected of a value once k labels are known (`activeeval.core.kernels.sequential_values`), D_k = f_k − f_{k−1},
+and place k judged with probability G_k once its query is taken, y = m + Σ_judged D_k / G_k is unbiased for L whatever
+the model.
+"""
+
+from __future__ import annotations
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def prefix_totals(offsets, predictions, f, drift, rates, taken, totals, within):
+    """Fill what the judged prefix of each query of a sample says.
+
+    Parameters
+    ----------
+    predictions : array, shape (n_queries,)
+        m(x).
+    f, drift : arrays by place
+        f_k with the labels of the sample, and Σ e up to each place.
+    rates, taken : Rates, Taken
+    totals : array, shape (n, w), w ≥ 4
+        Out: y = m + Σ D_k / G_k, unbiased for L; 1; m; and h = Σ e_k / G_k − Σ_all e_k with mean 0. Where e are the
+        steps D that the lowest grade everywhere would make and a model expects too much, D is about e, and y − h has
+        little of the noise that G puts into y. What follows is known of the query, and left as it is.
+    within : array, shape (n, w (w + 1) / 2)
+        Out: unbiased variances and covariance of y and h given the labels, by
+        Var = (Σ D_k / G_k)² − Σ ((f_k − m)² − (f_{k−1} − m)²) / G_k; the other terms of the form are 0.
+    """
+    both = 3 * totals.shape[1] - 3  # where the upper triangle has h twice
+    for row in range(taken.queries.size):
+        q = taken.queries[row]
+        m = predictions[q]
+        first, last = offsets[q], offsets[q + 1]
+        rate = min(1.0, taken.levels[row] * rates.query_rates[q])
+        ends_at = drift[last - 1] if last > first else 0.0
+        d, e = 0.0, 0.0
+        t, h = 0.0, 0.0
+        dd, de, ee = 0.0, 0.0, 0.0
+        for k in range(first, first + taken.counts[row]):
+            chance = min(1.0, taken.levels[row] * rates.place_rates[k]) / rate
+            next_d, next_e = f[k] - m, drift[k]
+            t += (next_d - d) / chance
+            h += (next_e - e) / chance
+            dd += (next_d * next_d - d * d) / chance
+            de += (next_d * next_e - d * e) / chance
+            ee += (next_e * next_e - e * e) / chance
+            d, e = next_d, next_e
+        totals[row, 0], totals[row, 1], totals[row, 2], totals[row, 3] = m + t, 1.0, m, h - ends_at
+        within[row, :] = 0.0
+        within[row, 0], within[row, 3], within[row, both] = t * t - dd, t * h - de, h * h - ee

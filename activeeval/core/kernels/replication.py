@@ -1,0 +1,93 @@
+"""The paper's draws with replacement: one at a time for a campaign, many repetitions of it for a simulation.
+
+A draw is the place of a uniform number u on the cumulated sampling probabilities, so a sequence of uniforms
+determines a run. What was judged before is free; the first draw that the budget cannot pay ends the run
+(skipping it would favour cheap queries). Runs for several budgets share one sequence: each is a
+beginning of the run with the largest budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+from activeeval.core.kernels.estimates import ratio_estimate
+
+
+@_jit
+def locate(cumulative, u):
+    """Return the first index whose cumulated probability exceeds ``u``; the last where none does."""
+    return _locate_between(cumulative, u, 0, cumulative.size - 1)
+
+
+@_jit
+def _locate_between(cumulative, u, low, high):
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulative[middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@_jit
+def _signposts(cumulative):
+    """Return where `locate` finds 0, 1/n … 1: between two of them few indices are left to search."""
+    n = cumulative.size
+    places = np.empty(n + 1, np.int64)
+    for k in range(n + 1):
+        places[k] = locate(cumulative, k / n)
+    return places
+
+
+@_jit
+def _locate_by(signposts, cumulative, u):
+    """Return what `locate` returns; one signpost more on either side, as u · n is rounded."""
+    n = cumulative.size
+    k = int(u * n)
+    return _locate_between(cumulative, u, signposts[max(k - 1, 0)], signposts[min(k + 2, n)])
+
+
+@_jit
+def replicate(uniforms, truth, cumulative, weights, costs, item_counts, values, budgets, limits, out, complete):
+    """Draw with replacement once for every row of ``uniforms`` (repetitions, n).
+
+    ``truth`` is Σ p L, which a run knows that has drawn every query. Run k ends before the draw that would exceed
+    ``budgets[k]`` or when ``limits[k]`` draws are done; both ascend. ``out`` (repetitions, budgets, 7) takes estimate,
+    variance, degrees of freedom, draws, distinct queries, distinct items, spent. ``complete`` (repetitions,) turns
+    False where a row of uniforms was too short.
+    """
+    n_queries = cumulative.size
+    signposts = _signposts(cumulative)
+    longest = uniforms.shape[1]
+    last_seen = np.full(n_queries, -1, np.int64)
+    w, drawn, contributions = np.empty(longest), np.empty(longest), np.empty(longest)
+    for r in range(uniforms.shape[0]):
+        spent = 0.0
+        n_seen = 0
+        n_items = 0
+        k = 0
+        t = 0
+        while True:
+            query = _locate_by(signposts, cumulative, uniforms[r, t] if t < longest else 1.0)
+            is_new = last_seen[query] != r
+            cost = costs[query] if is_new else 0.0
+            while k < budgets.size and (t == limits[k] or (t < longest and spent + cost > budgets[k])):
+                if n_seen == n_queries:
+                    estimate = (truth, 0.0, np.inf)
+                else:
+                    estimate = ratio_estimate(w[:t], drawn[:t], contributions[:t])
+                out[r, k, 0], out[r, k, 1], out[r, k, 2] = estimate
+                out[r, k, 3], out[r, k, 4], out[r, k, 5], out[r, k, 6] = t, n_seen, n_items, spent
+                k += 1
+            if k == budgets.size or t == longest:
+                break
+            w[t], drawn[t] = weights[query], values[query]
+            t += 1
+            if is_new:
+                last_seen[query] = r
+                n_seen += 1
+                n_items += item_counts[query]
+            spent += cost
+        complete[r] = k == budgets.size

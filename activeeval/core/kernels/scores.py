@@ -1,0 +1,95 @@
+"""Values of measures once grades are known, one per query.
+
+A grade below 0 means that nobody judged the item: it earns nothing and keeps its rank.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def first_grade_above(grades, max_grade):
+    """Return the first item whose grade is above ``max_grade``, or -1."""
+    for z in range(grades.size):
+        if grades[z] > max_grade:
+            return z
+    return -1
+
+
+@_jit
+def additive_scores(grades, gains, discounts, offsets, items, out):
+    """Fill ``out`` with Σ_i c_i g(y_i), eq. (1)."""
+    for q in range(offsets.size - 1):
+        total = 0.0
+        for i in range(min(offsets[q + 1] - offsets[q], discounts.size)):
+            y = grades[items[offsets[q] + i]]
+            if y >= 0:
+                total += discounts[i] * gains[y]
+        out[q] = total
+
+
+@_jit
+def cascade_scores(grades, stop_probs, discounts, offsets, items, out):
+    """Fill ``out`` with Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), eq. (2)."""
+    for q in range(offsets.size - 1):
+        total = 0.0
+        reach = 1.0
+        for i in range(min(offsets[q + 1] - offsets[q], discounts.size)):
+            y = grades[items[offsets[q] + i]]
+            if y >= 0:
+                total += discounts[i] * reach * stop_probs[y]
+                reach *= 1.0 - stop_probs[y]
+        out[q] = total
+
+
+@_jit
+def ideal_scores(grades, gains, by_gain, discounts, query_offsets, out):
+    """Fill ``out`` with the largest Σ_i c_i g(y_i) that any ranking of a query's judged items has.
+
+    ``by_gain`` lists the grades of positive gain, largest gain first.
+    """
+    counts = np.zeros(gains.size, np.int64)
+    for q in range(query_offsets.size - 1):
+        counts[:] = 0
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            if grades[z] >= 0:
+                counts[grades[z]] += 1
+        total = 0.0
+        rank = 0
+        for y in by_gain:
+            for _ in range(min(counts[y], discounts.size - rank)):
+                total += discounts[rank] * gains[y]
+                rank += 1
+        out[q] = total
+
+
+@_jit
+def average_precisions(grades, rel, cutoff, query_offsets, offsets, items, out):
+    """Fill ``out`` with the precision at each relevant rank, averaged over all relevant items."""
+    for q in range(offsets.size - 1):
+        n_relevant = 0
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            if grades[z] >= rel:
+                n_relevant += 1
+        n_above = 0
+        total = 0.0
+        for i in range(min(offsets[q + 1] - offsets[q], cutoff)):
+            if grades[items[offsets[q] + i]] >= rel:
+                n_above += 1
+                total += n_above / (i + 1.0)
+        out[q] = total / n_relevant if n_relevant else 0.0
+
+
+@_jit
+def judged_shares(grades, cutoff, offsets, items, out):
+    """Fill ``out`` with the share of the ranked items down to ``cutoff`` that have been judged."""
+    for q in range(offsets.size - 1):
+        n = min(offsets[q + 1] - offsets[q], cutoff)
+        judged = 0
+        for i in range(n):
+            if grades[items[offsets[q] + i]] >= 0:
+                judged += 1
+        out[q] = judged / n if n else 0.0

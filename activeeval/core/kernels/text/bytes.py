@@ -1,0 +1,95 @@
+"""Texts in one buffer of bytes: copied, compared, hashed.
+
+Text ``j`` is ``data[offsets[j]:offsets[j + 1]]``, UTF-8, so that the order of bytes is the order of code points.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+_FACTOR = np.uint64(0x100000001B3)
+_BASIS = np.uint64(0xCBF29CE484222325)
+_FOLD = np.uint64(32)
+
+
+@_jit
+def copy_texts(data, offsets, places, out):
+    """Fill ``out`` with the texts at some places, one after another."""
+    k = 0
+    for j in range(places.size):
+        for i in range(offsets[places[j]], offsets[places[j] + 1]):
+            out[k] = data[i]
+            k += 1
+
+
+@_jit
+def append_spans(source, spans, out, offsets, row):
+    """Put the spans (n, 2) of a source behind the first ``row`` texts of ``out``."""
+    k = offsets[row]
+    for j in range(spans.shape[0]):
+        for i in range(spans[j, 0], spans[j, 1]):
+            out[k] = source[i]
+            k += 1
+        offsets[row + j + 1] = k
+
+
+@_jit
+def append_runs(source, spans, out, offsets, starts, n_texts, row):
+    """Do so where a span differs from the one before, and put its row into ``starts``; return how many texts there are.
+
+    The first ``n_texts`` texts of ``out`` belong to the first ``row`` rows.
+    """
+    k = offsets[n_texts]
+    for j in range(spans.shape[0]):
+        start, stop = spans[j, 0], spans[j, 1]
+        is_same = n_texts > 0 and k - offsets[n_texts - 1] == stop - start
+        i = start
+        while is_same and i < stop:
+            is_same = source[i] == out[k - (stop - i)]
+            i += 1
+        if not is_same:
+            for i in range(start, stop):
+                out[k] = source[i]
+                k += 1
+            starts[n_texts] = row + j
+            n_texts += 1
+            offsets[n_texts] = k
+    starts[n_texts] = row + spans.shape[0]
+    return n_texts
+
+
+@_jit
+def same_text(data, offsets, j, other_data, other_offsets, k):
+    """Return whether two texts are the same."""
+    start, other_start = offsets[j], other_offsets[k]
+    length = offsets[j + 1] - start
+    if other_offsets[k + 1] - other_start != length:
+        return False
+    for i in range(length):  # noqa: SIM110
+        if data[start + i] != other_data[other_start + i]:
+            return False
+    return True
+
+
+@_jit
+def stands_after(data, offsets, j, k):
+    """Return whether text ``j`` comes after text ``k`` in the order of their bytes."""
+    start, other_start = offsets[j], offsets[k]
+    length, other_length = offsets[j + 1] - start, offsets[k + 1] - other_start
+    for i in range(min(length, other_length)):
+        a, b = data[start + i], data[other_start + i]
+        if a != b:
+            return a > b
+    return length > other_length
+
+
+@_jit
+def hash_texts(data, offsets, start, stop, out):
+    """Fill ``out`` with a whole number from 0 on for each of the texts ``start`` … ``stop − 1``, for tables of them."""
+    for j in range(start, stop):
+        h = _BASIS
+        for i in range(offsets[j], offsets[j + 1]):
+            h = (h ^ np.uint64(data[i])) * _FACTOR
+        out[j - start] = np.int64((h ^ (h >> _FOLD)) >> np.uint64(1))

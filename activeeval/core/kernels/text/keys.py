@@ -1,0 +1,124 @@
+"""Rows that are keyed by an owner and a text: where a key stands first, and where another table holds it.
+
+The rows of an owner are a segment; the texts of all rows lie in one buffer, text ``i`` from ``texts[i]`` to
+``texts[i + 1]``. For each segment a table of places with open addressing, small enough for the cache,
+finds the candidates by their hashes, and the texts themselves decide.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+from activeeval.core.kernels.text.bytes import hash_texts, same_text
+
+
+@_jit
+def segment_owners(owners, offsets):
+    """Fill ``offsets`` with where each owner's rows start once they stand in order; return whether they do.
+
+    Owners are whole numbers from 0 on, below ``offsets.size - 1``; rows with a negative one come first.
+    """
+    offsets[:] = 0
+    is_ordered = True
+    n_before = 0
+    for i in range(owners.size):
+        is_ordered = is_ordered and (i == 0 or owners[i - 1] <= owners[i])
+        if owners[i] < 0:
+            n_before += 1
+        else:
+            offsets[owners[i] + 1] += 1
+    offsets[0] = n_before
+    for q in range(1, offsets.size):
+        offsets[q] += offsets[q - 1]
+    return is_ordered
+
+
+@_jit
+def first_repeat(offsets, data, texts):
+    """Return the first row whose text its segment holds before, and the row that does; ``(-1, -1)`` for none."""
+    hashes, room, places = _scratch(offsets)
+    for q in range(offsets.size - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        table = _clear_table(room, stop - start)
+        hash_texts(data, texts, start, stop, hashes)
+        _seek(table, data, texts, start, hashes, data, texts, start, stop, hashes, True, places)
+        for i in range(stop - start):
+            if places[i] != start + i:
+                return start + i, places[i]
+    return -1, -1
+
+
+@_jit
+def first_places(offsets, data, texts):
+    """Return for every row the first place of its segment that holds the same text, shape (n,)."""
+    out = np.empty(texts.size - 1, np.int64)
+    hashes, room, _ = _scratch(offsets)
+    for q in range(offsets.size - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        table = _clear_table(room, stop - start)
+        hash_texts(data, texts, start, stop, hashes)
+        _seek(table, data, texts, start, hashes, data, texts, start, stop, hashes, True, out[start:stop])
+    return out
+
+
+@_jit
+def places_of(offsets, data, texts, sought_offsets, sought_data, sought_texts):
+    """Return for every sought row the first place of its segment that holds its text, or -1, shape (n_sought,)."""
+    out = np.full(sought_texts.size - 1, -1, np.int64)
+    hashes, room, places = _scratch(offsets)
+    sought_hashes, _, _ = _scratch(sought_offsets)
+    for q in range(offsets.size - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        table = _clear_table(room, stop - start)
+        hash_texts(data, texts, start, stop, hashes)
+        _seek(table, data, texts, start, hashes, data, texts, start, stop, hashes, True, places)
+        first, last = sought_offsets[q], sought_offsets[q + 1]
+        hash_texts(sought_data, sought_texts, first, last, sought_hashes)
+        segment = out[first:last]
+        _seek(table, data, texts, start, hashes, sought_data, sought_texts, first, last, sought_hashes, False, segment)
+    return out
+
+
+@_jit
+def _scratch(offsets):
+    """Return room for the hashes, the table and the places of the longest segment."""
+    most = 0
+    for q in range(offsets.size - 1):
+        most = max(most, offsets[q + 1] - offsets[q])
+    return np.empty(most, np.int64), np.empty(_slots(most), np.int64), np.empty(most, np.int64)
+
+
+@_jit
+def _seek(table, data, texts, base, hashes, sought_data, sought_texts, start, stop, sought_hashes, enters, out):
+    """Fill ``out`` with the place that holds the text of each sought row, -1 for none, or enter the row for it.
+
+    ``hashes`` are those of the rows from ``base`` on, ``sought_hashes`` those of the rows from ``start`` on.
+    """
+    mask = table.size - 1
+    for i in range(start, stop):
+        sought = sought_hashes[i - start]
+        slot = sought & mask
+        while table[slot] >= 0:
+            place = table[slot]
+            if hashes[place - base] == sought and same_text(data, texts, place, sought_data, sought_texts, i):
+                break
+            slot = (slot + 1) & mask
+        if enters and table[slot] < 0:
+            table[slot] = i
+        out[i - start] = table[slot]
+
+
+@_jit
+def _slots(n):
+    size = 4
+    while size < 2 * n:
+        size *= 2
+    return size
+
+
+@_jit
+def _clear_table(room, n):
+    table = room[: _slots(n)]
+    table[:] = -1
+    return table

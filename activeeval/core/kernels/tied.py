@@ -1,0 +1,112 @@
+"""What the items of a truth are worth where some of them are tied: the mean over the orders of every tie.
+
+A tie of m items whose κ-grade is y stands for the labels y, y − 1, …, y − m + 1, those below 0 being 0. All orders of
+its items are equally likely, and ties are put in order independently of each other.
+
+*Additive.* The mean of a sum is the sum of the means, so an item is worth the mean gain of the labels of its tie.
+
+*Cascade.* Let w_1 … w_m be 1 − ℓ of the labels, and E_j the mean of Π w over the sets of j of them. The items of a tie
+that a ranking has among its first i have such a set of labels, so a user passes rank i with probability R_i = Π E_j
+over the ties, j counting the items that each has among them. He stops at rank i with R_{i−1} − R_i, in which one tie
+alone changes its factor, from E_j to E_{j+1}: it is R_{i−1} h_j with h_j = 1 − E_{j+1} / E_j. So the cascade of h_j,
+j counting the items of the same tie above, has the mean value.
+
+E_j of t labels comes from that of t − 1: a set of j holds the last label with probability j / t,
+E_j ← (1 − j / t) E_j + (j / t) w_t E_{j−1}.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def _count(grades, first, last, counts):
+    """Fill ``counts`` with the number of a query's items of each κ-grade above 0."""
+    counts[:] = 0
+    for z in range(first, last):
+        if grades[z] > 0:
+            counts[grades[z]] += 1
+
+
+@_jit
+def tied_gains(grades, gains, query_offsets, label_values):
+    """Fill ``label_values`` with the mean gain of every item that is judged.
+
+    Parameters
+    ----------
+    grades : array of int, shape (n_items,)
+        κ-grades: k + 1 − rank, of a tie that of its first rank; 0 below the top, negative where nobody judged.
+    gains : array of float, shape (k + 1,)
+        Of each label.
+    query_offsets : array of int, shape (n_queries + 1,)
+    label_values : array of float, shape (n_items,)
+        Out.
+    """
+    counts = np.zeros(gains.size, np.int64)
+    means = np.zeros(gains.size)
+    for q in range(query_offsets.size - 1):
+        _count(grades, query_offsets[q], query_offsets[q + 1], counts)
+        means[0] = gains[0]
+        for y in range(1, gains.size):
+            total = 0.0
+            for t in range(counts[y]):
+                total += gains[max(y - t, 0)]
+            means[y] = total / max(counts[y], 1)
+        for z in range(query_offsets[q], query_offsets[q + 1]):
+            if grades[z] >= 0:
+                label_values[z] = means[grades[z]]
+
+
+@_jit
+def _stops_of_tie(stop_probs, y, passed, stops):
+    """Fill ``stops`` with h_0 … h_{m−1} of a tie of m items of κ-grade y; ``passed``, shape (m + 1,), is used up."""
+    passed[:] = 0.0
+    passed[0] = 1.0
+    for t in range(1, stops.size + 1):
+        w = 1.0 - stop_probs[max(y + 1 - t, 0)]
+        for j in range(t, 0, -1):
+            passed[j] += j / t * (w * passed[j - 1] - passed[j])
+    for j in range(stops.size):
+        stops[j] = 1.0 - passed[j + 1] / passed[j] if passed[j] > 0.0 else 0.0
+
+
+@_jit
+def tied_stops(grades, stop_probs, query_offsets, offsets, items, label_values):
+    """Fill ``label_values`` with the stop probability h_j of every ranked item that is judged.
+
+    Parameters
+    ----------
+    grades, query_offsets, label_values
+        As of `tied_gains`.
+    stop_probs : array of float, shape (k + 1,)
+        Of each label.
+    offsets : array of int, shape (n_queries + 1,)
+    items : array of int, shape (n_ranked,)
+        The ranking's.
+    """
+    counts = np.zeros(stop_probs.size, np.int64)
+    starts = np.zeros(stop_probs.size + 1, np.int64)
+    widest = 0
+    for q in range(query_offsets.size - 1):
+        widest = max(widest, query_offsets[q + 1] - query_offsets[q])
+    stops = np.empty(widest)
+    passed = np.empty(widest + 1)
+    for q in range(offsets.size - 1):
+        _count(grades, query_offsets[q], query_offsets[q + 1], counts)
+        starts[1] = 0
+        for y in range(1, stop_probs.size):
+            starts[y + 1] = starts[y] + counts[y]
+            if counts[y] == 1:  # as almost all are where a model draws truths
+                stops[starts[y]] = stop_probs[y]
+            elif counts[y] > 1:
+                _stops_of_tie(stop_probs, y, passed[: counts[y] + 1], stops[starts[y] : starts[y + 1]])
+        for i in range(offsets[q], offsets[q + 1]):
+            y = grades[items[i]]
+            if y > 0:
+                label_values[items[i]] = stops[starts[y]]
+                starts[y] += 1
+            elif y == 0:
+                label_values[items[i]] = stop_probs[0]

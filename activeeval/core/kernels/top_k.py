@@ -1,0 +1,98 @@
+"""How many comparisons the heap of a top-k labelling takes, along a chain of replacements.
+
+The heap holds slots 0 … k−1; slot s holds the item of rank r_s, 0 the worst, so the root has rank 0. A new item that is
+better than the root takes its slot, at a uniform rank r among the k: every other item of a rank up to r sinks by one.
+Comparisons are counted where they are made, in sifting: of two children, then of the worse child with its parent.
+
+Where nothing is asked that follows from answers, B[s, t] tells that slot s is known to be better than t. An answer
+"s better than t" adds all pairs of one that is at least s and one that is at most t. What is known of the root's slot
+goes with its item: a path between two items of the heap never leads through one that left it, which is worse than all.
+"""
+
+from __future__ import annotations
+
+from activeeval.core.kernels.compiling import jit as _jit
+
+
+@_jit
+def _compare(s, t, rank, transitive, known):
+    """Return whether an answer on slots s and t is to be asked for, 1 or 0, and keep it."""
+    if not transitive:
+        return 1
+    if known[s, t] or known[t, s]:
+        return 0
+    best, worst = (s, t) if rank[s] > rank[t] else (t, s)
+    for u in range(rank.size):
+        if u == best or known[u, best]:
+            known[u, worst] = True
+            for v in range(rank.size):
+                if known[worst, v]:
+                    known[u, v] = True
+    return 1
+
+
+@_jit
+def _sift(heap, rank, place, size, transitive, known):
+    """Let the item at a place sink, and return the comparisons that takes."""
+    n = 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size:
+            n += _compare(heap[child], heap[child + 1], rank, transitive, known)
+            if rank[heap[child]] > rank[heap[child + 1]]:
+                child += 1
+        n += _compare(heap[child], heap[place], rank, transitive, known)
+        if rank[heap[child]] > rank[heap[place]]:
+            break
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child
+    return n
+
+
+@_jit
+def _popped(heap, rank, transitive, known):
+    """Return the comparisons that ordering a heap takes; the heap is used up."""
+    n = 0
+    for size in range(heap.size - 1, 0, -1):
+        heap[0], heap[size] = heap[size], heap[0]
+        n += _sift(heap, rank, 0, size, transitive, known)
+    return n
+
+
+@_jit
+def chain_comparisons(orders, ranks, transitive, counts):
+    """Fill ``counts`` with C_j: comparisons of building the heap, of j replacements and of the final order.
+
+    Parameters
+    ----------
+    orders : array of int, shape (n, k)
+        The ranks of the first k items as they arrive.
+    ranks : array of int, shape (n, J)
+        The rank of each replacing item among the k that the heap then holds.
+    transitive : bool
+        Whether what follows from earlier answers is not counted.
+    counts : array of int, shape (n, J + 1)
+        Out.
+    """
+    n_chains, k = orders.shape
+    for c in range(n_chains):
+        rank = orders[c].copy()
+        heap = rank.copy()
+        for s in range(k):
+            heap[s] = s
+        known = rank.repeat(k if transitive else 1).reshape(k, -1) < 0
+        n = 0
+        for place in range(k // 2 - 1, -1, -1):
+            n += _sift(heap, rank, place, k, transitive, known)
+        counts[c, 0] = n + _popped(heap.copy(), rank, transitive, known.copy())
+        for j in range(ranks.shape[1]):
+            root = heap[0]
+            for s in range(k):
+                if s != root and rank[s] <= ranks[c, j]:
+                    rank[s] -= 1
+            rank[root] = ranks[c, j]
+            if transitive:
+                known[root, :] = False
+                known[:, root] = False
+            n += _sift(heap, rank, 0, k, transitive, known)
+            counts[c, j + 1] = n + _popped(heap.copy(), rank, transitive, known.copy())

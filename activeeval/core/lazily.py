@@ -1,0 +1,41 @@
+"""Names of a package that are imported when they are first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def attached(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package whose names live in modules.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    homes : mapping of str to sequence of str
+        The names by the module that has them.
+
+    Returns
+    -------
+    (callable, callable)
+        The second returns the public names alone, the package's ``__all__``.
+
+    Examples
+    --------
+    >>> get, names = attached("activeeval", {"activeeval.core.errors": ["InputError"]})
+    >>> get("InputError"), "InputError" in names(), "annotations" in names()
+    (<class 'activeeval.core.errors.InputError'>, True, False)
+    """
+    home = {name: module for module, names in homes.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, lambda: sorted({*home, *vars(sys.modules[package]).get("__all__", ())})

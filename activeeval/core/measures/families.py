@@ -1,0 +1,316 @@
+"""The two families that have moments: additive and cascade measures.
+
+*Additive* L = Σ_i c_i g(y_i), as DCG, RBP and P. *Cascade* L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)),
+as ERR, RR and Success. A measure is a value: what a grade is worth, what a rank is worth, and a cutoff.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.ends import UNLIMITED
+from activeeval.core.errors import InputError
+from activeeval.core.measures.labels import LabelsLike, checked_labels
+from activeeval.core.measures.ranking_checks import (
+    WithCutoff,
+    check_pool,
+    checked_cutoff,
+    checked_nodes,
+    longest_list,
+    moments_over_nodes,
+)
+from activeeval.core.measures.rules import (
+    AtLeast,
+    Discounts,
+    Exponential,
+    GradeRule,
+    as_discounts,
+    as_rule,
+    log_discount,
+    number_text,
+    reciprocal_discount,
+)
+from activeeval.core.measures.terms import ADDITIVE, CASCADE, Terms, plain_terms
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.results import Moments
+from activeeval.core.types import Floats, sealed
+
+Kernel = Callable[..., None]
+
+
+class _Family(WithCutoff):
+    """What both families share; each brings a rule for grades and two kernels."""
+
+    __slots__ = ()
+    _rule_field: ClassVar[str]
+    _numerator: ClassVar[int]
+    needs_all_items: ClassVar[bool] = False
+    no_gain_between: ClassVar[str] = ""
+    is_judged_whole: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = True
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether the value is a sum of its items' terms."""
+        return self._numerator == ADDITIVE
+
+    discounts: Discounts
+    cutoff: int | None
+    name: str
+
+    @property
+    def _rule(self) -> GradeRule:
+        rule: GradeRule = getattr(self, self._rule_field)
+        return rule
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        raise TypeError("only a family has kernels")
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the measure knows, None where it takes any."""
+        return self._rule.max_grade
+
+    @property
+    def needs_max_grade(self) -> bool:
+        """Whether a grade's value depends on the largest grade, and that is not known."""
+        return self.max_grade is None and self._rule.depends_on_scale
+
+    def bound_to(self, max_grade: int) -> Self:
+        """Return the measure with an open grade scale closed at ``max_grade``, a closed one as it is.
+
+        A grade above a closed scale is refused.
+        """
+        changed: Self = replace(self, **{self._rule_field: self._rule.bound_to(max_grade)})  # type: ignore[type-var]
+        return changed
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in lists of up to ``longest`` items.
+
+        A vector shorter than a list cuts it, as does the cutoff.
+        """
+        depth = longest if self.cutoff is None else min(self.cutoff, longest)
+        if not callable(self.discounts):
+            return sealed(np.asarray(self.discounts, dtype=np.float64)[:depth])
+        vector = np.asarray(self.discounts(np.arange(1.0, depth + 1.0)), dtype=np.float64)
+        if vector.shape != (depth,) or not np.all(np.isfinite(vector)):
+            raise InputError(
+                f"discounts must give one finite number a rank, got shape {vector.shape} for {depth} ranks"
+            )
+        return sealed(vector)
+
+    def score(self, pool: QueryPool, grades: LabelsLike, ranking: Rankings, versus: Rankings | None = None) -> Floats:
+        """Return the value of each query, or the difference ``ranking − versus``.
+
+        Parameters
+        ----------
+        grades : array of int, shape (n_items,), or SoftLabels
+            A negative grade means not judged: no gain, the rank is kept.
+
+        Returns
+        -------
+        ndarray, shape (n_queries,)
+
+        Raises
+        ------
+        InputError
+            Where a grade is above the measure's largest.
+        """
+        labels, n_grades = checked_labels(pool, grades, self.max_grade)
+        codes, values = labels.coded(self._values(n_grades))
+        kernel, _ = self._kernels()
+        rankings = [ranking] if versus is None else [ranking, versus]
+        check_pool(pool, *rankings)
+        out = np.empty((2, pool.n_queries))
+        for row, scored in zip(out, rankings, strict=False):
+            kernel(codes, values, self.discount_vector(longest_list(scored)), scored.offsets, scored.items, row)
+        scores: Floats = out[0] if versus is None else out[0] - out[1]
+        return scores
+
+    def moments(
+        self,
+        pool: QueryPool,
+        grade_probs: ArrayLike,
+        ranking: Rankings,
+        versus: Rankings | None = None,
+        node_weights: ArrayLike | None = None,
+    ) -> Moments:
+        """Return mean, mean square and variance of each query's value under a grade model, eqs. (16)–(18).
+
+        Parameters
+        ----------
+        grade_probs : array of float, shape (n_items, n_grades)
+            p(y = k) of every item. With a query factor, shape (n_nodes, n_items, n_grades): grades
+            are independent given a node.
+        versus : Rankings, optional
+            The moments are then of the difference ``ranking − versus``.
+        node_weights : array of float, shape (n_nodes,) or (n_queries, n_nodes)
+            Probability of each node of the query factor, of each query where they differ.
+
+        Raises
+        ------
+        InputError
+            Where the columns do not fit the measure's grades or a row is not a distribution.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+        >>> ranking = Rankings.from_scores(pool, [2.0, 1.0])
+        >>> found = Additive([0, 1], [1.0, 0.5]).moments(pool, [[0.5, 0.5], [0.5, 0.5]], ranking)
+        >>> found.mean, found.second
+        (array([0.75]), array([0.875]))
+        """
+        reference = Rankings.empty(pool) if versus is None else versus
+        check_pool(pool, ranking, reference)
+        nodes, weights = checked_nodes(pool, grade_probs, node_weights)
+        values = self._values(self._check_columns(nodes.shape[2]))
+        discounts = self.discount_vector(longest_list(ranking, reference))
+        lists = (ranking.offsets, ranking.items, reference.offsets, reference.items)
+        _, kernel = self._kernels()
+        means, variances = np.empty((2, len(nodes), pool.n_queries))
+        for probs, mean, variance in zip(nodes, means, variances, strict=True):
+            kernel(pool.query_offsets, sealed(probs), values, discounts, *lists, mean, variance)
+        return moments_over_nodes(weights, means, variances)
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Return what depth designs must know: lists of up to ``longest`` ranks, ``widest`` items a query."""
+        return plain_terms(self._numerator, self._values(self._check_columns(n_grades)), self.discount_vector(longest))
+
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items.
+
+        Parameters
+        ----------
+        max_grade : int or None
+            The largest grade, where the measure does not know it; None where the scale is open.
+        """
+        top = max_grade if self.max_grade is None else self.max_grade
+        discounts, gains = np.append(self.discount_vector(longest), 0.0), np.array([0.0, 1.0])
+        if not self.is_additive:
+            return float(discounts.min()), float(discounts.max())
+        if top is None and not isinstance(self._rule, AtLeast):
+            return UNLIMITED if (discounts < 0).any() else (0.0, math.inf)
+        if top is not None:
+            gains = np.append(self._values(top + 1), 0.0)
+        worth = discounts[:, None] * gains
+        return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
+
+    def _values(self, n_grades: int) -> Floats:
+        values = sealed(self._rule.values(n_grades))
+        if not np.all(np.isfinite(values)):
+            raise InputError(f"{self} has no finite value for grade {int(np.argmin(np.isfinite(values)))}")
+        return values
+
+    def _check_columns(self, n_grades: int) -> int:
+        if n_grades < 2 or (self.max_grade is not None and n_grades != self.max_grade + 1):
+            wanted = "at least 2" if self.max_grade is None else str(self.max_grade + 1)
+            raise InputError(f"grade_probs must have {wanted} columns, one for each grade of {self}, got {n_grades}")
+        return n_grades
+
+    def __str__(self) -> str:
+        persistence = f"p={number_text(self.discounts.p)}" if hasattr(self.discounts, "p") else ""
+        listed = self.discounts if isinstance(self.discounts, tuple) else ()
+        ranks = f"discounts=[{','.join(map(number_text, listed))}]" if listed else ""
+        inside = ",".join(part for part in (persistence, str(self._rule), ranks) if part)
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}({inside}){at}" if inside else f"{self.name}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Additive(_Family):
+    """A measure that adds up what each rank holds: DCG, RBP, P, CG, learned gains and discounts.
+
+    L = Σ_i c_i g(y_i), c the discount of a rank and g the gain of a grade.
+
+    Parameters
+    ----------
+    gains : array of float, shape (max_grade + 1,), or rule, optional
+        Gain of each grade; 2^y − 1 by default.
+    discounts : array of float or callable, optional
+        Weight of each rank, as a vector or a function of the rank array; 1 / log2(1 + rank) by
+        default. A vector shorter than a ranking cuts it.
+    cutoff : int, optional
+        Ranks beyond it count nothing.
+    name : str
+        How the measure is written.
+    label : str
+        What a caller calls it, as ``@gains.json``; see `shown_name`.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> ranking = Rankings.from_scores(pool, [3.0, 2.0, 1.0])
+    >>> Additive([0, 1, 3], [1.0, 0.5]).score(pool, [2, 1, 2], ranking)
+    array([3.5])
+    """
+
+    _rule_field: ClassVar[str] = "gains"
+    _numerator: ClassVar[int] = ADDITIVE
+    gains: Any = None
+    discounts: Any = log_discount
+    cutoff: int | None = None
+    name: str = "Additive"
+    label: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", Exponential() if self.gains is None else as_rule(self.gains, "gains"))
+        object.__setattr__(self, "discounts", as_discounts(self.discounts))
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        from activeeval.core.kernels import moments, scores
+
+        return scores.additive_scores, moments.additive_moments
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade(_Family):
+    """A measure of users who read down a list until an item stops them: ERR, RR, Success and others.
+
+    L = Σ_i c_i ℓ(y_i) Π_{l<i}(1 − ℓ(y_l)), c the discount of a rank and ℓ the stop probability of a grade.
+
+    Parameters
+    ----------
+    stop_probs : array of float, shape (max_grade + 1,), or rule
+        Probability that a user stops at an item of each grade, in [0, 1].
+    discounts : array of float or callable, optional
+        Value of stopping at each rank, as a vector or a function of the rank array; 1 / rank by
+        default. A vector shorter than a ranking cuts it.
+    cutoff : int, optional
+        Ranks beyond it count nothing.
+    name : str
+        How the measure is written.
+    label : str
+        What a caller calls it.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+    >>> ranking = Rankings.from_scores(pool, [2.0, 1.0])
+    >>> Cascade([0, 0.5]).score(pool, [1, 1], ranking)
+    array([0.625])
+    """
+
+    _rule_field: ClassVar[str] = "stop_probs"
+    _numerator: ClassVar[int] = CASCADE
+    stop_probs: Any
+    discounts: Any = reciprocal_discount
+    cutoff: int | None = None
+    name: str = "Cascade"
+    label: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_probs", as_rule(self.stop_probs, "stop_probs", lower=0.0, upper=1.0))
+        object.__setattr__(self, "discounts", as_discounts(self.discounts))
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        from activeeval.core.kernels import moments, scores
+
+        return scores.cascade_scores, moments.cascade_moments

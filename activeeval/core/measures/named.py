@@ -1,0 +1,133 @@
+"""The measures that the field knows by name, as instances of the two families."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from activeeval.core.checks import LARGEST_GRADE, strict_share, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.measures.families import Additive, Cascade
+from activeeval.core.measures.rules import (
+    AtLeast,
+    ConstantDiscount,
+    Exponential,
+    GeometricDiscount,
+    GradeRule,
+    Linear,
+    Stop,
+    as_rule,
+    log_discount,
+    reciprocal_discount,
+)
+
+
+def gain_rule(gains: str | ArrayLike | GradeRule | None, default: GradeRule) -> GradeRule:
+    """Return the rule for gains given as ``"linear"``, ``"exp"``, a vector or None."""
+    if gains is None:
+        return default
+    if isinstance(gains, str):
+        if gains not in ("linear", "exp"):
+            raise InputError(f"gains must be 'linear', 'exp' or a number for each grade, got {gains!r:.100}")
+        return Linear() if gains == "linear" else Exponential()
+    return as_rule(gains, "gains")
+
+
+def least_relevant(measure: object) -> int | None:
+    """Return the smallest grade that a measure of relevant items takes for relevant; None of another measure.
+
+    Examples
+    --------
+    >>> least_relevant(Precision(10, rel=2)), least_relevant(DCG())
+    (2, None)
+    """
+    values = [getattr(measure, field.name) for field in fields(measure)] if is_dataclass(measure) else []
+    rules = [value.rel for value in values if isinstance(value, AtLeast)]
+    rel = getattr(measure, "rel", None)
+    return rules[0] if rules else rel if isinstance(rel, int) else None
+
+
+def relevance_rule(rel: int) -> AtLeast:
+    """Return the rule that calls grades from ``rel`` on relevant."""
+    return AtLeast(rel=whole_number(rel, "rel", 0))
+
+
+def needed_cutoff(cutoff: Any, name: str) -> int:
+    """Return the cutoff of a measure that is nothing without one."""
+    if cutoff is None:
+        raise InputError(f"{name} needs a cutoff, as {name}@10")
+    return whole_number(cutoff, "a cutoff", 1)
+
+
+def DCG(gains: str | ArrayLike | None = None, cutoff: int | None = None) -> Additive:
+    """Return discounted cumulative gain Σ g(y_i) / log2(1 + i), eq. (1); gains 2^y − 1 by default.
+
+    Examples
+    --------
+    >>> print(DCG(cutoff=10), DCG("linear"))
+    DCG(dcg='exp-log2')@10 DCG(dcg='log2')
+    """
+    return Additive(gain_rule(gains, Exponential()), log_discount, cutoff, "DCG")
+
+
+def ERR(max_grade: int | None = None, cutoff: int | None = None) -> Cascade:
+    """Return expected reciprocal rank, eq. (2), with stop probability (2^y − 1) / 2^max_grade.
+
+    ``max_grade`` None takes the largest grade of what is scored; `bound_to` closes the scale.
+
+    Examples
+    --------
+    >>> print(ERR(4, cutoff=20), ERR().bound_to(2))
+    ERR(max_rel=4)@20 ERR(max_rel=2)
+    """
+    top = None if max_grade is None else whole_number(max_grade, "max_grade", 1, LARGEST_GRADE)
+    return Cascade(Stop(top), reciprocal_discount, cutoff, "ERR")
+
+
+def RBP(p: float = 0.8, rel: int = 1, gains: Any = None, cutoff: int | None = None) -> Additive:
+    """Return rank-biased precision (1 − p) Σ p^(i−1) g(y_i); binary at ``rel`` unless gains are given.
+
+    Examples
+    --------
+    >>> print(RBP(), RBP(p=0.5).discount_vector(3))
+    RBP(p=0.8,rel=1) [0.5   0.25  0.125]
+    """
+    discount = GeometricDiscount(strict_share(p, "p"))
+    return Additive(gain_rule(gains, relevance_rule(rel)), discount, cutoff, "RBP")
+
+
+def Precision(cutoff: int | None, rel: int = 1) -> Additive:
+    """Return the share of relevant items among the first ``cutoff`` ranks.
+
+    Examples
+    --------
+    >>> print(Precision(10), Precision(10, rel=2))
+    P(rel=1)@10 P(rel=2)@10
+    """
+    depth = needed_cutoff(cutoff, "P")
+    return Additive(relevance_rule(rel), ConstantDiscount(1.0 / depth), depth, "P")
+
+
+def RR(rel: int = 1, cutoff: int | None = None) -> Cascade:
+    """Return the reciprocal rank of the first relevant item: the cascade whose user stops there for certain.
+
+    Examples
+    --------
+    >>> print(RR(), RR(rel=2, cutoff=10))
+    RR(rel=1) RR(rel=2)@10
+    """
+    return Cascade(relevance_rule(rel), reciprocal_discount, cutoff, "RR")
+
+
+def Success(cutoff: int | None, rel: int = 1) -> Cascade:
+    """Return 1 where any of the first ``cutoff`` ranks is relevant, else 0: `RR` with all ranks worth the same.
+
+    Examples
+    --------
+    >>> print(Success(5), Success(10, rel=2))
+    Success(rel=1)@5 Success(rel=2)@10
+    """
+    depth = needed_cutoff(cutoff, "Success")
+    return Cascade(relevance_rule(rel), ConstantDiscount(1.0), depth, "Success")

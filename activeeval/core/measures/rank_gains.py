@@ -1,0 +1,179 @@
+"""A measure whose gains depend on the rank: weights of every rank and grade, which no gains × discounts need hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.checks import LARGEST_GRADE
+from activeeval.core.errors import InputError
+from activeeval.core.measures.labels import SoftLabels
+from activeeval.core.measures.ranked import _Ranked
+from activeeval.core.measures.ranking_checks import (
+    check_pool,
+    checked_cutoff,
+    checked_nodes,
+    longest_list,
+    moments_over_nodes,
+)
+from activeeval.core.measures.rules import number_text
+from activeeval.core.measures.terms import Terms
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.results import Moments
+from activeeval.core.types import Floats, sealed
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankGains(_Ranked):
+    """A measure that adds up what each rank holds, the gain of a grade being another one at each rank.
+
+    L = Σ_i w_{i, y_i}. Where the weights are of rank one, w_{i,y} = c_i g(y), it is `Additive` (case 2 and case 1 of
+    Zhou et al.).
+
+    Parameters
+    ----------
+    gains : array of float, shape (n_ranks, max_grade + 1)
+        w: a row for each rank that counts, what each grade gains there.
+    cutoff : int, optional
+        Ranks beyond it count nothing.
+    name : str
+        How the measure is written.
+    label : str
+        What a caller calls it.
+
+    Notes
+    -----
+    What one label tells of a query depends on the rank as well as on the grade, so that it is sampled for by queries
+    that are judged whole, down to its last rank: methods such as whole and active.
+
+    Examples
+    --------
+    >>> pool = QueryPool(["q"], [0, 3], ["a", "b", "c"])
+    >>> ranking = Rankings.from_scores(pool, [3.0, 2.0, 1.0])
+    >>> RankGains([[0, 1, 3], [0, 1, 1.5]]).score(pool, [2, 1, 2], ranking)
+    array([4.])
+    """
+
+    no_gain_between: ClassVar[str] = ""
+    needs_max_grade: ClassVar[bool] = False
+    needs_all_items: ClassVar[bool] = False
+    is_additive: ClassVar[bool] = False
+    is_judged_whole: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = False
+    gains: Any
+    cutoff: int | None = None
+    name: str = "RankGains"
+    label: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", _as_rows(self.gains))
+        object.__setattr__(self, "cutoff", checked_cutoff(self.cutoff))
+
+    @property
+    def max_grade(self) -> int:
+        """The largest grade that has a gain."""
+        return len(self.gains[0]) - 1
+
+    @property
+    def _weights(self) -> Floats:
+        """w of the ranks that count, shape (n_ranks, n_grades)."""
+        return np.asarray(self.gains, dtype=np.float64)[: self.cutoff]
+
+    def discount_vector(self, longest: int) -> Floats:
+        """Return 1 for each rank that counts in lists of up to ``longest`` items."""
+        return sealed(np.ones(min(longest, len(self._weights))))
+
+    def terms(self, n_grades: int, longest: int, widest: int) -> Terms:
+        """Refuse: there is no gain of a grade that holds at every rank."""
+        raise InputError(f"{self.name} is sampled by queries that are judged whole: its gains depend on the rank")
+
+    def limits(self, max_grade: int | None, longest: int) -> tuple[float, float]:
+        """Compute the lowest and highest value of a query, its list of at most ``longest`` items."""
+        worth = np.column_stack((self._weights, np.zeros(len(self._weights))))[:longest]
+        return float(worth.min(axis=1).sum()), float(worth.max(axis=1).sum())
+
+    def _value(self, pool: QueryPool, labels: SoftLabels, n_grades: int, ranking: Rankings) -> Floats:
+        from activeeval.core.kernels import scores
+
+        total = np.zeros(pool.n_queries)
+        depth = longest_list(ranking)
+        for grade, column in enumerate(self._weights.T):
+            # of this grade alone: a gain of 1, discounted by what it is worth at each rank
+            codes, values = labels.coded(sealed(np.arange(n_grades) == grade, np.float64))
+            part = np.empty(pool.n_queries)
+            scores.additive_scores(codes, values, sealed(column[:depth]), ranking.offsets, ranking.items, part)
+            total += part
+        return total
+
+    def moments(
+        self,
+        pool: QueryPool,
+        grade_probs: ArrayLike,
+        ranking: Rankings,
+        versus: Rankings | None = None,
+        node_weights: ArrayLike | None = None,
+    ) -> Moments:
+        """Return mean, mean square and variance of each query's value under a grade model.
+
+        Items are independent given a node: an item at rank i of one list and j of the other is worth
+        f(y) = w_{i,y} − w_{j,y}, so that E[δ] = Σ E[f] and Var[δ] = Σ Var[f]. Parameters as those of
+        `Additive.moments`.
+
+        Examples
+        --------
+        >>> pool = QueryPool(["q"], [0, 2], ["a", "b"])
+        >>> ranking = Rankings.from_scores(pool, [2.0, 1.0])
+        >>> found = RankGains([[0, 1], [0, 0.5]]).moments(pool, [[0.5, 0.5], [0.5, 0.5]], ranking)
+        >>> found.mean, found.second
+        (array([0.75]), array([0.875]))
+        """
+        check_pool(pool, ranking, *(() if versus is None else (versus,)))
+        nodes, weights = checked_nodes(pool, grade_probs, node_weights)
+        if nodes.shape[2] != self.max_grade + 1:
+            wanted = f"{self.max_grade + 1} columns for {self.name}"
+            raise InputError(f"grade_probs must have {wanted}, got {nodes.shape[2]}")
+        items, worth = self._worth(pool, ranking, versus)
+        queries = pool.item_queries[items]
+        means, variances = np.empty((2, len(nodes), pool.n_queries))
+        for probs, mean, variance in zip(nodes, means, variances, strict=True):
+            expected = (probs[items] * worth).sum(axis=1)
+            spread = (probs[items] * (worth - expected[:, None]) ** 2).sum(axis=1)
+            mean[:] = np.bincount(queries, expected, minlength=pool.n_queries)
+            variance[:] = np.bincount(queries, spread, minlength=pool.n_queries)
+        return moments_over_nodes(weights, means, variances)
+
+    def _worth(self, pool: QueryPool, ranking: Rankings, versus: Rankings | None) -> tuple[Any, Floats]:
+        """Return the items that count, and what each grade of each is worth, shape (n, n_grades)."""
+        signed = [(1.0, ranking), *(() if versus is None else ((-1.0, versus),))]
+        counted = [(sign, lists, lists.ranks <= len(self._weights)) for sign, lists in signed]
+        items = np.unique(np.concatenate([lists.items[counts] for _, lists, counts in counted]))
+        worth = np.zeros((items.size, self.max_grade + 1))
+        for sign, lists, counts in counted:
+            worth[np.searchsorted(items, lists.items[counts])] += sign * self._weights[lists.ranks[counts] - 1]
+        return items, worth
+
+    def __str__(self) -> str:
+        rows = ",".join(f"[{','.join(map(number_text, row))}]" for row in self.gains)
+        return self._written(self.name, f"gains=[{rows}]")
+
+
+def _as_rows(gains: ArrayLike) -> Rows:
+    """Return weights as tuples, or say what is wrong with them."""
+    wanted = "a row of gains for each rank, as [[0, 1, 3], [0, 0.6, 1.9]]"
+    try:
+        held = np.asarray(gains, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"gains must be {wanted}, got {gains!r:.100}") from None
+    if held.ndim != 2 or held.shape[0] < 1 or held.shape[1] < 2:
+        raise InputError(f"gains must be {wanted}, got an array of shape {held.shape}")
+    if held.shape[1] > LARGEST_GRADE + 1:
+        raise InputError(f"gains of {held.shape[1]} grades, expected at most {LARGEST_GRADE + 1}")
+    if not np.isfinite(held).all():
+        rank, grade = np.argwhere(~np.isfinite(held))[0]
+        raise InputError(f"gains must be finite, got {held[rank, grade]} at rank {rank + 1}, grade {grade}")
+    return tuple(tuple(row) for row in held.tolist())

@@ -1,0 +1,118 @@
+"""What every measure checks before a kernel runs, and the one array type that kernels are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.checks import LARGEST_GRADE, first_above, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.pool import QueryPool, Rankings, whole_grades
+from activeeval.core.results import Moments
+from activeeval.core.types import Floats, Ints, sealed
+
+_PROBABILITY_TOLERANCE = 1e-6  # a row of single precision misses 1 by some 1e-7
+
+
+def checked_cutoff(cutoff: Any) -> int | None:
+    """Return a cutoff as a positive whole number or None."""
+    return None if cutoff is None else whole_number(cutoff, "a cutoff", 1)
+
+
+class WithCutoff:
+    """What measures share that count down to a rank: ``DCG() @ 10``."""
+
+    __slots__ = ()
+    cutoff: int | None
+
+    def __matmul__(self, cutoff: int) -> Self:
+        """Return the measure down to a rank.
+
+        Raises
+        ------
+        InputError
+            Where it has a cutoff already, or this is none.
+
+        Examples
+        --------
+        >>> from activeeval.core.measures import DCG, ERR, NDCG
+        >>> print(DCG() @ 10, ERR(max_grade=4) @ 20, NDCG() @ 5)
+        DCG(dcg='exp-log2')@10 ERR(max_rel=4)@20 nDCG(dcg='log2')@5
+        """
+        if self.cutoff is not None:
+            raise InputError(f"{self} has a cutoff already, got another one, {cutoff}")
+        cut: Self = replace(self, cutoff=whole_number(cutoff, "a cutoff", 1), label="")  # type: ignore[type-var]
+        return cut
+
+
+def check_pool(pool: QueryPool, *rankings: Rankings) -> None:
+    """Raise InputError where a ranking was made for another pool."""
+    for ranking in rankings:
+        if not pool.holds_the_same(ranking.pool):
+            raise InputError("the ranking belongs to another pool")
+
+
+def longest_list(*rankings: Rankings) -> int:
+    """Return the length of the longest list of any of the rankings."""
+    return max(int(ranking.lengths.max()) for ranking in rankings)
+
+
+def checked_grades(pool: QueryPool, grades: ArrayLike, max_grade: int | None) -> tuple[Ints, int]:
+    """Return grades for a kernel and the number of grades on the scale."""
+    from activeeval.core.kernels import scores
+
+    whole = sealed(whole_grades(grades, pool.n_items), np.int64)
+    if max_grade is None:
+        large = first_above(whole, LARGEST_GRADE)
+        if large >= 0:
+            raise InputError(
+                f"grade {whole[large]} of {pool.place(large)} is too large, expected at most {LARGEST_GRADE}"
+            )
+        return whole, max(int(whole.max()), 1) + 1
+    bad = scores.first_grade_above(whole, max_grade)
+    if bad >= 0:
+        raise InputError(f"grade {whole[bad]} of {pool.place(bad)} is above the measure's largest, {max_grade}")
+    return whole, max_grade + 1
+
+
+def checked_nodes(pool: QueryPool, grade_probs: ArrayLike, node_weights: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Return grade probabilities as (n_nodes, n_items, n_grades) and the weights of the nodes.
+
+    Raises
+    ------
+    InputError
+        Where the shape does not fit the pool or a row is not a distribution.
+    """
+    from activeeval.core.kernels import checks
+
+    nodes = np.asarray(grade_probs, dtype=np.float64)
+    if node_weights is None:
+        nodes = nodes[None] if nodes.ndim == 2 else nodes
+    if nodes.ndim != 3 or nodes.shape[1] != pool.n_items or (node_weights is None and len(nodes) != 1):
+        wanted = f"({pool.n_items}, n_grades)" if node_weights is None else f"(n_nodes, {pool.n_items}, n_grades)"
+        raise InputError(f"grade_probs must have shape {wanted}, got {np.shape(grade_probs)}")
+    for probs in nodes:
+        row = checks.first_bad_probability_row(sealed(probs), _PROBABILITY_TOLERANCE)
+        if row >= 0:
+            text = ", ".join(f"{p:g}" for p in probs[row])
+            raise InputError(f"grade_probs of {pool.place(row)} must be ≥ 0 and sum to 1, got [{text}]")
+    weights = np.ones(1) if node_weights is None else np.asarray(node_weights, dtype=np.float64)
+    is_shaped = weights.shape in ((len(nodes),), (pool.n_queries, len(nodes)))
+    if not (is_shaped and np.all(weights >= 0) and np.all(np.abs(weights.sum(axis=-1) - 1) <= 1e-9)):
+        raise InputError(f"node_weights must be {len(nodes)} numbers ≥ 0 that sum to 1, got {weights.tolist()}")
+    return nodes, weights
+
+
+def mean_over_nodes(weights: Floats, values: Floats) -> Floats:
+    """Return Σ_u ω_u v_u of values (n_nodes, n_queries), the weights one for all queries or each query's own."""
+    return np.asarray(weights @ values if weights.ndim == 1 else np.einsum("qu,uq->q", weights, values))
+
+
+def moments_over_nodes(weights: Floats, means: Floats, variances: Floats) -> Moments:
+    """Return the moments of each query's value from those given each node, (n_nodes, n_queries)."""
+    mean = mean_over_nodes(weights, means)
+    variance = mean_over_nodes(weights, variances + (means - mean) ** 2)
+    return Moments(mean, variance + mean**2, variance)

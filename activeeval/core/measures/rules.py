@@ -1,0 +1,189 @@
+"""How a grade becomes a gain or a stop probability, and a rank a discount: small values that print themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.checks import LARGEST_GRADE
+from activeeval.core.errors import InputError
+from activeeval.core.types import Floats
+
+Discounts = tuple[float, ...] | Callable[[Any], ArrayLike]
+
+
+class GradeRule(Protocol):
+    """Maps the grades 0 … n_grades − 1 to values; ``max_grade`` None means that the scale is open."""
+
+    depends_on_scale: ClassVar[bool]
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the rule has a value for."""
+        ...
+
+    def values(self, n_grades: int) -> Floats:
+        """Return one value for each grade, shape (n_grades,)."""
+        ...
+
+    def bound_to(self, max_grade: int) -> GradeRule:
+        """Return the rule with an open scale closed at ``max_grade``."""
+        ...
+
+
+def number_text(value: float) -> str:
+    """Write a number so that reading it gives the same number back, a whole one without a point."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A rule that works on a scale of any length, until it is closed."""
+
+    depends_on_scale: ClassVar[bool] = False
+    max_grade: int | None = None
+
+    def bound_to(self, max_grade: int) -> Any:
+        if max_grade > LARGEST_GRADE:
+            raise InputError(f"max_grade must be at most {LARGEST_GRADE}, got {max_grade}")
+        return self if self.max_grade is not None else replace(self, max_grade=max_grade)
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(_Open):
+    """The gain 2^y − 1 of a grade y."""
+
+    def values(self, n_grades: int) -> Floats:
+        with np.errstate(over="ignore"):  # a grade past 1023 has no finite gain, which its user is told
+            return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64)) - 1)
+
+    def __str__(self) -> str:
+        return "dcg='exp-log2'"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(_Open):
+    """A gain that is the grade itself, g(y) = y."""
+
+    def values(self, n_grades: int) -> Floats:
+        return np.arange(n_grades, dtype=np.float64)
+
+    def __str__(self) -> str:
+        return "dcg='log2'"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(_Open):
+    """A gain of 1 for relevant items, of a grade from ``rel`` on, else 0."""
+
+    rel: int = field(default=1, kw_only=True)
+
+    def values(self, n_grades: int) -> Floats:
+        return (np.arange(n_grades) >= self.rel).astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"rel={self.rel}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(_Open):
+    """The probability that a user stops at an item of grade y, ℓ(y) = (2^y − 1) / 2^max_grade."""
+
+    depends_on_scale: ClassVar[bool] = True
+
+    def values(self, n_grades: int) -> Floats:
+        top = n_grades - 1 if self.max_grade is None else self.max_grade
+        return np.asarray(np.exp2(np.arange(n_grades, dtype=np.float64) - top) - np.exp2(-float(top)))
+
+    def __str__(self) -> str:
+        return "" if self.max_grade is None else f"max_rel={self.max_grade}"
+
+
+@dataclass(frozen=True, slots=True)
+class LookupTable:
+    """A value for each grade 0 … Y, given one by one."""
+
+    depends_on_scale: ClassVar[bool] = False
+    table: tuple[float, ...]
+
+    @property
+    def max_grade(self) -> int | None:
+        return len(self.table) - 1
+
+    def values(self, n_grades: int) -> Floats:
+        return np.array(self.table[:n_grades])
+
+    def bound_to(self, max_grade: int) -> LookupTable:
+        return self
+
+    def __str__(self) -> str:
+        return "gains={" + ",".join(f"{y}:{number_text(g)}" for y, g in enumerate(self.table)) + "}"
+
+
+def as_rule(values: Any, what: str, lower: float = -np.inf, upper: float = np.inf) -> GradeRule:
+    """Return a rule; a vector becomes a `LookupTable` once its values are finite and within the bounds."""
+    if isinstance(values, (Exponential, Linear, AtLeast, Stop, LookupTable)):
+        return values
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, one for each grade, got {values!r:.100}") from None
+    if vector.ndim != 1 or vector.size < 2:
+        raise InputError(f"{what} must hold a value for each of two grades or more, got shape {vector.shape}")
+    bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= lower) & (vector <= upper)))
+    if bad.size:
+        bounds = "finite" if upper == np.inf else f"between {lower:g} and {upper:g}"
+        raise InputError(f"{what} must be {bounds}, got {vector[bad[0]]} for grade {bad[0]}")
+    return LookupTable(tuple(vector.tolist()))
+
+
+def as_discounts(discounts: Any) -> Discounts:
+    """Return discounts as a function of ranks or a tuple of finite numbers."""
+    if callable(discounts):
+        function: Callable[[Any], ArrayLike] = discounts
+        return function
+    try:
+        vector = np.asarray(discounts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"discounts must be numbers, one for each rank, got {discounts!r:.100}") from None
+    if vector.ndim != 1 or vector.size == 0:
+        raise InputError(f"discounts must hold a number for each rank, got shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        raise InputError(f"discounts must be finite, got {vector[bad[0]]} at rank {bad[0] + 1}")
+    return tuple(vector.tolist())
+
+
+def log_discount(ranks: Any) -> Any:
+    """Return 1 / log2(1 + rank), the discount of DCG."""
+    return 1.0 / np.log2(1.0 + ranks)
+
+
+def reciprocal_discount(ranks: Any) -> Any:
+    """Return 1 / rank, the discount of ERR."""
+    return 1.0 / ranks
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricDiscount:
+    """The discount (1 − p) p^(rank − 1) of RBP: a user reads on with probability p."""
+
+    p: float
+
+    def __call__(self, ranks: Any) -> Any:
+        return (1.0 - self.p) * self.p ** (ranks - 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDiscount:
+    """The same weight at every rank."""
+
+    weight: float
+
+    def __call__(self, ranks: Any) -> Any:
+        return np.full(np.shape(ranks), self.weight)

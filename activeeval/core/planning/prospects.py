@@ -1,0 +1,181 @@
+"""Prospects: what a sample of one method and budget should say, and between which bounds.
+
+Samples of one design differ in their half-widths: V̂ varies by how few queries it comes from, the t quantile by its
+degrees of freedom, and what the model expects of the variance is off by a factor that is the same for all of them. A
+prospect holds all three; its half-widths are those of sqrt(c v V) with the t quantile of v's own degrees of freedom,
+c of the scale's nodes and v of rehearsed samples (of χ² without any).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from activeeval.core.checks import strict_share
+from activeeval.core.ends import t_quantile
+from activeeval.core.planning.rehearsals import Noise
+from activeeval.core.planning.scales import Scale
+from activeeval.core.types import Floats
+
+FITTED = 2.0
+"""Coefficients that a fit takes."""
+RANGE = 0.8
+"""The share of samples that a range should hold."""
+
+
+class HalfWidths(Protocol):
+    """Half-widths of a method by its budget, which never rise."""
+
+    def half_width(self, budget: float, scope: str, confidence: float, chance: float) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prospect:
+    """What to expect of a method at a budget.
+
+    Attributes
+    ----------
+    method : str
+    budget : float
+        In mean items.
+    of_pool, of_scope : float
+        Variance of the estimate for the pool, and what the choice of the pool adds to it for the population.
+    n_open : float
+        Judged queries that chance chose.
+    of_census : float
+        Degrees of freedom where only the choice of the pool is left to chance.
+    queries, items : float
+        Distinct ones that are judged, on average.
+    spread : float
+        Standard deviation of the logarithm of the factor by which ``of_pool`` may be off.
+    noises : tuple of (float, Noise)
+        How samples differ, at budgets near this one, with their weights; none: by χ².
+    is_guess : bool
+        Whether no label has shown yet how far the model's word may be taken: the range then says nothing.
+    widest : float
+        Half of what lies between the lowest and the highest that the measure can be: no interval is wider.
+    curve : HalfWidths or None
+        What other budgets of the method say beside this one; None: nothing.
+    """
+
+    method: str
+    budget: float
+    of_pool: float
+    of_scope: float
+    n_open: float
+    of_census: float
+    queries: float
+    items: float
+    spread: float = 0.0
+    noises: tuple[tuple[float, Noise], ...] = ()
+    is_guess: bool = False
+    widest: float = math.inf
+    curve: HalfWidths | None = None
+
+    def variance(self, scope: str) -> float:
+        """Return the variance of the estimate for the ``pool`` or the ``population``."""
+        return self.of_pool + (self.of_scope if scope == "population" else 0.0)
+
+    def half_width(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
+        """Compute the half-width that the interval stays below with a chance: the median of samples by default.
+
+        It is never wider than the measure can be, nor than that of a smaller budget
+        (`activeeval.core.planning.curves`).
+        """
+        if self.curve is None:
+            half = self.half_width_alone(scope, confidence, chance=chance)
+        else:
+            half = self.curve.half_width(self.budget, scope, strict_share(confidence, "confidence"), chance)
+        return min(half, self.widest) if math.isfinite(half) else half
+
+    def half_width_alone(self, scope: str = "pool", confidence: float = 0.95, *, chance: float = 0.5) -> float:
+        """Compute the half-width of the t interval, whatever other budgets say and the measure can be."""
+        strict_share(confidence, "confidence")
+        variance = self.variance(scope)
+        if self.of_pool == 0 or not math.isfinite(variance):
+            freedom = max(self.of_census, 1.0) if variance else math.inf
+            return float(t_quantile(confidence, freedom)) * math.sqrt(variance)
+        nodes = Scale(spread=self.spread).nodes
+        halves = [self._half_widths(noise, nodes, scope, confidence) for _, noise in self._noises]
+        near = [np.quantile(of_noise, chance, method="hazen") for of_noise in halves]
+        return math.exp(math.fsum(w * math.log(half) for (w, _), half in zip(self._noises, near, strict=True)))
+
+    def half_widths(self, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
+        """Compute between which half-widths that of a sample should lie, `RANGE` of them."""
+        low, high = (self.half_width(scope, confidence, chance=0.5 + side * RANGE / 2) for side in (-1, 1))
+        return low, high
+
+    def known_half_widths(
+        self, scope: str = "pool", confidence: float = 0.95
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Compute `half_widths` for a reader: none of what no label has been held against, but where nothing varies."""
+        if self.is_guess and self.variance(scope) > 0:
+            return None, None
+        return self.half_widths(scope, confidence)
+
+    def power(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
+        """Return the chance that the t interval leaves out 0 where the true value is ``difference``."""
+        return self._power(difference, Scale(spread=self.spread).nodes, scope, confidence)
+
+    def powers(self, difference: float, scope: str = "pool", confidence: float = 0.95) -> tuple[float, float]:
+        """Return between which powers that of the design should lie, with a chance of `RANGE`."""
+        low, high = (self.power_at(0.5 - side * RANGE / 2, difference, scope, confidence) for side in (-1, 1))
+        return low, high
+
+    def power_at(self, chance: float, difference: float, scope: str = "pool", confidence: float = 0.95) -> float:
+        """Return the power where the variance is as large as it stays below with a chance."""
+        return self._power(difference, np.array([Scale(spread=self.spread).at(chance)]), scope, confidence)
+
+    @property
+    def _noises(self) -> tuple[tuple[float, Noise], ...]:
+        return self.noises or ((1.0, Noise.of_degrees(self._most)),)
+
+    @property
+    def _most(self) -> float:
+        """The most degrees of freedom that a fit leaves."""
+        return max(self.n_open - FITTED, 1.0)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Degrees of freedom of the t intervals, the median of samples; infinite where everything is judged."""
+        return math.fsum(weight * float(np.median(self._degrees(noise))) for weight, noise in self._noises)
+
+    def _degrees(self, noise: Noise) -> Floats:
+        """Return the degrees of freedom of samples, shape (n,)."""
+        if not math.isfinite(self.n_open):
+            return np.full_like(noise.shares, math.inf)
+        return np.clip(noise.shares * self.n_open, 1.0, self._most)
+
+    def _half_widths(self, noise: Noise, scales: Floats, scope: str, confidence: float) -> Floats:
+        """Compute half-widths of samples, shape (n_scales, n).
+
+        Those for the population have the degrees of freedom of both variances, as `activeeval.core.estimation` has
+        them, and are never narrower than those for the pool.
+        """
+        of_pool, degrees = self.of_pool * scales[:, None] * noise.ratios, self._degrees(noise)
+        halves = np.asarray(t_quantile(confidence, degrees) * np.sqrt(of_pool))
+        added = self.variance(scope) - self.of_pool
+        if not added > 0:
+            return halves
+        lost = of_pool**2 / degrees + added**2 / max(self.of_census, 1.0)
+        wider = t_quantile(confidence, (of_pool + added) ** 2 / lost) * np.sqrt(of_pool + added)
+        return np.asarray(np.maximum(halves, wider))
+
+    def _power(self, difference: float, scales: Floats, scope: str, confidence: float) -> float:
+        from scipy.special import ndtr
+
+        variance = self.variance(scope)
+        if variance == 0:
+            return 1.0 if difference else 0.0
+        if not math.isfinite(variance):
+            return 0.0
+        d, of_scope = abs(difference), variance - self.of_pool
+        errors = np.sqrt(self.of_pool * scales + of_scope)[:, None]
+        powers = 0.0
+        for weight, noise in self._noises:
+            halves = self._half_widths(noise, scales, scope, confidence)
+            powers += weight * float(np.mean(ndtr((d - halves) / errors) + ndtr((-d - halves) / errors)))
+        return powers

@@ -1,0 +1,111 @@
+"""Forecasts of a design of which sums over the pool at some levels are all that is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from activeeval.core.planning.curves import Curve
+from activeeval.core.planning.prospects import FITTED, Prospect
+from activeeval.core.planning.scales import Scale
+from activeeval.core.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ForecastBySums:
+    """What to expect of a design by its budget, for the queries of its pool; between levels by interpolation.
+
+    Attributes
+    ----------
+    method : str
+    costs, variances, queries, items, by_chance : ndarray, shape (n_levels,)
+        Ascending by cost: in mean items, of the estimate, and how many are judged on average.
+    n_queries : int
+        Of the pool.
+    cost, least : float
+        What judging everything costs, and the smallest budget that works.
+    is_fitted : bool
+        Whether estimates are fitted, which costs degrees of freedom.
+    scale : Scale
+        How many times what the model expects the variance should be.
+    is_untried : bool
+        Whether no label has been held against the model.
+    widest : float
+        Of half-widths: half of what lies between the lowest and the highest that the measure can be.
+
+    Examples
+    --------
+    >>> sums = {"costs": [1.0, 4.0, 16.0], "variances": [16.0, 4.0, 0.0], "queries": [1.0, 3.0, 8.0]}
+    >>> arrays = {name: np.array(values) for name, values in sums.items()}
+    >>> arrays |= {"items": arrays["costs"], "by_chance": arrays["queries"]}
+    >>> forecast = ForecastBySums(
+    ...     method="items", **arrays, n_queries=8, cost=16.0, least=1.0, is_fitted=False, scale=Scale()
+    ... )
+    >>> round(forecast.at(2.0).of_pool, 6), forecast.at(16.0).of_pool
+    (8.0, 0.0)
+    """
+
+    method: str
+    costs: Floats
+    variances: Floats
+    queries: Floats
+    items: Floats
+    by_chance: Floats
+    n_queries: int
+    cost: float
+    least: float
+    is_fitted: bool
+    scale: Scale
+    is_untried: bool = False
+    widest: float = math.inf
+
+    @property
+    def all_judged(self) -> Prospect:
+        """What judging everything comes to."""
+        return self.at(self.cost)
+
+    def at(self, budget: float) -> Prospect:
+        """Plan for a budget, in mean items."""
+        return replace(self._alone(budget), curve=self._curve)
+
+    @cached_property
+    def _curve(self) -> Curve:
+        return Curve(self._alone, self.least, self.cost)
+
+    def _alone(self, budget: float) -> Prospect:
+        """Plan for a budget, whatever other budgets say."""
+        if budget >= self.cost * (1 - 1e-9):
+            variance, n = 0.0, math.inf
+        else:
+            variance, n = self._between(budget, self.variances), self._between(budget, self.by_chance)
+            if self.is_fitted:
+                variance = variance * n / (n - FITTED) if n > FITTED else math.inf
+        works = budget >= self.least * (1 - 1e-9)
+        return Prospect(
+            method=self.method,
+            budget=budget,
+            of_pool=self.scale.value * variance if works else math.inf,
+            of_scope=math.inf,
+            n_open=n,
+            of_census=self.n_queries - 1.0,
+            queries=self._between(budget, self.queries),
+            items=self._between(budget, self.items),
+            spread=self.scale.spread,
+            is_guess=self.is_untried,
+            widest=self.widest,
+        )
+
+    def _between(self, budget: float, values: Floats) -> float:
+        """Return what holds at a budget: straight lines between levels, of logarithms where there are any."""
+        rising = np.maximum.accumulate(self.costs)
+        at = math.log(budget)
+        known = np.log(np.maximum(rising, np.finfo(float).tiny))
+        k = int(np.clip(np.searchsorted(known, at), 1, known.size - 1))
+        low, high = values[k - 1], values[k]
+        share = float(np.clip((at - known[k - 1]) / max(known[k] - known[k - 1], 1e-300), 0, 1))
+        if low > 0 and high > 0:
+            return float(np.exp((1 - share) * np.log(low) + share * np.log(high)))
+        return float((1 - share) * low + share * high)

@@ -1,0 +1,104 @@
+"""Of queries that were drawn from a log of searches: with which probabilities, and from which log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.core.checks import numbers
+from activeeval.core.errors import InputError
+from activeeval.core.types import Bools, Floats, Ints, frozen
+
+_FIELDS = ("inclusion_probs", "strata", "sizes", "log", "log_numbers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLog:
+    """A log of searches.
+
+    Attributes
+    ----------
+    name, digest : str
+        Its file, and a digest of what it holds.
+    n_events : float
+        How often anything was asked.
+    n_queries : int
+        Distinct queries.
+    """
+
+    name: str
+    digest: str
+    n_events: float
+    n_queries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryDraw:
+    """How the queries of a pool were drawn from a log.
+
+    Attributes
+    ----------
+    inclusion_probs : ndarray, shape (n_queries,)
+        π of each query, in (0, 1]; 1 where it was certain to be drawn.
+    strata : ndarray of int64, shape (n_queries,)
+        In which stratum of the log it was drawn, from 0.
+    sizes : ndarray of int64, shape (n_strata,)
+        How many queries were drawn in each stratum, whether the pool holds them all or not.
+    log : QueryLog
+
+    Raises
+    ------
+    InputError
+        Where a probability does not lie in (0, 1], or a stratum is none.
+    """
+
+    inclusion_probs: Floats
+    strata: Ints
+    sizes: Ints
+    log: QueryLog
+
+    def __post_init__(self) -> None:
+        strata, sizes = (np.array(values, dtype=np.int64) for values in (self.strata, self.sizes))
+        probs = numbers(self.inclusion_probs, "inclusion_probs", strata.shape)
+        if not ((probs > 0) & (probs <= 1)).all():
+            raise InputError(f"inclusion_probs must lie in (0, 1], got {probs[~((probs > 0) & (probs <= 1))][0]}")
+        if strata.size and not (strata.min() >= 0 and strata.max() < sizes.size):
+            raise InputError(f"strata must lie below {sizes.size}, got {strata.min()} to {strata.max()}")
+        for name, values in (("inclusion_probs", probs), ("strata", strata), ("sizes", sizes)):
+            object.__setattr__(self, name, frozen(values))
+
+    def of(self, queries: ArrayLike) -> QueryDraw:
+        """Return the draw of some of the queries, by their positions."""
+        chosen = np.asarray(queries, dtype=np.int64)
+        drawn = (self.inclusion_probs[chosen], self.strata[chosen])
+        return QueryDraw(inclusion_probs=drawn[0], strata=drawn[1], sizes=self.sizes, log=self.log)
+
+    def thinned(self, share: float) -> QueryDraw:
+        """Return the draw where by chance only a share of the drawn queries came into the pool."""
+        probs = self.inclusion_probs * share
+        return QueryDraw(inclusion_probs=probs, strata=self.strata, sizes=self.sizes, log=self.log)
+
+    def are_whole(self, within: Bools | None = None) -> Bools:
+        """Return which strata are in the pool with all of their queries, of those that a question is about."""
+        chosen = self.strata if within is None else self.strata[within]
+        return np.asarray(np.bincount(chosen, minlength=self.sizes.size) == self.sizes)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the draw as arrays of numbers and text."""
+        values = (self.inclusion_probs, self.strata, self.sizes, np.array([self.log.name, self.log.digest]))
+        held = (*values, np.array([self.log.n_events, self.log.n_queries], dtype=np.float64))
+        return {f"draw.{name}": array for name, array in zip(_FIELDS, held, strict=True)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
+        """Return the draw that `arrays` made arrays of; None where there is none."""
+        if f"draw.{_FIELDS[0]}" not in arrays:
+            return None
+        probs, strata, sizes, words, figures = (arrays[f"draw.{name}"] for name in _FIELDS)
+        name, digest = words.tolist()
+        log = QueryLog(name=name, digest=digest, n_events=float(figures[0]), n_queries=int(figures[1]))
+        return cls(inclusion_probs=probs, strata=strata, sizes=sizes, log=log)

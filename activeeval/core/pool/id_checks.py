@@ -1,0 +1,96 @@
+"""Checks that arrays pass once, at the door of the nouns, and never again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.core.checks import brief, numbers
+from activeeval.core.errors import InputError
+from activeeval.core.pool.texts import LONGEST_ID, Texts
+from activeeval.core.types import Ints
+
+
+def as_ids(values: ArrayLike | Texts | Iterable[Any], what: str) -> NDArray[Any]:
+    """Return ids as an array of text, as `as_texts` takes them."""
+    return as_texts(values, what).array()
+
+
+def as_texts(values: ArrayLike | Texts | Iterable[Any], what: str) -> Texts:
+    """Return ids as texts; whole numbers become their decimal text.
+
+    Raises
+    ------
+    InputError
+        Where an id is empty, longer than 4,096 bytes, or neither text nor a whole number; names its position.
+    """
+    if isinstance(values, Texts):
+        return values
+    texts = _texts_of(values, what)
+    empty, long = texts.first_empty(), texts.first_too_long()
+    if empty >= 0:
+        raise InputError(f"{what}[{empty}] is empty")
+    if long >= 0:
+        raise InputError(f"{what}[{long}] is {told_too_long(texts[long])}")
+    if (texts.data == 0).any():
+        row = int(np.searchsorted(texts.offsets, int(np.argmin(texts.data)), side="right")) - 1
+        raise InputError(f"{what}[{row}] holds a NUL, expected text: {texts[row][:60]!r}")
+    return texts
+
+
+def told_too_long(text: str) -> str:
+    """Return what a message says of an id that is too long."""
+    n_bytes = len(text.encode("utf-8", "surrogatepass"))
+    return f"an id of {n_bytes} bytes, {text[:59] + '…'!r}, expected at most {LONGEST_ID}"
+
+
+def _texts_of(values: Any, what: str) -> Texts:
+    if not isinstance(values, np.ndarray):
+        try:
+            listed = list(values)
+        except TypeError:
+            raise InputError(f"{what} must be a list of ids, got {brief(values)}") from None
+        for i, value in enumerate(listed):
+            if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+                raise InputError(f"{what}[{i}] must be text or a whole number, got {value!r}")
+        return Texts.from_list([str(value) for value in listed])
+    if values.dtype.kind not in "iuOUT":
+        raise InputError(f"{what} must hold text or whole numbers, got dtype {values.dtype}")
+    if values.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got shape {values.shape}")
+    if values.dtype.kind in "OT":
+        return _texts_of(values.tolist(), what)
+    return Texts.from_array(values if values.dtype.kind == "U" else values.astype(np.str_))
+
+
+def segment_offsets(values: ArrayLike, what: str, n_queries: int, total: int | None) -> Ints:
+    """Return where each query's segment starts and the last ends: ``total``, where that is known before."""
+    array = np.asarray(values)
+    if array.shape != (n_queries + 1,):
+        raise InputError(f"{what} must have shape ({n_queries + 1},), one more than the queries, got {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{what} must be whole numbers, got dtype {array.dtype}")
+    offsets = array.astype(np.int64)
+    end = offsets[-1] if total is None else total
+    if offsets[0] != 0 or offsets[-1] != end:
+        raise InputError(f"{what} must run from 0 to {end}, got {offsets[0]} … {offsets[-1]}")
+    if np.any(np.diff(offsets) < 0):
+        raise InputError(f"{what} must not decrease, but does after position {int(np.argmax(np.diff(offsets) < 0))}")
+    return offsets
+
+
+def whole_grades(grades: ArrayLike, n_items: int) -> Ints:
+    """Return grades as whole numbers of shape (n_items,), or say what is wrong with them."""
+    array = np.asarray(grades)
+    if array.shape != (n_items,):
+        raise InputError(f"grades must have shape ({n_items},), got {array.shape}")
+    if array.dtype.kind not in "iub":
+        values = numbers(array, "grades", (n_items,))
+        bad = np.flatnonzero(~(np.isfinite(values) & (values == np.floor(values))))
+        if bad.size:
+            raise InputError(f"grades must be whole numbers, got {values[bad[0]]} at item position {bad[0]}")
+        array = values
+    return array.astype(np.int64, copy=False)

@@ -1,0 +1,147 @@
+"""Values by query and document: columns of one length, and their rows for the items of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.checks import numbers
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.pool.id_checks import as_texts
+from activeeval.core.pool.keys import positions_in
+from activeeval.core.pool.queries import QueryPool
+from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Caution, Note
+from activeeval.core.types import Floats, Ints
+
+_LARGEST_WHOLE = 2.0**53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Qrels:
+    """Graded judgments, one row a judgment; a negative grade means pooled, not judged.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : Texts, shape (n,)
+    grades : ndarray of int64, shape (n,)
+    source : str
+        What messages call them, as the name of their file.
+    notes : tuple of Note
+        What its reader has to say of them.
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    grades: Ints
+    source: str = "the judgments"
+    notes: tuple[Note | Caution, ...] = ()
+
+    def __post_init__(self) -> None:
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probabilities:
+    """Distributions over grades, one row an item.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : Texts, shape (n,)
+    probs : ndarray of float64, shape (n, n_grades)
+    source : str
+        Where they come from, for messages.
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    probs: Floats
+    source: str
+
+    def align(self, pool: QueryPool) -> Floats:
+        """Return the rows of the pool's items, shape (n_items, n_grades).
+
+        Raises
+        ------
+        InputError
+            Names the first item of the pool without a row.
+        """
+        return self.probs[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "probabilities")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """Costs of judging: one an item in the pool's order, or keyed by query and document.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+    query_ids, doc_ids : Texts, shape (n,), or None
+        None where the costs stand in the order of the items.
+    source : str
+    """
+
+    values: Floats
+    query_ids: Texts | None
+    doc_ids: Texts | None
+    source: str
+
+    def align(self, pool: QueryPool) -> Floats:
+        """Return the costs of the pool's items, shape (n_items,)."""
+        if self.query_ids is not None and self.doc_ids is not None:
+            return self.values[_rows_of(pool, self.query_ids, self.doc_ids, self.source, "cost")]
+        if self.values.size != pool.n_items:
+            raise FormatError(self.source, None, f"{self.values.size} costs for {pool.n_items} items")
+        return self.values
+
+
+def typed_column(values: Any, name: str, kind: str) -> Any:
+    """Return a column as texts (``U``), finite floats (``f``) or whole numbers (``i``), or say why not."""
+    if kind == "U":
+        return as_texts(values, name)
+    array = np.asarray(values)
+    if kind == "i":
+        return np.ascontiguousarray(_wholes(array, name))
+    out = np.ascontiguousarray(numbers(array, name, (array.size,)))
+    bad = np.flatnonzero(~np.isfinite(out))
+    if bad.size:
+        raise InputError(f"{name}[{bad[0]}] must be a finite number, got {out[bad[0]]}")
+    return out
+
+
+def close_columns(table: object, kinds: dict[str, str]) -> None:
+    """Bring the columns of a frozen table to their types and one length, and make them read-only."""
+    n_rows = np.size(getattr(table, next(iter(kinds))))
+    for name, kind in kinds.items():
+        column = typed_column(getattr(table, name), name, kind)
+        if column.shape != (n_rows,):
+            raise InputError(f"{name} must have shape ({n_rows},), got {column.shape}")
+        if kind != "U":
+            column = column.view()
+            column.setflags(write=False)
+        object.__setattr__(table, name, column)
+
+
+def _wholes(array: NDArray[Any], name: str) -> Ints:
+    if array.dtype.kind in "iu" and array.ndim == 1:
+        return array.astype(np.int64, copy=False)
+    values = numbers(array, name, (array.size,))
+    bad = np.flatnonzero(~((values == np.floor(values)) & (np.abs(values) < _LARGEST_WHOLE)))
+    if bad.size:
+        raise InputError(f"{name}[{bad[0]}] must be a whole number, got {values[bad[0]]}")
+    return values.astype(np.int64)
+
+
+def _rows_of(pool: QueryPool, query_ids: Texts, doc_ids: Texts, source: str, what: str) -> Ints:
+    positions = positions_in(pool, query_ids, doc_ids)
+    rows = np.full(pool.n_items, -1, dtype=np.int64)
+    held = np.flatnonzero(positions >= 0)
+    rows[positions[held]] = held
+    missing = np.flatnonzero(rows < 0)
+    if missing.size:
+        n_more = f", nor for {missing.size - 1} more" if missing.size > 1 else ""
+        raise InputError(f"{source}: no {what} for {pool.place(int(missing[0]))}{n_more}")
+    return rows

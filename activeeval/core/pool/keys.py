@@ -1,0 +1,124 @@
+"""Keys of rows: which rows hold the same query, the same document of the same query."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.kernels.text import keys
+from activeeval.core.pool import QueryPool
+from activeeval.core.pool.texts import Texts, offsets_of
+from activeeval.core.types import Ints
+
+
+def first_places(owners: Ints, texts: Texts) -> Ints:
+    """Return for every row the first place that holds the same owner and text, shape (n,)."""
+    order, offsets = segments(owners, int(owners.max(initial=-1)) + 1)
+    held = texts.plain() if order is None else texts[order]
+    firsts: Ints = keys.first_places(offsets, held.data, held.offsets)
+    if order is None:
+        return firsts
+    places = np.empty(owners.size, dtype=np.int64)
+    places[order] = order[firsts]
+    return places
+
+
+def places_of(owners: Ints, texts: Texts, sought_owners: Ints, sought_texts: Texts) -> Ints:
+    """Return the first place of each sought pair among the pairs (owner, text), -1 where it is not there."""
+    if not owners.size:
+        return np.full(sought_owners.size, -1, dtype=np.int64)
+    n_owners = int(max(owners.max(initial=-1), sought_owners.max(initial=-1))) + 1
+    (order, offsets), (sought_order, sought_offsets) = segments(owners, n_owners), segments(sought_owners, n_owners)
+    held = texts.plain() if order is None else texts[order]
+    sought = sought_texts.plain() if sought_order is None else sought_texts[sought_order]
+    places = places_within_segments(offsets, held, sought_offsets, sought)
+    if order is not None:
+        places = np.append(order, -1)[places]
+    if sought_order is not None:
+        sorted_places, places = places, np.empty_like(places)
+        places[sought_order] = sorted_places
+    return places
+
+
+def places_within_segments(offsets: Ints, texts: Texts, sought_offsets: Ints, sought_texts: Texts) -> Ints:
+    """Return the first place of each sought text among the texts of its segment, -1 where it is not there."""
+    places: Ints = keys.places_of(
+        offsets, texts.data, texts.offsets, sought_offsets, sought_texts.data, sought_texts.offsets
+    )
+    return places
+
+
+def segments(owners: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
+    """Return the order that brings the rows of each owner together, None where they are, and where each starts."""
+    offsets = np.empty(n_owners + 1, dtype=np.int64)
+    is_ordered = keys.segment_owners(owners, offsets)
+    return None if is_ordered else np.argsort(owners, kind="stable"), offsets
+
+
+def distinct_texts(texts: Texts) -> tuple[Texts, Ints]:
+    """Return the distinct texts in order of first appearance, and the index of each row's."""
+    names, codes = distinct_runs(texts)
+    return names, np.repeat(codes, texts.repeats)
+
+
+def distinct_runs(texts: Texts) -> tuple[Texts, Ints]:
+    """Return the distinct texts in order of first appearance, and the index of each text where rows share some."""
+    runs = Texts(texts.data, texts.offsets)
+    places = keys.first_places(np.array([0, runs.size]), runs.data, runs.offsets)
+    is_first = places == np.arange(runs.size)
+    index: Ints = (np.cumsum(is_first) - 1)[places]
+    return (runs if is_first.all() else runs[is_first]), index
+
+
+def first_repeated_pair(query_ids: Texts, doc_ids: Texts) -> tuple[int, int] | None:
+    """Return the rows of the earliest pair that comes a second time, first and second, or None."""
+    names, codes = distinct_runs(query_ids)
+    order, offsets = segments_of_runs(codes, query_ids.repeats, names.size)
+    if order is None:
+        return first_repeated(offsets, doc_ids.plain())
+    places = first_places(np.repeat(codes, query_ids.repeats), doc_ids)
+    again = np.flatnonzero(places != np.arange(places.size))
+    return (int(places[again[0]]), int(again[0])) if again.size else None
+
+
+def first_repeated(offsets: Ints, texts: Texts) -> tuple[int, int] | None:
+    """Return the rows of the earliest text that comes a second time in its segment, first and second, or None."""
+    repeat, before = keys.first_repeat(offsets, texts.data, texts.offsets)
+    return (int(before), int(repeat)) if repeat >= 0 else None
+
+
+def segments_of_runs(owners: Ints, repeats: Ints, n_owners: int) -> tuple[Ints | None, Ints]:
+    """Return what `segments` does of owners that each have so many rows, one run after another."""
+    if owners.size and owners[0] >= 0 and (np.diff(owners) > 0).all():
+        counts = np.zeros(n_owners, dtype=np.int64)
+        counts[owners] = repeats
+        return None, offsets_of(counts)
+    return segments(np.repeat(owners, repeats), n_owners)
+
+
+def follows_its_query(query_ids: Texts) -> NDArray[np.bool_]:
+    """Return for every row whether the row before is of the same query, shape (n,)."""
+    _, codes = distinct_runs(query_ids)
+    starts = np.arange(codes.size + 1) if query_ids.starts is None else query_ids.starts
+    follows = np.ones(query_ids.size, dtype=np.bool_)
+    follows[:1] = False
+    follows[starts[1:-1]] = codes[1:] == codes[:-1]
+    return follows
+
+
+def places_within(codes: Ints) -> Ints:
+    """Return the 1-based place of each row among the rows of its code, shape (n,)."""
+    order = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    starts = np.cumsum(counts) - counts
+    places = np.empty(codes.size, dtype=np.int64)
+    places[order] = np.arange(codes.size) - np.repeat(starts, counts) + 1
+    return places
+
+
+def positions_in(pool: QueryPool, query_ids: Texts, doc_ids: Texts) -> Ints:
+    """Return the position on the pool's item axis of each (query, document), -1 where it holds none."""
+    names, codes = distinct_texts(query_ids)
+    index = {name: i for i, name in enumerate(pool.query_texts)}
+    owners = np.array([index.get(name, -1) for name in names.tolist()], dtype=np.int64)[codes]
+    return places_of(pool.item_queries, pool.item_texts, owners, doc_ids)

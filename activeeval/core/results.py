@@ -1,0 +1,361 @@
+"""What the computations return: frozen values that know nothing of files, plots or tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+
+from activeeval.core.ends import UNLIMITED, Basis, Shares
+from activeeval.core.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided interval ``[low, high]`` at a ``confidence``; it unpacks into its two ends.
+
+    Examples
+    --------
+    >>> low, high = Interval(0.1, 0.3, confidence=0.95)
+    >>> low, high
+    (0.1, 0.3)
+    """
+
+    low: float
+    high: float
+    confidence: float
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """First two moments of a measure (or of a difference) per query under a grade model.
+
+    Attributes
+    ----------
+    mean, second, variance : ndarray, shape (n_queries,)
+        E[L | x], E[L² | x] and Var[L | x]. The variance is computed without subtracting the
+        squared mean wherever the program allows; second = variance + mean² up to rounding.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, QueryPool, Rankings
+    >>> pool = QueryPool(["q1", "q2"], [0, 2, 4], list("abab"))
+    >>> probs = [[0.5, 0.5], [1, 0], [0, 1], [1, 0]]
+    >>> moments = DCG("linear").moments(pool, probs, Rankings.from_scores(pool, [2, 1, 2, 1]))
+    >>> print(moments.mean, moments.variance)
+    [0.5 1. ] [0.25 0.  ]
+    """
+
+    mean: Floats
+    second: Floats
+    variance: Floats
+
+
+def rounded_up(number: float) -> int:
+    """Return the whole number that a budget or a count takes: the next one, but for an error of floating point.
+
+    Examples
+    --------
+    >>> rounded_up(242.3), rounded_up(243.0000000001)
+    (243, 243)
+    """
+    return math.ceil(number - 1e-6)
+
+
+LEVELS = ("note", "careful", "do not use")
+"""Of cautions: there is nothing to do; there is something to do; the number is no basis for a decision."""
+FEWEST_QUERIES, LARGEST_SHARE = 10.0, 0.4
+"""Effective queries below which, and share of the variance of one query above which, a sentence says so."""
+MORE_SPREAD = 10.0
+"""V̂ over the planned variance above which the model is of little use: a note on the model."""
+
+
+Told = float | int | str | None | tuple["Told", ...]
+"""What a note or a caution counts or names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a caller should know of a step, as data: `activeeval.report.words` makes the sentence.
+
+    Attributes
+    ----------
+    code : str
+        What it is about, in a few words; the same whatever the numbers.
+    numbers : mapping of str to number, str or tuple of them
+        What it counts and names.
+
+    Examples
+    --------
+    >>> print(Note("missing queries", {"n": 2, "name": "a.run"}))
+    missing queries (n 2, name a.run)
+    """
+
+    code: str
+    numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return self.code + _listed(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What a reader should be told of an estimate, as data: `activeeval.report.words` makes the sentence.
+
+    Attributes
+    ----------
+    level : {"note", "careful", "do not use"}
+    code : str
+        What it is about, in one word or two; the same whatever the numbers.
+    numbers : mapping of str to number, str or tuple of them
+        What it counts and names.
+
+    Examples
+    --------
+    >>> print(Caution("note", "early", {"share": 0.5}))
+    note: early (share 0.5)
+    """
+
+    level: str
+    code: str
+    numbers: Mapping[str, Told] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.code}{_listed(self.numbers)}"
+
+
+_CAREFUL = ("rising scores",)
+"""Notes of inputs that are likely to be mistakes."""
+
+
+def _of_input(note: Note | Caution) -> Caution:
+    if isinstance(note, Caution):
+        return note
+    level = "careful" if note.code in _CAREFUL else "note"
+    return Caution(level, "input", {"note": note.code, **note.numbers})
+
+
+def _listed(numbers: Mapping[str, Told]) -> str:
+    shown = (
+        f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}" for name, value in numbers.items()
+    )
+    return f" ({', '.join(shown)})" if numbers else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure and its standard error; NaN where that is not known.
+
+    Examples
+    --------
+    >>> share = Figure(0.25, se=0.05)
+    >>> f"{share.value} ± {share.se}", Figure(0.25).se
+    ('0.25 ± 0.05', nan)
+    """
+
+    value: float
+    se: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cannot:
+    """Items of a sample that could not be judged.
+
+    Attributes
+    ----------
+    n_items : int
+    low, high : float
+        The estimate with each such item at the grade that lowers, and that raises, the target.
+    treated : str
+        What the estimate itself takes them for: ``as predicted`` by the grade model, or ``no gain`` without one.
+
+    Examples
+    --------
+    >>> cannot = Cannot(n_items=1, low=1.0, high=1.3, treated="as no gain")
+    >>> f"{cannot.n_items} cannot be judged, so the value lies in {cannot.low} to {cannot.high}"
+    '1 cannot be judged, so the value lies in 1.0 to 1.3'
+    """
+
+    n_items: int
+    low: float
+    high: float
+    treated: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """An estimated performance, or difference of two, with what it cost.
+
+    Attributes
+    ----------
+    value, std_error : float
+        The estimate and its standard error, in the unit of the measure. The standard error is
+        infinite where the sample cannot tell it (too few queries, or none that differs from what was
+        predicted), 0 where nothing was left to chance.
+    degrees_of_freedom : float
+        Of the t quantile that `interval` uses: far below the number of open queries where few of them dominate.
+    n_open : int
+        Judged queries that chance chose, draws in all with replacement: what the degrees of freedom come from.
+    n_draws, n_queries, n_items : int
+        Draws in all, distinct queries judged, distinct items judged, those that cannot be judged with them.
+    cost : float
+        What the judgments cost, in mean items of the pool.
+    method : str
+        The method that made the estimate.
+    scope : str
+        What the interval is about: the ``pool`` (what would judging all of it give?), or the ``population`` of
+        queries that it is a sample of.
+    log : str
+        The log whose traffic the population is, where the queries were drawn from one.
+    share : float
+        The part of the planned budget that it rests on; below 1 an early reading.
+    cannot : Cannot or None
+        Items that could not be judged.
+    effective_sample_size : float or None
+        n = Ŝ² / V̂, Ŝ² the estimated variance of the value between queries and V̂ that of the estimate for the pool: as
+        precise as n random queries judged whole (`activeeval.core.estimation.effective`). None where nothing was left
+        to chance, and where the sample does not tell.
+    size_unknown : str
+        Why the sample does not tell it: ``chunks`` where the pool came in them, ``too few`` where the judged queries
+        tell too little of how queries differ; "" where it tells. Told with the cautions.
+    observed_error : float or None
+        The standard error for the pool that the sample alone shows; infinite where it shows no spread. `std_error` is
+        more where the design planned for more.
+    planned_error : float or None
+        What the design planned it to be at the level reached; None where it planned nothing.
+    limits : tuple of float
+        Lowest and highest of what the measure can be; by chance the value alone may lie beyond.
+    shares : Shares or None
+        How many queries differ from most, where all are judged.
+    inner : Basis or None
+        Of the scope ``population``: what the interval for the pool rests on, which lies within this one on each side.
+    largest : float
+        Share of the variance that one judged query has.
+    notes : tuple of Note
+        What was left out before anything was estimated; told with the cautions.
+    concerns : tuple of Caution
+        What else the sample gives reason for; told with the cautions.
+
+    Examples
+    --------
+    >>> e = Estimate(value=2.5, std_error=0.1, degrees_of_freedom=29, n_open=30, n_draws=30, n_queries=28, n_items=300,
+    ...              cost=300.0, method="active")
+    >>> round(e.interval(0.95).low, 3), round(e.interval(0.95).high, 3), e.cautions
+    (2.295, 2.705, ())
+    """
+
+    value: float
+    std_error: float
+    degrees_of_freedom: float
+    n_open: int
+    n_draws: int
+    n_queries: int
+    n_items: int
+    cost: float
+    method: str
+    scope: str = "pool"
+    log: str = ""
+    share: float = 1.0
+    cannot: Cannot | None = None
+    effective_sample_size: float | None = None
+    size_unknown: str = ""
+    observed_error: float | None = None
+    planned_error: float | None = None
+    limits: tuple[float, float] = UNLIMITED
+    shares: Shares | None = None
+    inner: Basis | None = None
+    largest: float = 0.0
+    notes: tuple[Note | Caution, ...] = field(default=(), compare=False)
+    concerns: tuple[Caution, ...] = field(default=(), compare=False)
+
+    @property
+    def n_judged(self) -> int:
+        """Items that have a grade: those of the sample without those that cannot be judged."""
+        return self.n_items - (0 if self.cannot is None else self.cannot.n_items)
+
+    @property
+    def spread_ratio(self) -> float | None:
+        """V̂ over what was planned; None where either is not known."""
+        seen, planned = self.observed_error, self.planned_error
+        if seen is None or planned is None or not (math.isfinite(seen) and planned > 0 and self.n_open):
+            return None
+        return (seen / planned) ** 2
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What a reader should be told of the estimate: what forbids its use first, what is but to be known last."""
+        cautions = [*self._of_spread(), *self.concerns, *map(_of_input, self.notes)]
+        if self.share < 1:
+            cautions.append(Caution("note", "early", {"share": self.share}))
+        if self.cannot is not None:
+            cautions.append(Caution("note", "cannot", asdict(self.cannot)))
+        if self.size_unknown:
+            cautions.append(Caution("note", "size", {"why": self.size_unknown}))
+        return tuple(sorted(cautions, key=lambda caution: -LEVELS.index(caution.level)))
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether no caution forbids its use."""
+        return all(caution.level != "do not use" for caution in self.cautions)
+
+    def _of_spread(self) -> list[Caution]:
+        """Return what the spread that the sample shows, beside the planned one, gives reason for."""
+        if math.isinf(self.std_error):
+            return [Caution("do not use", "unbounded")]
+        if self.observed_error is not None and math.isinf(self.observed_error):
+            return [Caution("do not use", "no spread", {"n_open": self.n_open})]
+        cautions, ratio = [], self.spread_ratio
+        errors = {"std_error": self.observed_error, "planned": self.planned_error}
+        if ratio is not None and ratio > MORE_SPREAD:
+            cautions.append(Caution("note", "more spread", errors))
+        return cautions
+
+    @property
+    def effective_queries(self) -> float | None:
+        """How many queries of equal influence a sample is as good as: degrees of freedom + 1, where these are few."""
+        if not self.n_open or not 0 < self.std_error < math.inf:
+            return None
+        effective = max(self.degrees_of_freedom, 1.0) + 1
+        return effective if effective < min(FEWEST_QUERIES, self.n_queries) else None
+
+    @property
+    def largest_share(self) -> float | None:
+        """The share of the variance that one query has, where it is large."""
+        return self.largest if self.largest > LARGEST_SHARE and self.n_queries > 1 else None
+
+    @property
+    def basis(self) -> Basis:
+        """What its interval rests on."""
+        return Basis(
+            value=self.value,
+            std_error=self.std_error,
+            degrees_of_freedom=self.degrees_of_freedom,
+            limits=self.limits,
+            shares=self.shares,
+            inner=self.inner,
+        )
+
+    @property
+    def p_value(self) -> float:
+        """The smallest α whose `interval` leaves 0 out."""
+        return self.basis.p_value
+
+    def bounds(self, interval: Interval) -> tuple[float, float]:
+        """Return the ends of an interval, with room for what the items that could not be judged may be worth."""
+        if self.cannot is None:
+            return interval.low, interval.high
+        below, above = max(self.value - self.cannot.low, 0.0), max(self.cannot.high - self.value, 0.0)
+        return max(interval.low - below, self.limits[0]), min(interval.high + above, self.limits[1])
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Compute the default interval at a confidence; see `activeeval.core.ends`.
+
+        Raises
+        ------
+        InputError
+            Where the confidence does not lie strictly between 0 and 1.
+        """
+        return Interval(*self.basis.ends(confidence), confidence)

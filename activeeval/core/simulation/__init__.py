@@ -1,0 +1,23 @@
+"""Replicated simulation: what a method's estimates would have been, thousands of times over.
+
+On a pool whose labels are known, Algorithm 1 is run for every repetition, method and budget, with
+the kernels that a campaign uses; repetition r with its seed equals the campaign with that seed.
+"""
+
+from activeeval.core.simulation.contrasts import AtOnce, simulate_contrasts
+from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate
+from activeeval.core.simulation.savings import Compared, Saving, saving_of
+from activeeval.core.simulation.summaries import Summary, simulate
+
+__all__ = [
+    "AtOnce",
+    "Compared",
+    "Replications",
+    "Saving",
+    "Summary",
+    "repetition_seeds",
+    "replicate",
+    "saving_of",
+    "simulate",
+    "simulate_contrasts",
+]

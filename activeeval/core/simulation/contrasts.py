@@ -1,0 +1,162 @@
+"""Several systems replayed: one shared sample for all their differences, each against passive samples of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.design import Design, ascending
+from activeeval.core.estimation import hold_at_once
+from activeeval.core.measures import Target
+from activeeval.core.pool import Seed
+from activeeval.core.results import Figure
+from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate_with
+from activeeval.core.simulation.summaries import Summary, mean_figure, share_figure, summarised
+from activeeval.core.types import Floats
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtOnce:
+    """What a method's shared sample says of all differences at once, at one budget, over all repetitions.
+
+    Attributes
+    ----------
+    method : str
+    budget : float
+    repetitions, contrasts : int
+    coverage : Figure
+        Share of repetitions in which all 95 % simultaneous intervals hold the truth.
+    efficiency : Figure
+        Mean of the contrasts' efficiencies.
+    """
+
+    method: str
+    budget: float
+    repetitions: int
+    contrasts: int
+    coverage: Figure
+    efficiency: Figure
+
+    def row(self) -> dict[str, float | int | str]:
+        """Return the fields by name, the standard error of a figure behind it."""
+        return {
+            "method": self.method,
+            "budget": self.budget,
+            "repetitions": self.repetitions,
+            "contrasts": self.contrasts,
+            "simultaneous_coverage": self.coverage.value,
+            "simultaneous_coverage_se": self.coverage.se,
+            "mean_efficiency": self.efficiency.value,
+            "mean_efficiency_se": self.efficiency.se,
+        }
+
+
+def simulate_contrasts(
+    designs: Mapping[str, Design],
+    passive: Mapping[Pair, Design],
+    targets: Mapping[Pair, Target],
+    grades: ArrayLike,
+    budgets: Sequence[float],
+    repetitions: int,
+    rng: Seed = 0,
+    *,
+    expected: bool = False,
+    n_jobs: int = 1,
+    interval: str = "t",
+    progress: Callable[[str], object] | None = None,
+) -> tuple[dict[Pair, list[Summary]], list[AtOnce]]:
+    """Compare shared samples of several systems with passive ones, each of which is drawn for one difference alone.
+
+    Parameters
+    ----------
+    designs : mapping of str to Design
+        By levels, each made for all contrasts.
+    passive : mapping of (int, int) to Design
+        Of each contrast; which contrasts these are is what is asked.
+    targets : mapping of (int, int) to Target
+        The difference of every two systems: of those that are not asked the variances are needed.
+    budgets : sequence of float
+        Ascending, in mean items.
+    interval : str
+        As in `simulate`; whether all hold at once is told of t intervals.
+    progress : callable, optional
+        Called with the name of each design when its repetitions are done.
+    """
+    scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
+
+    def run(design: Design, target: Target) -> Replications:
+        on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
+        how: dict[str, Any] = {"target": target, "expected": on_average, "n_jobs": n_jobs, "interval": kind}
+        return replicate_with(design, grades, scaled, seeds, **how)
+
+    reference = {pair: run(design, targets[pair]) for pair, design in passive.items()}
+    if progress is not None:
+        progress("passive")
+    runs: dict[str, dict[Pair, Replications]] = {}
+    for name, design in designs.items():
+        runs[name] = {pair: run(design, target) for pair, target in targets.items()}
+        if progress is not None:
+            progress(name)
+    kinds = {"passive": "t", **dict.fromkeys(designs, interval)}
+    summaries = {
+        pair: summarised(
+            {"passive": alone, **designs},
+            {"passive": reference[pair], **{name: runs[name][pair] for name in designs}},
+            grades,
+            budgets,
+            kinds,
+            target=targets[pair],
+        )
+        for pair, alone in passive.items()
+    }
+    truths = {pair: of_pair[0].truth for pair, of_pair in summaries.items()}
+    at_once = [
+        _at_once(name, runs_of, reference, truths, k, float(budget))
+        for name, runs_of in runs.items()
+        for k, budget in enumerate(budgets)
+        if interval == "t"
+    ]
+    return summaries, at_once
+
+
+def _at_once(
+    name: str,
+    runs: Mapping[Pair, Replications],
+    reference: Mapping[Pair, Replications],
+    truths: Mapping[Pair, float],
+    k: int,
+    budget: float,
+) -> AtOnce:
+    pairs = list(truths)
+    errors = np.array([runs[pair].values[:, k] - truths[pair] for pair in pairs])
+    degrees = np.array([runs[pair].degrees_of_freedom[:, k] for pair in pairs])
+    n = max(max(pair) for pair in runs) + 1
+    variances = np.zeros((errors.shape[1], n, n))
+    for (i, j), run in runs.items():
+        variances[:, i, j] = variances[:, j, i] = run.variances[:, k]
+    held = [hold_at_once(errors[:, r], variances[r], pairs, degrees[:, r]) for r in range(errors.shape[1])]
+    of_passive = np.array([reference[pair].values[:, k] - truths[pair] for pair in pairs])
+    return AtOnce(
+        method=name,
+        budget=budget,
+        repetitions=errors.shape[1],
+        contrasts=len(pairs),
+        coverage=share_figure(held),
+        efficiency=_mean_efficiency(of_passive**2, errors**2),
+    )
+
+
+def _mean_efficiency(passive: Floats, shared: Floats) -> Figure:
+    """Return the mean of the ratios of mean squares, shape (n_pairs, repetitions) each, with its standard error."""
+    means = shared.mean(axis=1, keepdims=True)
+    if not means.all():
+        return Figure(float("inf"))
+    ratios = passive.mean(axis=1, keepdims=True) / means
+    moved = ((passive - ratios * shared) / means).mean(axis=0)
+    return Figure(float(ratios.mean()), mean_figure(moved).se)

@@ -1,0 +1,321 @@
+"""Campaigns run thousands of times on a pool whose labels are known, with what a campaign uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
+from activeeval.core.design.replacement import DRAWS_PER_QUERY
+from activeeval.core.design.schemes import ROUNDING
+from activeeval.core.ends import default_ends, half_widths
+from activeeval.core.errors import InputError
+from activeeval.core.estimation import (
+    Evaluated,
+    EvidenceArrays,
+    IntervalKind,
+    Student,
+    evaluated,
+    evidence_arrays,
+    find_interval,
+    looks_of,
+)
+from activeeval.core.kernels import estimates, replication
+from activeeval.core.measures import Target
+from activeeval.core.measures.ranking_checks import checked_grades
+from activeeval.core.pool import Seed, key_of, known_digest, pool_hashes
+from activeeval.core.types import Floats, Ints
+
+Keys = Sequence[np.uint64]
+Run = Callable[[Keys], Floats]
+_MOST, _MOST_PLACES = 1000, 2_000_000
+"""Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
+_MOST_UNIFORMS = 20_000_000
+COLUMNS = (
+    *("value", "variance", "degrees_of_freedom", "observed", "planned"),
+    *("draws", "queries", "items", "spent", "open", "low", "high"),
+)
+"""What a repetition leaves for each budget, in the order of its columns."""
+_ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replications:
+    """Every repetition of one design at every budget, each array of shape (repetitions, budgets).
+
+    `variances` are V*, `observed` V̂ and `planned` what the design planned, as in
+    `activeeval.core.estimation.Evaluated`. `n_open` counts the judged queries that chance chose, `lows` and `highs` are
+    the ends of 95 % intervals of the kind that was asked for, `spent` is in mean items.
+    """
+
+    values: Floats
+    variances: Floats
+    degrees_of_freedom: Floats
+    observed: Floats
+    planned: Floats
+    n_draws: Ints
+    n_queries: Ints
+    n_items: Ints
+    n_open: Ints
+    spent: Floats
+    lows: Floats
+    highs: Floats
+
+    def half_widths(self, confidence: float = 0.95) -> Floats:
+        """Return the half-width of each t interval; infinite where the sample cannot tell."""
+        return half_widths(self.variances, self.degrees_of_freedom, confidence)
+
+
+def replicate(
+    design: Design,
+    grades: ArrayLike,
+    budgets: Sequence[float],
+    repetitions: int,
+    rng: Seed = 0,
+    *,
+    target: Target | None = None,
+    scope: str = "pool",
+    expected: bool = False,
+    n_jobs: int = 1,
+    interval: str = "t",
+) -> Replications:
+    """Run a campaign ``repetitions`` times for every budget.
+
+    Parameters
+    ----------
+    design : Design
+    grades : array of int, shape (n_items,)
+        The labels of the pool; −1 where nobody judged an item: it then cannot be judged here either.
+    budgets : sequence of float
+        Ascending, in mean items of the pool.
+    rng : Generator, SeedSequence, int or None
+        Repetition r draws with the r-th child of this seed, whatever `n_jobs` is.
+    target : Target, optional
+        Any that the design's order reaches; by default the first that it was made for.
+    scope : {"pool", "population"}
+    expected : bool
+        Of draws with replacement: budgets on average (n* draws) in place of hard ones.
+    n_jobs : int
+        Threads; −1 as many as there are processors.
+    interval : str
+        A key of `activeeval.core.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
+
+    Raises
+    ------
+    BudgetError
+        Where a budget is too small for the design.
+
+    Examples
+    --------
+    >>> from activeeval import DCG, METHODS, Rankings, Target, generate_pool
+    >>> generated = generate_pool(20, rng=0)
+    >>> target = Target(DCG(cutoff=5), Rankings.from_scores(generated.pool, generated.features[:, 0]))
+    >>> design = METHODS["random"].design(target, budget=50)
+    >>> repeated = replicate(design, generated.grades, [25, 50], repetitions=40)
+    >>> repeated.values.shape
+    (40, 2)
+    >>> print(repeated.n_queries.mean(axis=0))
+    [4.65 9.65]
+    """
+    return replicate_with(
+        design,
+        grades,
+        ascending(budgets),
+        repetition_seeds(rng, repetitions),
+        target=target,
+        scope=scope,
+        expected=expected,
+        n_jobs=n_jobs,
+        interval=interval,
+    )
+
+
+def replicate_with(
+    design: Design,
+    grades: ArrayLike,
+    budgets: Floats,
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    target: Target | None = None,
+    scope: str = "pool",
+    expected: bool = False,
+    n_jobs: int = 1,
+    interval: str = "t",
+) -> Replications:
+    """Run one repetition for each seed; everything else as in `replicate`."""
+    # a report that repeats nothing does not wait for it
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    if scope != "pool" and design.pool.draw is not None:
+        raise InputError(
+            "repetitions are of the pool: the draw of its queries from a log is not replayed", field="scope"
+        )
+    design.with_budget(float(budgets[0]), (), expected=expected)
+    digest = known_digest(pool_hashes(design.pool)[1], design.known)
+    keys = [key_of(seed, digest) for seed in seeds]
+    design.order.check_whole()
+    labels = checked_grades(design.pool, grades, design.max_grade)[0]
+    design = design.followed(labels)
+    reading = design.reading(target)
+    kind = find_interval(interval)()
+    asked = _Replayed(
+        design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected
+    )
+    run, most = _runner(design.scheme, asked)
+    size = min(most, -(-len(keys) // effective_n_jobs(n_jobs)))
+    chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
+    columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
+    counts = {f"n_{name}": columns[name].astype(np.int64) for name in ("draws", "queries", "items", "open")}
+    return Replications(
+        values=columns["value"],
+        variances=columns["variance"],
+        degrees_of_freedom=columns["degrees_of_freedom"],
+        observed=columns["observed"],
+        planned=columns["planned"],
+        spent=columns["spent"],
+        lows=columns["low"],
+        highs=columns["high"],
+        **counts,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Replayed:
+    """What is run again and again, and what is asked of each repetition: see `replicate`."""
+
+    design: Design
+    reading: Reading
+    labels: Ints
+    budgets: Floats
+    kind: IntervalKind
+    scope: str
+    expected: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether default intervals of the pool are asked for."""
+        return isinstance(self.kind, Student) and self.scope == "pool"
+
+
+@singledispatch
+def _runner(scheme: Scheme, asked: _Replayed) -> tuple[Run, int]:
+    """Return the function that runs the repetitions of some keys, and of how many together at most."""
+    raise TypeError(f"nobody has said how samples of {scheme!r} are drawn again and again")
+
+
+@_runner.register
+def _by_levels(scheme: Levels, asked: _Replayed) -> tuple[Run, int]:
+    design, budgets, judge = asked.design, asked.budgets, asked.reading.judge(asked.labels)
+    limit = scheme.limit(design.order, budgets[-1])
+    n_places = float(design.order.inclusion_probs(limit)[1].sum())
+
+    def run(keys: Keys) -> Floats:
+        out = np.empty((len(keys), budgets.size, len(COLUMNS)))
+        for which, paid in scheme.samples(design.order, np.array(keys), budgets, limit):
+            samples = [evidence_arrays(design, asked.reading, judge, selections) for selections in paid]
+            for k, evidence in enumerate(samples):
+                n_queries, n_open = evidence.n_queries, np.diff(evidence.starts)
+                counts = (n_queries, n_queries, evidence.n_items, evidence.costs, n_open)
+                out[which, k, _COUNTED] = np.column_stack(counts)
+                if asked.is_plain:
+                    out[which, k, _ESTIMATED] = evaluated(evidence)
+            if not asked.is_plain:
+                _add_looks(out, which, samples, asked)
+        if asked.is_plain:
+            _add_ends(out, asked.reading.limits)
+        return out
+
+    return run, int(np.clip(_MOST_PLACES / max(n_places, 1.0), 1, _MOST))
+
+
+def _add_looks(out: Floats, which: Ints, samples: Sequence[EvidenceArrays], asked: _Replayed) -> None:
+    """Fill estimates and intervals of repetitions, sample by sample and look by look."""
+    shares = (asked.budgets / asked.budgets[-1]).tolist()
+    for row, r in enumerate(which.tolist()):
+        looks = looks_of([evidence.of_selection(row) for evidence in samples], shares, asked.scope)
+        out[r, :, _ESTIMATED] = [_estimated_columns(look.evaluated) for look in looks]
+        ends = [asked.kind.interval(looks[: k + 1], 0.95) for k in range(len(looks))]
+        out[r, :, _ENDS] = [(end.low, end.high) for end in ends]
+
+
+def _estimated_columns(estimate: Evaluated) -> tuple[float, ...]:
+    return estimate.value, estimate.variance, estimate.degrees_of_freedom, estimate.observed, estimate.planned
+
+
+def _add_ends(out: Floats, limits: tuple[float, float]) -> None:
+    """Fill the ends of default intervals."""
+    ends = default_ends(out[:, :, 0], out[:, :, 1], out[:, :, 2], 0.95, limits)
+    out[:, :, _ENDS] = np.stack(ends, axis=2)
+
+
+@_runner.register
+def _with_replacement(scheme: Replacement, asked: _Replayed) -> tuple[Run, int]:
+    order, budgets, expected = asked.design.order, asked.budgets, asked.expected
+    if not asked.is_plain:
+        raise InputError(
+            f"draws with replacement are replayed for t intervals of the pool, not for {asked.kind.name!r}"
+        )
+    everything = whole(order, np.arange(order.n_queries), 0.0)
+    draws, values = scheme.draws_of(order), asked.reading.judge(asked.labels).totals(everything).totals[:, 0].copy()
+    by_hash, costs = draws.queries, draws.costs
+    limits = np.full(budgets.size, DRAWS_PER_QUERY * order.n_queries)
+    bounds = budgets * (1 + ROUNDING)
+    if expected:
+        limits = np.array([draws.n_draws(float(b)) for b in budgets], dtype=np.int64)
+        bounds = np.full(budgets.size, np.inf)
+    n_sampled = sum(expected or not draws.is_census(float(b)) for b in budgets)
+    truth = estimates.weighted_sum(order.query_probs, values)
+    per_query = (order.query_probs / scheme.sampling_probs, costs, np.diff(order.offsets), values)
+    columns = (draws.cumulative, *(array[by_hash] for array in per_query))
+    arrays = (truth, *columns, bounds[:n_sampled], limits[:n_sampled])
+    guess = int(limits.max()) if expected else int(1.5 * budgets[-1] / max(draws.expected_cost, 1e-9)) + 50
+    guess = min(guess, int(limits.max()))
+
+    def run(keys: Keys) -> Floats:
+        out = np.empty((len(keys), budgets.size, len(COLUMNS)))
+        if n_sampled:
+            ran = _runs_of_draws(arrays, keys, n_sampled, guess)
+            out[:, :n_sampled, _ESTIMATED] = ran[:, :, [0, 1, 2, 1, 1]]
+            out[:, :n_sampled, _COUNTED] = ran[:, :, [3, 4, 5, 6, 3]]
+        n = order.n_queries
+        out[:, n_sampled:, _ESTIMATED] = (truth, 0.0, np.inf, 0.0, 0.0)
+        out[:, n_sampled:, _COUNTED] = (n, n, order.items.size, costs.sum(), n)
+        out[:, :, _PLANNED] = 0.0
+        _add_ends(out, asked.reading.limits)
+        return out
+
+    return run, _MOST
+
+
+def _runs_of_draws(arrays: tuple[Any, ...], keys: Keys, n_budgets: int, n_uniforms: int) -> Floats:
+    """Run the repetitions of one chunk, again with longer sequences where one was too short."""
+    out = np.empty((len(keys), n_budgets, 7))
+    todo = np.arange(len(keys))
+    while todo.size:
+        batch = todo[: max(1, _MOST_UNIFORMS // n_uniforms)]
+        uniforms = np.stack([np.random.default_rng(int(keys[r])).random(n_uniforms) for r in batch.tolist()])
+        part = np.empty((batch.size, n_budgets, 7))
+        complete = np.empty(batch.size, dtype=np.bool_)
+        replication.replicate(*(uniforms, *arrays, part, complete))
+        out[batch[complete]] = part[complete]
+        todo = np.concatenate((todo[batch.size :], batch[~complete]))
+        n_uniforms = n_uniforms if complete.all() else 2 * n_uniforms
+    return out
+
+
+def repetition_seeds(rng: Seed, repetitions: int) -> list[np.random.SeedSequence]:
+    """Return the seed of every repetition; a campaign with one of them equals that repetition."""
+    if repetitions < 1:
+        raise InputError(f"repetitions must be at least 1, got {repetitions}")
+    if isinstance(rng, np.random.SeedSequence):  # spawning counts on: one seed must give one answer each time
+        seed_seq: Any = np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key, pool_size=rng.pool_size)
+    else:
+        seed_seq = np.random.default_rng(rng).bit_generator.seed_seq
+    children: list[np.random.SeedSequence] = seed_seq.spawn(repetitions)
+    return children

@@ -1,0 +1,85 @@
+"""What a method saves against random queries judged whole, read off the half-widths of both by budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.core.simulation.summaries import Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A budget of the default method, and what random queries need for the same.
+
+    Attributes
+    ----------
+    budget, random_budget : float
+        In judgments; that of random queries by interpolation of logarithms.
+    half_width : float
+        What both reach.
+    coverage : float
+        Share of the default method's 95 % intervals that held the truth.
+    """
+
+    budget: float
+    random_budget: float
+    half_width: float
+    coverage: float
+
+    @property
+    def labels_saved(self) -> float:
+        """The share of the judgments of random queries that the default method does without."""
+        return 1 - self.budget / self.random_budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """How sure a difference is by budget, with random queries and with the default method of its measure.
+
+    Attributes
+    ----------
+    title : str
+        The measure.
+    budgets : tuple of float
+        In judgments.
+    random, sampled : tuple of float
+        Mean half-widths of the 95 % intervals at each budget: of random queries judged whole, and of the default
+        method.
+    compared : Compared or None
+        None where no budget reaches what another does.
+    """
+
+    title: str
+    budgets: tuple[float, ...]
+    random: tuple[float, ...]
+    sampled: tuple[float, ...]
+    compared: Compared | None
+
+
+def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
+    """Return what a budget saves, the middle one of those that random queries can be held against.
+
+    They have to reach its half-width with a budget that was tried: nothing is said of larger ones.
+    """
+    random = [s for s in summaries if s.method == "passive"]
+    sampled = [s for s in summaries if s.method == "sampled"]
+    budgets, halves = [s.budget for s in random], [s.width.value / 2 for s in random]
+    reached = [s for s in sampled if halves[-1] <= s.width.value / 2 <= halves[0]]
+    return Saving(
+        title=title,
+        budgets=tuple(budgets),
+        random=tuple(halves),
+        sampled=tuple(s.width.value / 2 for s in sampled),
+        compared=_compared(reached[len(reached) // 2], budgets, halves) if reached else None,
+    )
+
+
+def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> Compared:
+    half = chosen.width.value / 2
+    falling = np.log(np.minimum.accumulate(halves))
+    needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))
+    return Compared(budget=chosen.budget, random_budget=needed, half_width=half, coverage=chosen.coverage.value)

@@ -1,0 +1,84 @@
+"""Grade models on disk."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import joblib
+
+from activeeval.core.errors import FormatError, InputError
+from activeeval.core.grade_models.base import GradeModel
+from activeeval.formats.writing import write_atomically
+
+FORMAT = "activeeval grade model"
+VERSION = 1
+LIBRARIES = ("activeeval-ir", "joblib", "numpy", "scipy", "scikit-learn")
+
+
+def save_model(model: GradeModel, path: str | Path) -> None:
+    """Write a grade model to a joblib file that names its format, libraries and class.
+
+    The file appears under its name only when it is complete.
+
+    Raises
+    ------
+    InputError
+        Where `model` is no grade model.
+    """
+    if not isinstance(model, GradeModel):
+        raise InputError(f"a grade model is expected, got {type(model).__name__}")
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "libraries": {name: _version(name) for name in LIBRARIES},
+        "class": type(model).__name__,
+        "model": model,
+    }
+    with write_atomically(path, binary=True) as handle:
+        joblib.dump(content, handle, compress=3)
+
+
+def load_model(path: str | Path, *, trusted: bool = False) -> GradeModel:
+    """Read a grade model that `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path
+    trusted : bool
+        Whether the caller knows who wrote the file: without, nothing of it is read.
+
+    Warnings
+    --------
+    The file is a pickle: loading it runs whatever code its writer put there. Load only files that
+    you trust. A model may not survive a change of scikit-learn's version, which warns then.
+
+    Raises
+    ------
+    FormatError
+        Where there is no such file, it is something else, or nobody said that it is trusted.
+    """
+    if not Path(path).is_file():
+        raise FormatError(path, None, "there is no such file, a grade model was expected")
+    if not trusted:
+        raise FormatError(path, None, "loading a grade model runs what its writer put there, expected trusted=True")
+    try:
+        content = joblib.load(path)
+    except Exception as problem:  # a foreign file can break the unpickler in any way
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise FormatError(path, None, f"not a grade model that save_model wrote ({reason})") from problem
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(path, None, f"not a grade model that save_model wrote, it holds a {type(content).__name__}")
+    if content.get("version") != VERSION:
+        raise FormatError(path, None, f"version {content.get('version')} of the format, {VERSION} was expected")
+    model = content.get("model")
+    if not isinstance(model, GradeModel):
+        raise FormatError(path, None, f"holds a {type(model).__name__}, a grade model was expected")
+    return model
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "unknown"

@@ -1,0 +1,123 @@
+"""A machine's grades as a table: query_id, doc_id, and a grade, a score, or probabilities of the grades."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from activeeval.core.errors import FormatError
+from activeeval.core.types import Bools, Floats
+from activeeval.formats.graders.replies import Names, Replies, few_names
+from activeeval.formats.loading import DOCUMENT, QUERY, check_distributions, distribution_columns
+from activeeval.formats.tables.cells import is_empty
+from activeeval.formats.tables.sheets import Sheet
+
+GRADE = ("grade", "relevance", "label", "rating")
+SCORE = ("score",)
+_MODEL, _VERSION = ("model", "judge"), ("prompt_version", "prompt")
+
+
+def table_replies(sheet: Sheet) -> Replies:
+    """Return the replies that a table holds, one a row; an empty cell is a missing reply.
+
+    Raises
+    ------
+    FormatError
+        Where a column is missing or two say the same, a value is no finite number, or a distribution is none.
+    """
+    plain = sheet.plainly_named()
+    is_of_people = _is_of_people(plain)
+    if is_of_people is not None and is_of_people.any():
+        plain = _rows_where(plain, ~is_of_people)
+    query, doc = plain.column("query", (*QUERY, "query")), plain.column("document", DOCUMENT)
+    values, probs = _values(plain)
+    return Replies(
+        query_ids=plain.texts(query),
+        doc_ids=plain.texts(doc),
+        values=values,
+        probs=probs,
+        costs=_costs(plain),
+        models=_names(plain, _MODEL),
+        prompt_versions=_names(plain, _VERSION),
+        explanations=plain.words("explanation") if "explanation" in plain.columns else None,
+        is_sampled="sample" in plain.columns,
+        n_of_people=0 if is_of_people is None else int(is_of_people.sum()),
+        line_of=None if plain.lines is None else plain.lines.__getitem__,
+        source=plain.source,
+    )
+
+
+def value_column(sheet: Sheet) -> str:
+    """Return the column of grades or scores; a table with two of them does not say which one is meant."""
+    there = [name for name in (*GRADE, *SCORE) if name in sheet.columns]
+    if len(there) > 1:
+        line = 1 if sheet.lines is not None else None
+        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the grade, expected one of them")
+    return sheet.column("grade", (*GRADE, *SCORE))
+
+
+def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
+    """Return a column of finite numbers, NaN where a cell is empty; a number that is none is told with its line."""
+    cells = sheet.columns[name]
+    if isinstance(cells, np.ndarray):
+        return sheet.floats(name)
+    # a file that says NaN has a number that is none; a frame has no other way to leave a cell empty
+    is_said = sheet.lines is not None
+    empty = np.array([is_empty(cell) and not (is_said and isinstance(cell, float)) for cell in cells], dtype=np.bool_)
+    if not empty.any():
+        return sheet.floats(name)
+    values = _filled(sheet, name, empty).floats(name)
+    return np.where(empty, np.nan, values)
+
+
+def _filled(sheet: Sheet, name: str, empty: Bools) -> Sheet:
+    cells = ["0" if is_bare else cell for cell, is_bare in zip(sheet.columns[name], empty.tolist(), strict=True)]
+    return Sheet(sheet.source, {name: cells}, sheet.lines, sheet.is_typed)
+
+
+def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
+    """Return the value of each row, and the distribution that it is the expected grade of, where there is one."""
+    names = distribution_columns(sheet)
+    if not names:
+        name = value_column(sheet)
+        values = numbers_or_missing(sheet, name)
+        if name in GRADE:  # of scores a negative one says as much as any other
+            values = np.where(values < 0, np.nan, values)
+        return values, None
+    if names != [f"p{y}" for y in range(len(names))]:
+        raise FormatError(sheet.source, None, f"columns {', '.join(names)} leave a gap, expected one for each grade")
+    probs = np.column_stack([numbers_or_missing(sheet, name) for name in names])
+    is_missing: Bools = np.asarray(np.isnan(probs).all(axis=1))
+    whole = probs.copy()
+    whole[is_missing, 0] = 1.0
+    whole[is_missing, 1:] = 0.0
+    check_distributions(sheet, names, whole)
+    return probs @ np.arange(len(names)), probs
+
+
+def _costs(sheet: Sheet) -> Floats | None:
+    if "cost" not in sheet.columns:
+        return None
+    costs = numbers_or_missing(sheet, "cost")
+    bad = np.flatnonzero(costs < 0)
+    if bad.size:
+        sheet.fail(int(bad[0]), "cost", f"holds {float(costs[bad[0]])!r}, expected what the reply cost")
+    return costs
+
+
+def _names(sheet: Sheet, columns: tuple[str, ...]) -> Names | None:
+    name = next((name for name in columns if name in sheet.columns), None)
+    return None if name is None else few_names(sheet.words(name))
+
+
+def _is_of_people(sheet: Sheet) -> Bools | None:
+    """Return which rows say that they are of people; None where the table has no such column."""
+    if "judge_kind" not in sheet.columns:
+        return None
+    return np.array([word.strip().lower() == "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
+
+
+def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:
+    rows = np.flatnonzero(chosen).tolist()
+    columns = {name: [cells[row] for row in rows] for name, cells in sheet.columns.items()}
+    lines = None if sheet.lines is None else [sheet.lines[row] for row in rows]
+    return Sheet(sheet.source, columns, lines, sheet.is_typed)

@@ -1,0 +1,393 @@
+"""What a machine says of items, whatever it comes from, and the part of it that is about the items of a pool."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from activeeval.core.errors import InputError, shown, unseen_difference
+from activeeval.core.grade_models.values import ValueTable, default_shares
+from activeeval.core.judgments import Judgments
+from activeeval.core.judgments.judgment import GRADE
+from activeeval.core.pool import QueryPool
+from activeeval.core.pool.keys import positions_in
+from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note, Told
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.graders.from_files import HowToRead, frame_replies, read_replies
+from activeeval.formats.graders.joining import TextsOfIds
+from activeeval.formats.graders.repeated import one_a_pair
+from activeeval.formats.graders.replies import Names, Replies
+from activeeval.formats.graders.stated import Stated
+from activeeval.formats.judgments.table_forms import is_of_campaigns, of_table
+from activeeval.formats.suffixes import PathLike
+from activeeval.formats.tables.sheets import Sheet
+from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
+
+_SEVERAL = 2
+_MOST_HINTED = 100_000
+"""Ids of a file that are held against those of a pool, where none of them is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GradesOnPool:
+    """What a machine says of the items of a pool.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_items,)
+        NaN where it says nothing.
+    probs : ndarray of float64, shape (n_items, n_grades), or None
+        The machine's distribution over its own grades; a row of NaN where it says nothing.
+    notes : tuple of Note
+        What its reader, and who laid it on the pool, found odd.
+    """
+
+    values: Floats
+    probs: Floats | None
+    notes: tuple[Note, ...]
+
+    @property
+    def is_graded(self) -> Bools:
+        """Whether the machine says something of an item, shape (n_items,)."""
+        return ~np.isnan(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grades:
+    """What a machine says of items: grades, scores, or distributions over grades; never labels.
+
+    Attributes
+    ----------
+    query_ids, item_ids : Texts, shape (n,)
+        No pair comes twice.
+    values : ndarray of float64, shape (n,)
+        On any scale that rises with relevance; of a distribution, or of several replies, the expected grade. NaN where
+        the reply is missing, which is no grade 0.
+    probs : ndarray of float64, shape (n, n_grades), or None
+        Distributions over the machine's own grades 0, 1, …; a row of NaN where there is none.
+    costs : ndarray of float64, shape (n,), or None
+        What the replies cost, in money.
+    tokens : ndarray of int64, shape (n, 2), or None
+        Tokens of the question and of the reply.
+    models, prompt_versions : array of str, shape (n,), or None
+    explanations : sequence of str, shape (n,), or None
+    name, source : str
+        What messages call the machine, and where its grades come from.
+    cost : float or None
+        What it takes for an item, 1 being what a person does; None where nothing is stated.
+    scale : (float, float) or None
+        The least and the largest value, where they are stated.
+    made : str
+        The run that it, or a machine of its family, has made.
+    notes : tuple of Note
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [.9, None]})
+    >>> Grades.read(frame).values.tolist()
+    [0.9, nan]
+    """
+
+    query_ids: Texts
+    item_ids: Texts
+    values: Floats
+    probs: Floats | None = None
+    costs: Floats | None = None
+    tokens: Ints | None = None
+    models: Names | None = None
+    prompt_versions: Names | None = None
+    explanations: Sequence[str] | None = None
+    name: str = ""
+    source: str = "the grades"
+    cost: float | None = None
+    scale: tuple[float, float] | None = None
+    made: str = ""
+    notes: tuple[Note, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN][:asked=FILE][:queries=FILE][:documents=FILE]``.
+
+        As `read`. A file whose name holds such a part is read where there is one.
+        """
+        stated = Stated(path=text) if os.path.exists(text) else Stated.parse(text)
+        return cls.read(
+            stated.path,
+            cost=stated.cost,
+            scale=stated.scale,
+            name=stated.name,
+            made=stated.made,
+            queries=stated.queries or None,
+            documents=stated.documents or None,
+            asked=stated.asked or None,
+        )
+
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        *,
+        cost: float | None = None,
+        scale: tuple[float, float] | None = None,
+        name: str = "",
+        made: str = "",
+        queries: TextsOfIds | PathLike | None = None,
+        documents: TextsOfIds | PathLike | None = None,
+        asked: PathLike | None = None,
+    ) -> Self:
+        """Read what a machine says of items.
+
+        Parameters
+        ----------
+        source : path, data frame, Judgments or Grades
+            A path as `activeeval.formats.graders.from_files.read_replies` takes it. Of judgments those of machines
+            count where there are any.
+        cost, scale, name, made
+            What is stated of the machine; see the attributes. Values beyond the scale count as missing. Of a book with
+            several raters the name says which one is meant.
+        queries, documents : mapping of str to str, or path, optional
+            Texts by id, or a table of them, for files that name queries or documents by their texts.
+        asked : path, optional
+            The pairs that a batch of questions is about; by default the table beside the answers that has them.
+
+        Raises
+        ------
+        FormatError
+            ``path:line: what is wrong``.
+        InputError
+            Where every reply is missing, or more than half of the values are beyond the scale.
+        """
+        if isinstance(source, Grades):
+            stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
+            return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
+        texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
+        how = HowToRead(**texts, asked=asked, rater=name, judged=_judged)
+        if isinstance(source, Judgments):
+            replies = _of_judgments(source)
+        elif isinstance(source, (str, os.PathLike)):
+            replies = read_replies(source, how)
+        else:
+            replies = frame_replies(source, how)
+        return cls._of(one_a_pair(replies), cost=cost, scale=scale, name=name or _name_of(source), made=made)
+
+    @classmethod
+    def _of(cls, replies: Replies, *, scale: tuple[float, float] | None, **stated: Any) -> Self:
+        if not replies.values.size:
+            raise InputError(f"{replies.source}: holds no grade of a machine")
+        values, notes = _within(replies, scale)
+        if np.isnan(values).all():
+            raise InputError(f"{replies.source}: all of its {values.size:,} replies are missing, expected a grade")
+        return cls(
+            query_ids=replies.query_ids,
+            item_ids=replies.doc_ids,
+            values=values,
+            probs=replies.probs,
+            costs=replies.costs,
+            tokens=replies.tokens,
+            models=replies.models,
+            prompt_versions=replies.prompt_versions,
+            explanations=replies.explanations,
+            source=replies.source,
+            scale=scale,
+            notes=(*notes, *_mixtures(replies)),
+            **stated,
+        )
+
+    @classmethod
+    def _again(cls, grades: Any, stated: dict[str, Any]) -> Self:
+        """Return grades that were read before with what is stated of them now."""
+        pairs = {"query_ids": grades.query_ids, "doc_ids": grades.item_ids}
+        values, notes = _within(Replies(**pairs, values=grades.values, source=grades.source), stated.get("scale"))
+        kept: Self = replace(grades, values=values, notes=(*grades.notes, *notes), **stated)
+        return kept
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def on(self, pool: QueryPool) -> GradesOnPool:
+        """Return what the machine says of a pool's items.
+
+        Raises
+        ------
+        InputError
+            Where it says nothing of any of them.
+        """
+        positions = positions_in(pool, self.query_ids, self.item_ids)
+        held = np.flatnonzero(positions >= 0)
+        if not (held.size and (~np.isnan(self.values[held])).any()):
+            self._refuse(pool, held.size)
+        values = self._laid(pool, positions, held)
+        probs = None
+        if self.probs is not None:
+            probs = np.full((pool.n_items, self.probs.shape[1]), np.nan)
+            probs[positions[held]] = self.probs[held]
+            probs[np.isnan(values)] = np.nan
+        return GradesOnPool(values=values, probs=probs, notes=(*self.notes, *self._notes_on(pool, held, values)))
+
+    def beliefs(self, pool: QueryPool, max_grade: int = 3) -> Floats:
+        """Return p(y = k), what people's grades of a pool's items are expected to be, where no label says more.
+
+        By equation (2) of `activeeval.core.grade_models.values`; what measures' moments and methods' designs take as
+        ``grade_probs``. Items of which the machine says nothing have the usual shares.
+
+        Parameters
+        ----------
+        max_grade : int
+            The largest grade of people's scale.
+
+        Returns
+        -------
+        ndarray, shape (n_items, max_grade + 1)
+
+        Raises
+        ------
+        InputError
+            Where it says nothing of any item.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> pool = QueryPool(["q1"], [0, 3], ["d1", "d2", "d3"])
+        >>> graded = pl.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "grade": [0, 1]})
+        >>> Grades.read(graded).beliefs(pool, max_grade=1).round(2).tolist()
+        [[0.77, 0.23], [0.53, 0.47], [0.65, 0.35]]
+        """
+        table = ValueTable.of(self.on(pool).values, default_shares(max_grade + 1))
+        return np.asarray(table.probs[table.codes])
+
+    def values_on(self, pool: QueryPool) -> Floats:
+        """Return the value of each item of a pool, NaN where there is none: of a pool that it need know nothing of."""
+        positions = positions_in(pool, self.query_ids, self.item_ids)
+        return self._laid(pool, positions, np.flatnonzero(positions >= 0))
+
+    def _laid(self, pool: QueryPool, positions: Ints, held: Ints) -> Floats:
+        values = np.full(pool.n_items, np.nan)
+        values[positions[held]] = self.values[held]
+        return values
+
+    def _refuse(self, pool: QueryPool, n_held: int) -> None:
+        if n_held:
+            raise InputError(f"{self.source}: all of its {n_held:,} replies for items of the pool are missing")
+        queries = set(pool.query_texts)
+        pairs = zip(self.query_ids[:_MOST_HINTED].tolist(), self.item_ids[:_MOST_HINTED].tolist(), strict=True)
+        outside = [item if query in queries else query for query, item in pairs]
+        unseen = unseen_difference(outside, [*queries, *pool.item_texts[:_MOST_HINTED].tolist()])
+        of_file = f"item {shown(self.item_ids[0])} of query {shown(self.query_ids[0])}"
+        first = f"its first is {of_file}, the pool's {pool.place(0)}"
+        raise InputError(f"{self.source}: none of its {len(self):,} grades is of an item of the pool; {first}{unseen}")
+
+    def _notes_on(self, pool: QueryPool, held: Ints, values: Floats) -> list[Note]:
+        notes = []
+        if held.size < len(self):
+            outside: dict[str, Told] = {"source": self.source, "n": len(self) - held.size, "of": len(self)}
+            notes.append(Note("grader foreign", outside))
+        graded = values[~np.isnan(values)]
+        if graded.size < pool.n_items:
+            n_unread = int(np.isnan(self.values[held]).sum())
+            missing: dict[str, Told] = {"n": pool.n_items - graded.size, "of": pool.n_items, "n_unread": n_unread}
+            missing["share"] = 1 - graded.size / pool.n_items
+            notes.append(Note("grader missing", {"source": self.source, **missing}))
+        if graded.size > 1 and graded.min() == graded.max():
+            notes.append(Note("grader one value", {"source": self.source, "value": float(graded[0]), "n": graded.size}))
+        return notes
+
+
+def _texts_by_id(texts: TextsOfIds | PathLike | None, vocabulary: Vocabulary) -> TextsOfIds | None:
+    """Return texts by id, of a table its column ``text``, else its first one of texts."""
+    if texts is None or isinstance(texts, Mapping):
+        return texts
+    held = read_texts(texts, vocabulary)
+    last = "text" if "text" in held.names else held.names[0]
+    return {text_id: parts[last] for text_id, parts in held.by_id.items() if last in parts}
+
+
+def _name_of(source: Any) -> str:
+    """Return what a machine is called whose name is not stated: as its file, or as the machine of judgments."""
+    if isinstance(source, (str, os.PathLike)):
+        path: Path = Path(source)
+        while path.suffix.lower() in (".gz", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx", ".qrels", ".txt"):
+            path = path.with_suffix("")
+        return path.name
+    if isinstance(source, Judgments):
+        names = {judge.name for judge in source.judges if judge.is_machine and judge.name}
+        return names.pop() if len(names) == 1 else ""
+    return ""
+
+
+def _of_judgments(judgments: Judgments) -> Replies:
+    """Return the grades of the machines among judges; where all are people those of all."""
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    is_of_people = judgments.is_of_people
+    chosen = np.flatnonzero((judgments.kind_of == GRADE) & ~is_of_people)
+    graded = judgments.where(chosen) if chosen.size else judgments.where(judgments.kind_of == GRADE)
+    values = graded.values.astype(np.float64)
+    values[values < 0] = np.nan
+    models = np.array([judge.name for judge in graded.judges], dtype=object)[graded.judge_of]
+    places = graded.places
+    return Replies(
+        query_ids=graded.query_ids,
+        doc_ids=graded.item_ids,
+        values=values,
+        models=models if any(models) else None,
+        n_of_people=int(is_of_people.sum()) if chosen.size else 0,
+        line_of=places.__getitem__ if graded.has_lines and places is not None else None,
+        source=graded.source,
+    )
+
+
+def _judged(sheet: Sheet) -> Replies | None:
+    """Return what machines say on a sheet of a sample or in the log of a campaign; None of another table."""
+    if not is_of_campaigns(set(sheet.columns)):
+        return None
+    return _of_judgments(of_table(sheet, "machine"))
+
+
+def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats, list[Note]]:
+    """Return the values, those beyond a stated scale as missing, and how many these are."""
+    values = replies.values
+    if scale is None:
+        return values, []
+    is_beyond = (values < scale[0]) | (values > scale[1])
+    n, of = int(is_beyond.sum()), int((~np.isnan(values)).sum())
+    if 2 * n > of:
+        row = int(np.argmax(is_beyond))
+        problem = f"{n:,} of {of:,} values are beyond the scale {scale[0]:g} to {scale[1]:g} that is stated"
+        replies.fail(row, f"holds {float(values[row])!r}; {problem}, expected values of the scale")
+    if n == 0:
+        return values, []
+    beyond: dict[str, Told] = {"source": replies.source, "n": n, "of": of, "least": scale[0], "largest": scale[1]}
+    return np.where(is_beyond, np.nan, values), [Note("grader beyond scale", beyond)]
+
+
+def _mixtures(replies: Replies) -> list[Note]:
+    """Return what is to be said of replies of several models or prompts, and of people's among them."""
+    notes = []
+    if (models := _shares(replies, replies.models)) is not None:
+        notes.append(Note("grader models mixed", models))
+    if (prompts := _shares(replies, replies.prompt_versions)) is not None:
+        notes.append(Note("grader prompts mixed", prompts))
+    if replies.n_of_people:
+        notes.append(Note("grader of people", {"source": replies.source, "n": replies.n_of_people}))
+    return notes
+
+
+def _shares(replies: Replies, names: Names | None) -> dict[str, Told] | None:
+    """Return how many replies each of several names has; None of one name alone."""
+    counts = Counter([] if names is None else filter(None, names.tolist()))
+    if len(counts) < _SEVERAL:
+        return None
+    ordered = counts.most_common()
+    by_name: dict[str, tuple[Told, ...]] = {
+        "names": tuple(name for name, _ in ordered),
+        "counts": tuple(count for _, count in ordered),
+    }
+    return {"source": replies.source, **by_name}

@@ -1,0 +1,175 @@
+"""Tables of a machine's grades as lines of JSON, millions of them, read by polars.
+
+Python's own values of three million lines take a minute of work and twice the memory; polars reads a block of bytes
+into the columns that count. It looks less closely: a key that is twice in an object is not told, an id that is true
+or 12.5 is taken as text. Whatever it does not take at once is left to the reader of tables, which names the line.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from activeeval.core.pool.texts import LONGEST_ID, Texts
+from activeeval.core.types import Bytes
+from activeeval.formats.files import let_go, open_bytes, open_lines
+from activeeval.formats.graders.grade_tables import GRADE, SCORE
+from activeeval.formats.graders.replies import Names, Replies
+from activeeval.formats.loading import DOCUMENT, QUERY, distribution_columns
+from activeeval.formats.suffixes import PathLike
+from activeeval.formats.tables.sheets import Sheet
+
+_BLOCK = 1 << 22
+_NEWLINE = 10
+_FEW = ("model", "prompt_version")
+_LEFT_OUT = ("explanation", "sample", "judge_kind", "judge", "prompt")
+"""What only the reader of tables knows."""
+
+
+class _Ids:
+    """A column of ids while its file is read, in room of untouched pages: what is not filled costs no memory."""
+
+    def __init__(self, n_bytes: int, n_lines: int) -> None:
+        self._room = np.empty(n_bytes, dtype=np.uint8)
+        self._offsets = np.zeros(n_lines + 1, dtype=np.int64)
+
+    def take(self, column: pl.Series, start: int) -> bool:
+        """Take the ids of rows from a place on; return whether all are there, and none is too long or holds NUL."""
+        if column.null_count():
+            return False
+        letters = str(column.str.join("").item()).encode()
+        lengths = column.str.len_bytes().to_numpy()
+        ends, first = self._offsets[start + 1 : start + 1 + lengths.size], self._offsets[start]
+        np.cumsum(lengths, out=ends)
+        ends += first
+        self._room[first : ends[-1]] = np.frombuffer(letters, dtype=np.uint8)
+        return b"\0" not in letters and int(lengths.min()) > 0 and int(lengths.max()) <= LONGEST_ID
+
+    def texts(self, n_rows: int) -> Texts:
+        """Return the ids, the rest of the room given back."""
+        self._room.resize(int(self._offsets[n_rows]), refcheck=False)
+        self._offsets.resize(n_rows + 1, refcheck=False)
+        return Texts(self._room, self._offsets)
+
+
+class _Few:
+    """A column of few texts while its file is read."""
+
+    def __init__(self, n_lines: int) -> None:
+        self._names: dict[str, str] = {}
+        self._texts = np.empty(n_lines, dtype=object)
+
+    def take(self, column: pl.Series, start: int) -> None:
+        """Take the texts of rows from a place on, each held once."""
+        filled = column.fill_null("")
+        kinds = filled.unique()
+        places = filled.replace_strict(kinds, pl.Series(range(kinds.len()), dtype=pl.UInt32), return_dtype=pl.UInt32)
+        held = [self._names.setdefault(name, name) for name in kinds.to_list()]
+        self._texts[start : start + column.len()] = np.array(held, dtype=object)[places.to_numpy()]
+
+    def texts(self, n_rows: int) -> Names:
+        """Return the texts."""
+        return self._texts[:n_rows]
+
+
+class _Table:
+    """The columns of a file while it is read."""
+
+    def __init__(self, query: str, doc: str, value: str, columns: Container[str], n_bytes: int, n_lines: int) -> None:
+        self._ids = {name: _Ids(n_bytes, n_lines) for name in (query, doc)}
+        self._few = {name: _Few(n_lines) for name in _FEW if name in columns}
+        self._numbers = {name: np.empty(n_lines) for name in (value, "cost") if name in columns}
+        self._schema: dict[str, Any] = dict.fromkeys((*self._ids, *self._few), pl.String)
+        self._schema |= dict.fromkeys(self._numbers, pl.Float64)
+        self._value, self._n_rows = value, 0
+
+    def take(self, block: bytes) -> bool:
+        """Take the rows of some lines; return whether their ids can be taken as they are."""
+        frame, start = pl.read_ndjson(io.BytesIO(block), schema=self._schema), self._n_rows
+        for name, numbers in self._numbers.items():
+            numbers[start : start + frame.height] = frame[name].fill_null(np.nan).to_numpy()
+        for name, few in self._few.items():
+            few.take(frame[name], start)
+        self._n_rows += frame.height
+        return all(ids.take(frame[name], start) for name, ids in self._ids.items())
+
+    def replies(self, path: PathLike) -> Replies:
+        """Return the replies of all rows."""
+        query_ids, doc_ids = (ids.texts(self._n_rows) for ids in self._ids.values())
+        numbers = {name: column[: self._n_rows] for name, column in self._numbers.items()}
+        texts = {name: column.texts(self._n_rows) for name, column in self._few.items()}
+        values = numbers[self._value]
+        return Replies(
+            query_ids=query_ids,
+            doc_ids=doc_ids,
+            values=np.where(values < 0, np.nan, values) if self._value in GRADE else values,
+            costs=numbers.get("cost"),
+            models=texts.get("model"),
+            prompt_versions=texts.get("prompt_version"),
+            line_of=_LineOf(path),
+            source=os.fspath(path),
+        )
+
+
+def fast_replies(path: PathLike, first: Sheet) -> Replies | None:
+    """Return the replies of a file of lines of JSON, None where the reader of tables is to look at it.
+
+    Parameters
+    ----------
+    first : Sheet
+        Its first rows, whose keys say which columns there are.
+    """
+    names = _columns(first)
+    if names is None:
+        return None
+    data, n_lines = open_lines(path)
+    table = _Table(*names, first.columns, data.size, n_lines)
+    try:
+        is_plain = all(table.take(block) for block in _blocks(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    return table.replies(path) if is_plain else None
+
+
+def _columns(first: Sheet) -> tuple[str, str, str] | None:
+    """Return the columns of queries, documents and values, where these are what plain tables have."""
+    columns = set(first.columns)
+    values = [name for name in (*GRADE, *SCORE) if name in columns]
+    query = next((name for name in QUERY if name in columns), None)
+    doc = next((name for name in DOCUMENT if name in columns), None)
+    is_plain = len(values) == 1 and not distribution_columns(first) and columns.isdisjoint(_LEFT_OUT)
+    if query is None or doc is None or not is_plain:
+        return None
+    ids = {type(cell) for name in (query, doc) for cell in first.columns[name]}
+    return (query, doc, values[0]) if ids <= {str, int} else None
+
+
+def _blocks(data: Bytes) -> Iterator[bytes]:
+    """Yield the data by whole lines."""
+    start = 0
+    while start < data.size:
+        stop = min(start + _BLOCK, data.size)
+        while stop < data.size and data[stop - 1] != _NEWLINE:
+            rest = np.flatnonzero(data[stop : stop + _BLOCK] == _NEWLINE)
+            stop = stop + int(rest[0]) + 1 if rest.size else min(stop + _BLOCK, data.size)
+        yield data[start:stop].tobytes()
+        let_go(data, start, stop)
+        start = stop
+
+
+@dataclass(frozen=True, slots=True)
+class _LineOf:
+    """The line of a row of a file whose empty lines are left out."""
+
+    path: PathLike
+
+    def __call__(self, row: int) -> int:
+        lines = open_bytes(self.path).tobytes().split(b"\n")
+        held = [number for number, line in enumerate(lines, start=1) if line.strip()]
+        return held[row]

@@ -1,0 +1,105 @@
+"""Several replies for one pair of query and document: said again, differing, or samples of what a machine says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.checks import LARGEST_GRADE
+from activeeval.core.pool.keys import distinct_texts, first_places
+from activeeval.core.types import Floats, Ints
+from activeeval.formats.graders.replies import Replies
+
+
+def one_a_pair(replies: Replies) -> Replies:
+    """Return one reply for each pair, in the order of the first ones.
+
+    Where the file means to hold several they are samples: their shares are the distribution over grades, their mean the
+    value, and what they cost adds up. Else they must say the same, and one that is missing says nothing.
+
+    Raises
+    ------
+    FormatError
+        Where two differ that are no samples; names both lines.
+    """
+    first = first_places(distinct_texts(replies.query_ids)[1], replies.doc_ids)
+    rows = np.flatnonzero(first == np.arange(first.size))
+    if rows.size == first.size:
+        return replies
+    group = np.searchsorted(rows, first)
+    return _of_samples(replies, rows, group) if replies.is_sampled else _said_again(replies, rows, group)
+
+
+def _said_again(replies: Replies, rows: Ints, group: Ints) -> Replies:
+    values = replies.values
+    is_answered = np.flatnonzero(~np.isnan(values))
+    speaking = rows.copy()
+    # of those that say something the first one counts: written last, it stays
+    speaking[group[is_answered[::-1]]] = is_answered[::-1]
+    differs = is_answered[values[is_answered] != values[speaking[group[is_answered]]]]
+    if differs.size:
+        again = int(differs[0])
+        before = int(speaking[group[again]])
+        said = f"{float(values[before])!r} at {replies.place(before)}"
+        problem = f"{replies.pair(again)} has the grade {float(values[again])!r}, and {said}; expected one grade a pair"
+        replies.fail(again, f"{problem}, or a column sample")
+    return _rows_of(replies, speaking)
+
+
+def _of_samples(replies: Replies, rows: Ints, group: Ints) -> Replies:
+    values, n_pairs = replies.values, rows.size
+    answered = np.flatnonzero(~np.isnan(values))
+    counts = np.bincount(group[answered], minlength=n_pairs)
+    totals = np.bincount(group[answered], weights=values[answered], minlength=n_pairs)
+    with np.errstate(invalid="ignore"):
+        means = totals / counts
+    folded = replace(_rows_of(replies, rows), values=means, probs=_shares(replies, answered, group, counts))
+    if replies.costs is not None:
+        costs: Floats = np.bincount(group, weights=replies.costs, minlength=n_pairs).astype(np.float64)
+        folded = replace(folded, costs=costs)
+    if replies.tokens is not None:
+        tokens = np.zeros((n_pairs, 2), dtype=np.int64)
+        np.add.at(tokens, group, replies.tokens)
+        folded = replace(folded, tokens=tokens)
+    return folded
+
+
+def _shares(replies: Replies, answered: Ints, group: Ints, counts: Ints) -> Floats | None:
+    """Return the distribution over grades of each pair; None where values are no grades."""
+    values = replies.values[answered]
+    if replies.probs is not None:
+        sums = np.zeros((counts.size, replies.probs.shape[1]))
+        np.add.at(sums, group[answered], replies.probs[answered])
+    elif values.size and values.min() >= 0 and values.max() <= LARGEST_GRADE and (values == np.floor(values)).all():
+        sums = np.zeros((counts.size, int(values.max()) + 1))
+        np.add.at(sums, (group[answered], values.astype(np.int64)), 1.0)
+    else:
+        return None
+    with np.errstate(invalid="ignore"):
+        shares: Floats = sums / counts[:, None]
+    return shares
+
+
+def _rows_of(replies: Replies, rows: Ints) -> Replies:
+    columns: dict[str, Any] = {
+        name: None if getattr(replies, name) is None else getattr(replies, name)[rows]
+        for name in ("query_ids", "doc_ids", "values", "probs", "costs", "tokens", "models", "prompt_versions")
+    }
+    texts = replies.explanations
+    columns["explanations"] = None if texts is None else [texts[row] for row in rows.tolist()]
+    line_of = replies.line_of
+    columns["line_of"] = None if line_of is None else _Moved(line_of, rows)
+    return replace(replies, **columns)
+
+
+class _Moved:
+    """The lines of some of the rows."""
+
+    def __init__(self, line_of: Any, rows: Ints) -> None:
+        self._line_of, self._rows = line_of, rows
+
+    def __call__(self, row: int) -> int:
+        line: int = self._line_of(int(self._rows[row]))
+        return line

@@ -1,0 +1,193 @@
+"""The one door from files to judgments, whatever form they have.
+
+A form is told by the name and by what stands at the top: TREC text (qrels, prels), LETOR lines, and tables of any kind,
+whose forms are in `activeeval.formats.judgments.table_forms`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from activeeval.core.errors import FormatError
+from activeeval.core.judgments.judgment import CANNOT, Judge
+from activeeval.core.judgments.table import Judgments, joined
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.graders.file_forms import read_document
+from activeeval.formats.judgments.machines import is_book_of, machine_form, of_book, of_document, of_machine
+from activeeval.formats.judgments.table_forms import of_table
+from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.formats.text.plain import first_words, plain_grades
+
+if TYPE_CHECKING:
+    from activeeval.core.pool.keyed import Qrels
+    from activeeval.core.results import Caution, Note
+    from activeeval.formats.tables.sheets import Sheet
+
+_WHOLE, _PRELS = re.compile(r"-?[0-9]+"), 5
+
+
+def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machine_is_truth: bool = False) -> Judgments:
+    r"""Read judgments of any form.
+
+    Parameters
+    ----------
+    path : path
+        TREC judgments, also with probabilities (prels); LETOR lines; or a table (.csv, .tsv, .jsonl, .parquet, .xlsx,
+        .ods): a judged sheet of a sample, grades (columns query_id or q_id, qid or query; doc_id or docno, docid; grade
+        or relevance, label, rating, score; and, where there are any, judge, judge_kind and note), a campaign's log as
+        ``campaign export --format jsonl`` writes it, of which what stands at its end counts, comparisons (query,
+        preferred, other; tie, judge), or top-k truths (query, rank, doc_id). Text may be packed by gzip.
+    kind : {"person", "machine"}
+        What judges are of whom the file does not say it.
+    is_plain : bool
+        Read plain text in Python, as far as that goes, for whoever is done before compiled readers have started.
+    machine_is_truth : bool
+        Take what machines say for labels, as `Judgments.as_truth` does.
+
+    Raises
+    ------
+    FormatError
+        ``path:line: what is wrong``.
+    InputError
+        Where the file cannot be read, or says that it is a machine's and nobody has asked for that.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qrels = pathlib.Path(folder, "qrels.txt")
+    ...     _ = qrels.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     judgments = read(qrels)
+    >>> [(judgment.item, judgment.value) for judgment in judgments]
+    [('a', 2), ('b', 0)]
+    """
+    if machine_is_truth:
+        return read(path, kind="machine").as_truth()
+    if bare_suffix(path) in TABLES:
+        from activeeval.formats.tables.sheets import read_sheet
+
+        return _of_sheet(path, read_sheet(path), kind)
+    if (document := read_document(path)) is not None:
+        return of_document(document, path, kind)
+    if is_plain and (grades := plain_grades(path)) is not None:
+        return _of_pairs(grades, os.fspath(path), kind)
+    words = first_words(path)
+    if words[:2] == ["SQLite", "format"]:
+        raise FormatError(
+            os.fspath(path), None, "is a store of campaigns, expected the log that `campaign export` writes of one"
+        )
+    if words and words[0].startswith("{"):
+        from activeeval.formats.tables.sheets import read_sheet
+
+        return _of_sheet(path, read_sheet(path, ".jsonl"), kind)
+    if any(word.startswith("qid:") for word in words[1:2]):
+        return _of_letor(path, kind)
+    from activeeval.formats.text.trec import read_prels, read_qrels
+
+    text = read_prels(path) if _is_prels(words) else read_qrels(path)
+    return _distinct(text.query_ids, text.doc_ids, text.grades, os.fspath(path), kind)
+
+
+def read_all(paths: Sequence[PathLike]) -> Judgments:
+    """Read judgments of several files; who is not named is called as the file.
+
+    A file that is given by two paths is one judge, and so is a sheet with its copy: what differs in no answer says
+    nothing of how far two agree.
+    """
+    first: dict[Hashable, str] = {}
+    parts = []
+    for path in paths:
+        judgments = read(path)
+        same: Hashable = _answers(judgments) if judgments.sample else os.path.realpath(path)
+        parts.append(judgments.named(first.setdefault(same, os.fspath(path))))
+    return joined(parts)
+
+
+def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = False) -> Qrels:
+    """Return the labels of judgments in any form, on file or in memory.
+
+    Parameters
+    ----------
+    source : path, Judgments, Qrels, mapping or data frame
+        In memory as `activeeval.formats.loading.load_qrels` takes them.
+    policy : {"refuse", "majority", "median"}
+        What becomes of an item that several judges grade differently.
+    machine_is_truth : bool
+        Take what machines say in a file for labels.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, holds no grades, or is a machine's and nobody has asked for that.
+    """
+    is_file = isinstance(source, (str, os.PathLike))
+    judgments = read(source, machine_is_truth=machine_is_truth) if is_file else source
+    if isinstance(judgments, Judgments):
+        labels: Qrels = judgments.labels(policy)
+        of_file = _notes_of(source, judgments) if judgments is not source else ()
+        return replace(labels, notes=(*of_file, *judgments.notes()))
+    from activeeval.formats.loading import load_qrels
+
+    return load_qrels(judgments)
+
+
+def _notes_of(path: PathLike, judgments: Judgments) -> tuple[Note | Caution, ...]:
+    """Return what whoever takes a file's judgments for labels should know."""
+    from activeeval.core.results import Note
+    from activeeval.formats.sampled_note import sampled_note
+
+    source, notes = os.fspath(path), []
+    instead = f"activeeval estimate SAMPLE {source}" if judgments.sample else sampled_note(path)
+    if instead:
+        notes.append(Note("of a sample", {"source": source, "instead": instead}))
+    n_cannot = int((judgments.kind_of == CANNOT).sum()) if judgments.holds("cannot") else 0
+    if n_cannot:
+        notes.append(Note("cannot count", {"source": source, "n": n_cannot}))
+    return tuple(notes)
+
+
+def _of_sheet(path: PathLike, sheet: Sheet, kind: str) -> Judgments:
+    """Return the judgments of a table; of one that says it is a machine's only where that is asked for."""
+    columns = {name.strip().lower() for name in sheet.columns}
+    if what := machine_form(columns):
+        return of_machine(path, what, kind)
+    return of_book(sheet, kind) if is_book_of(sheet.columns) else of_table(sheet, kind)
+
+
+def _answers(judgments: Judgments) -> frozenset[tuple[Any, ...]]:
+    """Return what a sheet says, whatever the order of its rows."""
+    return frozenset((row.query, row.item, row.value, row.kind, row.judge) for row in judgments if row.kind != "waits")
+
+
+def _is_prels(words: Sequence[str]) -> bool:
+    """Return whether a line is ``query document grade method probability``."""
+    if len(words) != _PRELS or not all(map(_WHOLE.fullmatch, words[2:4])):
+        return False
+    try:
+        return 0 < float(words[4]) <= 1
+    except ValueError:
+        return False
+
+
+def _distinct(queries: Texts, items: Texts, grades: Any, source: str, kind: str) -> Judgments:
+    judges = (Judge("", kind),)
+    return Judgments(query_ids=queries, item_ids=items, values=grades, judges=judges, source=source, is_distinct=True)
+
+
+def _of_pairs(grades: Mapping[tuple[str, str], int], source: str, kind: str) -> Judgments:
+    queries, items = (Texts.from_list([pair[side] for pair in grades]) for side in range(2))
+    return _distinct(queries, items, np.array(list(grades.values()), dtype=np.int64), source, kind)
+
+
+def _of_letor(path: PathLike, kind: str) -> Judgments:
+    from activeeval.formats.text.letor import read_letor
+
+    data = read_letor(path, features=False)
+    pool = data.pool()
+    return _distinct(pool.query_texts[pool.item_queries], pool.item_texts, data.grades, os.fspath(path), kind)

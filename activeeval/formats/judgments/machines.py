@@ -1,0 +1,144 @@
+"""Files that say that they are a machine's: its grades feed models, and no door takes them for labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from activeeval.core.errors import FormatError
+from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
+from activeeval.core.judgments.table import Judgments, refuse_as_labels
+from activeeval.core.types import Bools
+from activeeval.formats.graders.file_forms import (
+    OPENSEARCH,
+    column_of_replies,
+    is_ai_name,
+    is_batch,
+    is_book,
+    is_umbrela,
+)
+from activeeval.formats.suffixes import PathLike
+
+if TYPE_CHECKING:
+    from activeeval.formats.graders.books import Rating
+    from activeeval.formats.graders.replies import Replies
+    from activeeval.formats.tables.sheets import Sheet
+
+_IMPORTED = "IMPORT_JUDGMENT"
+
+
+def machine_form(columns: Collection[str]) -> str:
+    """Return whose output a table of such columns is, "" where it does not say that it is a machine's.
+
+    Examples
+    --------
+    >>> machine_form({"query", "passage", "judgment", "result_status"}), machine_form({"query_id", "doc_id", "grade"})
+    ('umbrela', '')
+    """
+    if is_umbrela(columns):
+        return "umbrela"
+    if is_batch(columns):
+        return "a batch of questions"
+    name = column_of_replies(columns)
+    return (
+        f"as its column {name} says; where people judged, add a column judge_kind with the word person" if name else ""
+    )
+
+
+def check_of_people(sheet: Sheet) -> None:
+    """Raise InputError where a table whose names are plain says that it, or one of its rows, is a machine's."""
+    if what := machine_form(sheet.columns):
+        refuse_as_labels(sheet.source, what)
+    if "judge_kind" in sheet.columns and any(word.strip().lower() == "machine" for word in sheet.words("judge_kind")):
+        refuse_as_labels(sheet.source)
+
+
+def is_of_machines(sheet: Sheet) -> Bools:
+    """Return which rows of a table whose names are plain are a machine's, where those of nobody's kind are too."""
+    if "judge_kind" not in sheet.columns:
+        return np.ones(sheet.n_rows, dtype=np.bool_)
+    return np.array([word.strip().lower() != "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
+
+
+def of_machine(path: PathLike, what: str, kind: str) -> Judgments:
+    """Return the grades of a file that says it is a machine's; refuses unless ``kind`` says that one is asked for.
+
+    Raises
+    ------
+    InputError
+        Where labels are asked for.
+    FormatError
+        Where grades are not whole.
+    """
+    if kind != "machine":
+        refuse_as_labels(os.fspath(path), what)
+    from activeeval.formats.graders.from_files import read_replies
+
+    return _of_replies(read_replies(path))
+
+
+def of_document(document: Mapping[str, Any], path: PathLike, kind: str) -> Judgments:
+    """Return the judgments of a JSON document of OpenSearch or Quepid, which says who is a machine."""
+    from activeeval.formats.graders.books import document_ratings
+
+    if OPENSEARCH in document and document.get("type", _IMPORTED) != _IMPORTED and kind != "machine":
+        refuse_as_labels(os.fspath(path), f"of the type {document['type']}")
+    return _of_ratings(document_ratings(document, path), os.fspath(path), kind)
+
+
+def is_book_of(columns: Collection[str]) -> bool:
+    """Return whether a table is a book of Quepid that a machine has rated too."""
+    return is_book(columns) and any(map(is_ai_name, columns))
+
+
+def of_book(sheet: Sheet, kind: str) -> Judgments:
+    """Return the judgments of a book of Quepid as CSV."""
+    from activeeval.formats.graders.books import book_ratings
+
+    return _of_ratings(book_ratings(sheet), sheet.source, kind)
+
+
+def _of_ratings(ratings: Sequence[Rating], source: str, kind: str) -> Judgments:
+    rows = [
+        Judgment(
+            rating.query,
+            rating.doc_id,
+            Judge(rating.judge, "machine" if rating.is_machine else kind),
+            "cannot" if rating.value != rating.value else "grade",
+            _whole(rating.value, source),
+            reason=rating.explanation,
+        )
+        for rating in ratings
+    ]
+    return Judgments.of(rows, source=source, is_by_text=True)
+
+
+def _whole(value: float, source: str) -> int:
+    if value != value:
+        return UNJUDGED
+    if value != int(value):
+        problem = f"holds {value:g}, a rating between two grades: expected whole grades, or `grader` for a machine's"
+        raise FormatError(source, None, problem, field="grader")
+    return int(value)
+
+
+def _of_replies(replies: Replies) -> Judgments:
+    values = np.where(np.isnan(replies.values), UNJUDGED, replies.values)
+    between = np.flatnonzero(values != np.floor(values))
+    if between.size:
+        row = int(between[0])
+        problem = f"{replies.pair(row)} has the grade {float(values[row]):g}, expected whole grades"
+        replies.fail(row, f"{problem}; others are for `grader`")
+    names = replies.models if replies.models is not None else np.full(values.size, "", dtype=object)
+    judges = {name: k for k, name in enumerate(dict.fromkeys(names.tolist()))}
+    return Judgments(
+        query_ids=replies.query_ids,
+        item_ids=replies.doc_ids,
+        values=values.astype(np.int64),
+        judge=np.array([judges[name] for name in names.tolist()], dtype=np.int64),
+        judges=tuple(Judge(name, "machine") for name in judges) or (Judge("", "machine"),),
+        source=replies.source,
+    )

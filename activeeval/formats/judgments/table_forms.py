@@ -1,0 +1,292 @@
+"""The forms of tables that hold judgments, told by their columns.
+
+They are sheets of a sample, a campaign's log, comparisons, top-k truths, or grades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from activeeval.core.checks import LARGEST_GRADE
+from activeeval.core.errors import FormatError, shown
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
+from activeeval.core.judgments.log import OF_MACHINE, REOPENED
+from activeeval.core.judgments.table import Judgments, refuse_as_labels
+from activeeval.core.types import Bytes, Ints
+from activeeval.formats.judgments.machines import machine_form
+
+if TYPE_CHECKING:
+    from activeeval.core.judgments.comparisons import Truth
+    from activeeval.formats.tables.sheets import Sheet
+
+_GRADE = ("rating", "relevance", "label", "grade")
+_LOG = {"seq", "kind", "judge", "query_id", "doc_id", "unit", "grade", "reason", "supersedes"}
+_UNSAID = "as the table says"
+_UNSAID_SHEET = "as the sheet says"
+
+
+def of_table(sheet: Sheet, kind: str = "person") -> Judgments:
+    """Return the judgments of a table that was read; else as `activeeval.formats.judgments.from_files.read`."""
+    plain = sheet.plainly_named()
+    if what := machine_form(plain.columns):
+        refuse_as_labels(sheet.source, what)
+    for is_form, judgments_of in _FORMS:
+        if is_form(set(plain.columns)):
+            return judgments_of(plain, kind)
+    return _of_grades(plain, kind)
+
+
+def is_of_campaigns(columns: set[str]) -> bool:
+    """Return whether a table of such columns is the sheet of a sample, or a campaign's log."""
+    return {"sample", "block"} <= columns or columns >= _LOG
+
+
+def is_truths(columns: set[str]) -> bool:
+    """Return whether a table of such columns is one of ranks and not of grades."""
+    return "rank" in columns and columns.isdisjoint({*_GRADE, "score"})
+
+
+def _placed(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = None) -> Judgments:
+    """Return judgments with the places where they stand in a table: its rows one after another, or others."""
+    lines = sheet.lines if places is None else places
+    return replace(judgments, source=sheet.source, places=lines, has_lines=sheet.lines is not None)
+
+
+def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
+    """Return the judgments of a sample's sheet; those rows are among them that nobody has judged."""
+    from activeeval.formats.tables.draws import CANNOT as CANNOT_CELL
+    from activeeval.formats.tables.draws import EMPTY, draws_of
+
+    draws = draws_of(sheet, sheet.source)
+    kinds = np.full(draws.n_rows, GRADE, dtype=np.uint8)
+    kinds[draws.grade == CANNOT_CELL], kinds[draws.grade == EMPTY] = CANNOT, WAITS
+    notes = draws.note.tolist()
+    judges, numbers = _judges(draws.judge.tolist(), [kind] * draws.n_rows)
+    return Judgments(
+        query_ids=draws.query_id,
+        item_ids=draws.doc_id,
+        values=np.maximum(draws.grade, UNJUDGED),
+        kinds=kinds,
+        judge=numbers,
+        judges=judges,
+        reasons=[note or _UNSAID_SHEET for note in notes],
+        blocks=draws.block,
+        source=sheet.source,
+        places=draws.lines,
+        has_lines=draws.lines is not None,
+        sample=draws.sample,
+    )
+
+
+def _of_grades(sheet: Sheet, kind: str) -> Judgments:
+    """Return the grades of a table; an item whose cell is empty waits."""
+    from activeeval.core.pool.keys import first_repeated_pair
+    from activeeval.formats.loading import DOCUMENT, QUERY
+    from activeeval.formats.loading import GRADE as KNOWN_GRADE
+
+    is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
+    query = _column(sheet, "query", ("query",) if is_by_text else QUERY)
+    # PyTerrier's frames carry an internal number docid beside the docno
+    doc = _column(sheet, "document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
+    grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
+    values, kinds = _grades(sheet, grade)
+    queries, items = sheet.texts(query), sheet.texts(doc)
+    words = None
+    if not {"judge", "judge_kind"}.isdisjoint(sheet.columns):
+        words = sheet.words("judge") if "judge" in sheet.columns else [""] * sheet.n_rows
+    repeated = None if words is not None else first_repeated_pair(queries, items)
+    if repeated is not None and not is_by_text and values[repeated[0]] == values[repeated[1]]:
+        # two different grades are told by whoever asks for one of each item
+        first, again = repeated
+        at = f"document {shown(items[again])} of query {shown(queries[again])}"
+        sheet.fail(again, doc, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
+    judges, numbers = ((Judge("", kind),), None) if words is None else _judges(words, _kinds(sheet, kind))
+    judgments = Judgments(
+        query_ids=queries,
+        item_ids=items,
+        values=values,
+        kinds=kinds,
+        judge=numbers,
+        judges=judges,
+        reasons=[note or _UNSAID for note in sheet.words("note")] if "note" in sheet.columns else None,
+        is_by_text=is_by_text,
+        is_distinct=words is None and repeated is None,
+    )
+    return _placed(judgments, sheet)
+
+
+def _column(sheet: Sheet, what: str, names: Sequence[str]) -> str:
+    """Return the column of a meaning; a table with two of them does not say which one is meant."""
+    there = [name for name in names if name in sheet.columns]
+    if len(there) > 1:
+        line = 1 if sheet.lines is not None else None
+        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the {what}, expected one of them")
+    return sheet.column(what, names)
+
+
+def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
+    """Return a column of grades, negative where there is none, and the kind of each cell; None where all are grades."""
+    from activeeval.formats.tables.cells import plain_floats
+    from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD
+    from activeeval.formats.tables.grades import cell_grades
+
+    cells = sheet.columns[name]
+    if isinstance(cells, np.ndarray):
+        return sheet.grades(name), None
+    plain = plain_floats(cells)
+    if plain is not None and (plain == np.floor(plain)).all() and np.abs(plain).max(initial=0) <= LARGEST_GRADE:
+        return plain.astype(np.int64), None
+    words = cell_grades(sheet, name, least=-LARGEST_GRADE)
+    kinds = [{"": WAITS, CANNOT_WORD: CANNOT}.get(word, GRADE) if isinstance(word, str) else GRADE for word in words]
+    values = [UNJUDGED if isinstance(word, str) else word for word in words]
+    return np.array(values, dtype=np.int64), np.array(kinds, dtype=np.uint8)
+
+
+def _kinds(sheet: Sheet, kind: str) -> list[str]:
+    """Return what the judge of each row is: a person or a machine."""
+    if "judge_kind" not in sheet.columns:
+        return [kind] * sheet.n_rows
+    words = [word.strip().lower() or kind for word in sheet.words("judge_kind")]
+    for row, word in enumerate(words):
+        if word not in JUDGE_KINDS:
+            sheet.fail(row, "judge_kind", f"holds {shown(word)}, expected {' or '.join(JUDGE_KINDS)}")
+    return words
+
+
+def _judges(words: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[Judge, ...], Ints]:
+    """Return the judges of some rows, and which of them each row is of."""
+    names = {word: judge_name(word) for word in set(words)}
+    numbers: dict[Judge, int] = {}
+    rows = [numbers.setdefault(Judge(names[word], kind), len(numbers)) for word, kind in zip(words, kinds, strict=True)]
+    return tuple(numbers), np.array(rows, dtype=np.int64)
+
+
+def _of_comparisons(sheet: Sheet, kind: str) -> Judgments:
+    from activeeval.formats.comparisons import comparisons_of
+
+    kinds = _kinds(sheet, kind)
+    rows = [
+        Judgment(c.query, c.preferred, Judge(judge_name(c.judge), kinds[row]), "preference", int(not c.is_tie), c.other)
+        for row, c in enumerate(comparisons_of(sheet))
+    ]
+    return _placed(Judgments.of(rows), sheet)
+
+
+def _of_truths(sheet: Sheet, kind: str) -> Judgments:
+    from activeeval.formats.comparisons import truths_of
+
+    judge = Judge("", kind)
+    rows = [row for query, truth in truths_of(sheet).items() for row in _ranked(query, judge, truth)]
+    return Judgments.of(rows, source=sheet.source)
+
+
+def _ranked(query: str, judge: Judge, truth: Truth) -> Iterator[Judgment]:
+    """Yield a judgment for each document that a truth names."""
+    for rank, doc in (*truth.ranked, *((0, doc) for doc in truth.below), *((BAD, doc) for doc in truth.bad)):
+        yield Judgment(query, doc, judge, "truth", rank)
+
+
+def _preference(query: str, judge: Judge, first: str, second: str, preferred: str | None) -> Judgment:
+    better, other = (second, first) if preferred == second else (first, second)
+    return Judgment(query, better, judge, "preference", int(preferred is not None), other)
+
+
+def _of_log(sheet: Sheet, kind: str) -> Judgments:
+    """Return what stands at the end of a campaign's log; of an item that rounds asked for again, in the last one."""
+    rows = list(_Log(sheet, kind).judgments())
+    lines = range(1, sheet.n_rows + 1) if sheet.lines is None else sheet.lines
+    places = [lines[row] for row, _ in rows]
+    return _placed(Judgments.of([judgment for _, judgment in rows]), sheet, places)
+
+
+class _Log:
+    """The columns of a campaign's log."""
+
+    def __init__(self, sheet: Sheet, kind: str) -> None:
+        self._sheet = sheet
+        self._kinds, self._reasons = sheet.words("kind"), sheet.words("reason")
+        self._queries, self._docs = sheet.words("query_id"), sheet.words("doc_id")
+        self._grades = sheet.grades("grade", UNJUDGED)
+        self._seqs, self._units = sheet.wholes("seq"), sheet.wholes("unit", UNJUDGED)
+        self._replaced = set(sheet.wholes("supersedes", UNJUDGED).tolist())
+        bodies = sheet.columns["body"] if "body" in sheet.columns else [None] * sheet.n_rows
+        self._bodies = [body if isinstance(body, dict) else {} for body in bodies]
+        said = zip(self._bodies, _kinds(sheet, kind), strict=True)
+        kinds = ("machine" if OF_MACHINE in body else of_row for body, of_row in said)
+        self._judges = list(map(Judge, map(judge_name, sheet.words("judge")), kinds))
+        times = {name: sheet.wholes(name, UNJUDGED).tolist() for name in ("at", "active_ms") if name in sheet.columns}
+        self._at, self._active_ms = (times.get(name, [UNJUDGED] * sheet.n_rows) for name in ("at", "active_ms"))
+
+    def _rows(self, *kinds: str) -> Iterator[int]:
+        yield from (row for row, kind in enumerate(self._kinds) if kind in kinds)
+
+    def judgments(self) -> Iterator[tuple[int, Judgment]]:
+        """Yield the row of each judgment that stands, and the judgment with its time and its number."""
+        for row, judgment in (*self._answers(), *self._comparisons(), *self._put_off()):
+            at, active_ms = self._at[row], self._active_ms[row]
+            seconds = active_ms / 1000 if active_ms >= 0 else None
+            yield row, replace(judgment, at=at if at >= 0 else None, seconds=seconds, seq=int(self._seqs[row]))
+
+    def _answers(self) -> Iterator[tuple[int, Judgment]]:
+        """Yield grades, items that cannot be judged, and truths of queries that were compared."""
+        from activeeval.core.judgments.comparisons import Truth
+
+        rows = [row for row in self._rows("judged", "cannot") if int(self._seqs[row]) not in self._replaced]
+        last: dict[tuple[str, str], int] = {}
+        for row in rows:
+            pair = self._queries[row], self._docs[row]
+            last[pair] = max(int(self._units[row]), last.get(pair, UNJUDGED))
+        for row in rows:
+            query, doc, body = self._queries[row], self._docs[row], self._bodies[row]
+            if self._units[row] != last[query, doc]:
+                continue
+            if self._kinds[row] == "cannot":
+                reason = self._reasons[row] or _UNSAID
+                yield row, Judgment(query, doc, self._judges[row], "cannot", reason=reason)
+            elif "top" in body:
+                truth = Truth.from_parts(body)
+                yield from ((row, ranked) for ranked in _ranked(query, self._judges[row], truth))
+            elif self._grades[row] < 0:
+                self._sheet.fail(row, "grade", "is empty, expected a grade of what was judged")
+            else:
+                yield row, Judgment(query, doc, self._judges[row], value=int(self._grades[row]))
+
+    def _comparisons(self) -> Iterator[tuple[int, Judgment]]:
+        """Yield the comparisons that stand: of a query that was taken back none from before."""
+        stands: dict[tuple[int, Judge], list[int]] = {}
+        for row in self._rows("preferred", "retracted"):
+            unit, judge, what = int(self._units[row]), self._judges[row], self._bodies[row].get("what")
+            if self._kinds[row] == "retracted":
+                stands = {key: rows for key, rows in stands.items() if key[0] != unit or what == REOPENED}
+            elif what == "undone":
+                del stands.setdefault((unit, judge), [])[-1:]
+            else:
+                stands.setdefault((unit, judge), []).append(row)
+        for row in sorted(row for rows in stands.values() for row in rows):
+            body = self._bodies[row]
+            if body.get("what") != "compared":
+                continue
+            first, second, preferred = (body.get(name) for name in ("first", "second", "preferred"))
+            if not isinstance(first, str) or not isinstance(second, str) or preferred not in (None, first, second):
+                self._sheet.fail(row, "body", f"holds {shown(str(body))}, expected two documents and the better one")
+            query, judge = self._queries[row], self._judges[row]
+            yield row, _preference(query, judge, first, second, preferred)
+
+    def _put_off(self) -> Iterator[tuple[int, Judgment]]:
+        """Yield what judges put off."""
+        for row in self._rows("later"):
+            judge, reason = self._judges[row], self._reasons[row]
+            yield row, Judgment(self._queries[row], self._docs[row], judge, "later", reason=reason)
+
+
+_FORMS: tuple[tuple[Callable[[set[str]], bool], Callable[[Sheet, str], Judgments]], ...] = (
+    (lambda columns: {"sample", "block"} <= columns, _of_sheet),
+    (lambda columns: columns >= _LOG, _of_log),
+    (lambda columns: {"preferred", "other"} <= columns, _of_comparisons),
+    (is_truths, _of_truths),
+)

@@ -1,0 +1,41 @@
+"""Labels of files by how they are judged: grades, or κ-grades of the ranks of truths."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.judgments.judging import ByComparisons, Judging
+from activeeval.core.judgments.kappa_grades import check_depth
+from activeeval.core.judgments.table import Judgments
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.judgments.from_files import labels_of, read
+
+
+@singledispatch
+def judged_labels(judging: Judging, path: Any) -> Qrels:
+    """Return the label of each item that a file holds, by how its items are judged: their grades, or κ-grades."""
+    return labels_of(path)
+
+
+@judged_labels.register
+def _(judging: ByComparisons, path: Any) -> Qrels:
+    return load_truths(path, judging.k)
+
+
+def load_truths(path: Any, k: int) -> Qrels:
+    """Return κ-grades of a file or of judgments: ranks (as query, rank, doc_id, or in a log), or κ-grades already."""
+    judgments = path if isinstance(path, Judgments) else read(path)
+    path = judgments.source
+    if not judgments.holds("truth"):
+        labels: Qrels = judgments.labels()
+        return labels
+    truths = judgments.truths()
+    for query, truth in truths.items():
+        check_depth(f"{path}: query {query!r}", truth, k)
+    grades = {(query, doc): grade for query, truth in truths.items() for doc, grade in truth.grades(k).items()}
+    queries, docs = (Texts.from_list([pair[part] for pair in grades]) for part in range(2))
+    return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), path)

@@ -1,0 +1,254 @@
+"""One door for judgments, runs, probabilities and costs, whatever they come as."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.errors import FormatError, InputError, shown
+from activeeval.core.pool.keyed import Costs, Probabilities, Qrels
+from activeeval.core.pool.keys import distinct_texts, first_repeated_pair, places_within
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Floats
+from activeeval.formats.files import Stamp
+from activeeval.formats.pooling import TablePool, pool_from_tables
+from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix
+from activeeval.formats.tables.cells import tiny_texts
+from activeeval.formats.tables.sheets import Sheet, frame_sheet, read_sheet
+from activeeval.formats.text.columns import read_columns
+from activeeval.formats.text.trec import Run, order_notes, read_qrels, read_run
+
+__all__ = [
+    "TablePool",
+    "load_probabilities",
+    "load_qrels",
+    "load_run",
+    "load_tables",
+    "pool_from_tables",
+    "read_costs",
+]
+
+
+QUERY = ("query_id", "q_id", "qid")
+# PyTerrier frames carry an internal number docid beside the docno
+DOCUMENT = ("doc_id", "docno", "docid")
+GRADE = ("relevance", "label", "grade", "score")
+SCORE = ("score",)
+_NOT_JUDGED = -1
+"""The grade of an item that nobody judged, as TREC has it."""
+_TOLERANCE = 1e-6
+
+
+def load_qrels(source: Any) -> Qrels:
+    """Take judgments from a path, a dict of dicts, a data frame or `Qrels`.
+
+    Parameters
+    ----------
+    source : path, mapping, frame or Qrels
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
+        are query_id/doc_id/relevance, q_id/doc_id/score or qid/docno/label. None and NaN are no judgments.
+
+    Examples
+    --------
+    >>> load_qrels({"q1": {"d1": 2, "d2": 0}}).grades
+    array([2, 0])
+    """
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, (str, os.PathLike)) and bare_suffix(source) not in TABLES:
+        return read_qrels(source)
+    sheet = _sheet(source, "judgments", "relevance")
+    grades = sheet.grades(sheet.column("grade", GRADE), empty=_NOT_JUDGED)
+    return Qrels(*_pairs(sheet), grades, sheet.source)
+
+
+def load_run(source: Any) -> Run:
+    """Take a run from a path, a dict of dicts, a data frame or `Run`.
+
+    Parameters
+    ----------
+    source : path, mapping, frame or Run
+        A path is a table by its suffix .csv, .tsv, .jsonl, .parquet, .xlsx or .ods, TREC text otherwise. Columns
+        are query_id/doc_id/score, q_id/doc_id/score or qid/docno/score; rank is optional and by
+        default the place of the row within its query, from 1 on.
+
+    Examples
+    --------
+    >>> load_run({"q1": {"d1": 0.5, "d2": 1.5}}).scores
+    array([0.5, 1.5])
+    """
+    if isinstance(source, Run):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        return _table_run(source)
+    stamp = Stamp.of(source)
+    run = _table_run(source) if bare_suffix(source) in TABLES else read_run(source)
+    stamp.check()
+    return run
+
+
+def _table_run(source: Any) -> Run:
+    """Take a run from a table on file or in memory."""
+    sheet = _sheet(source, "run", "score")
+    column = sheet.column("score", SCORE)
+    scores = sheet.floats(column)
+    query_ids, doc_ids = _pairs(sheet)
+    is_ranked = "rank" in sheet.columns
+    ranks = sheet.wholes("rank") if is_ranked else places_within(distinct_texts(query_ids)[1])
+    name = Path(source).name.split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
+    # without ranks of its own the order of a table's rows says nothing
+    said_ranks = ranks if is_ranked else np.zeros_like(ranks)
+    notes = order_notes(sheet.source, query_ids, scores, said_ranks, tiny_texts(sheet.columns[column], scores))
+    return Run(query_ids, doc_ids, scores, ranks, name, sheet.source, notes)
+
+
+def load_tables(qrels: Any, runs: Sequence[Any]) -> tuple[Qrels, list[Run]]:
+    """Take judgments and runs side by side; a bad run is told first.
+
+    Parameters
+    ----------
+    qrels : callable, or as `load_qrels` takes it
+        A callable returns the judgments.
+    runs : sequence
+        Each as `load_run` takes it.
+    """
+    with ThreadPoolExecutor() as pool:
+        loading = [pool.submit(load_run, run) for run in runs]
+        judgments = pool.submit(qrels) if callable(qrels) else pool.submit(load_qrels, qrels)
+        loaded = [run.result() for run in loading]
+        return judgments.result(), loaded
+
+
+def load_probabilities(source: Any) -> Probabilities:
+    """Take distributions over grades from a table: query_id, doc_id, p0, p1, … (path or data frame).
+
+    Raises
+    ------
+    FormatError
+        Names the row that is no distribution: not finite, negative, or off 1 by more than 1e-6.
+    """
+    sheet = _sheet(source, "probabilities", "")
+    names = distribution_columns(sheet)
+    if not names or names != [f"p{y}" for y in range(len(names))]:
+        held = ", ".join(sheet.columns)
+        raise FormatError(
+            sheet.source, None, f"no columns p0, p1, … without a gap in: {held}; expected one for each grade"
+        )
+    query_ids, doc_ids = _pairs(sheet)
+    probs = np.ascontiguousarray(np.column_stack([sheet.floats(name) for name in names]))
+    check_distributions(sheet, names, probs)
+    return Probabilities(query_ids, doc_ids, probs, sheet.source)
+
+
+def distribution_columns(sheet: Sheet) -> list[str]:
+    """Return the columns p0, p1, … of a table, in the order of the grades."""
+    return sorted((name for name in sheet.columns if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
+
+
+def check_distributions(sheet: Sheet, names: Sequence[str], probs: Floats) -> None:
+    """Raise where a row of a table is no distribution over grades.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that the probabilities come from, those of the grades 0, 1, …
+    probs : ndarray of float64, shape (n, n_grades)
+
+    Raises
+    ------
+    FormatError
+        Names the first row with a negative probability, or off 1 by more than 1e-6.
+    """
+    for k, name in enumerate(names):
+        negative = np.flatnonzero(probs[:, k] < 0)
+        if negative.size:
+            row = int(negative[0])
+            at = _pair_at(sheet, row)
+            sheet.fail(row, name, f"holds {float(probs[row, k])!r} at {at}, expected a probability")
+    bad = np.flatnonzero(~(np.abs(probs.sum(axis=1) - 1) <= _TOLERANCE))
+    if bad.size:
+        row = int(bad[0])
+        at = _pair_at(sheet, row)
+        sheet.fail(row, f"p0 … {names[-1]}", f"the row of {at} sums to {float(probs[row].sum())!r}, expected 1")
+
+
+def read_costs(path: PathLike) -> Costs:
+    """Read costs: one positive number a line in the order of the items, or a table with ids.
+
+    A name that ends in .csv, .tsv, .jsonl, .parquet, .xlsx or .ods is a table of query_id, doc_id and cost.
+    """
+    name = os.fspath(path)
+    if bare_suffix(path) not in TABLES:
+        columns = read_columns(path, "n", "one cost a line")
+        values = columns.floats(0)
+        bad = np.flatnonzero(values <= 0)
+        if bad.size:
+            columns.fail(int(bad[0]), f"the cost {float(values[bad[0]])!r} is not positive, expected a positive number")
+        return Costs(values, None, None, name)
+    sheet = read_sheet(path)
+    column = sheet.column("cost", ("cost",))
+    values = sheet.floats(column)
+    bad = np.flatnonzero(values <= 0)
+    if bad.size:
+        sheet.fail(int(bad[0]), column, f"holds {float(values[bad[0]])!r}, expected a positive number")
+    query_ids, doc_ids = _pairs(sheet)
+    return Costs(values, query_ids, doc_ids, name)
+
+
+def _sheet(source: Any, what: str, value_name: str) -> Sheet:
+    if isinstance(source, (str, os.PathLike)):
+        return read_sheet(source)
+    if isinstance(source, Mapping) and value_name:
+        sheet = _mapping_sheet(source, what, value_name)
+    else:
+        try:
+            sheet = frame_sheet(source, f"the {what} frame")
+        except TypeError:
+            kind = type(source).__name__
+            kinds = "a path, a dict of dicts or a data frame" if value_name else "a path or a data frame"
+            raise InputError(f"{what} must come as {kinds}, got {kind}") from None
+    if sheet.n_rows == 0:
+        raise InputError(f"{sheet.source} holds no rows")
+    return sheet
+
+
+def _mapping_sheet(source: Mapping[Any, Any], what: str, value_name: str) -> Sheet:
+    query_ids: list[Any] = []
+    for query, documents in source.items():
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"{what} of query {query!r} must be a dict, document to {value_name}, got {documents!r:.60}"
+            )
+        query_ids.extend([query] * len(documents))
+    columns = {
+        "query_id": query_ids,
+        "doc_id": [document for documents in source.values() for document in documents],
+        value_name: [value for documents in source.values() for value in documents.values()],
+    }
+    return Sheet(f"the {what} dict", columns)
+
+
+def _pairs(sheet: Sheet) -> tuple[Texts, Texts]:
+    query_column, doc_column = sheet.column("query", QUERY), sheet.column("document", DOCUMENT)
+    query_ids, doc_ids = sheet.texts(query_column), sheet.texts(doc_column)
+    repeated = first_repeated_pair(query_ids, doc_ids)
+    if repeated is not None:
+        first, again = repeated
+        at = _named(query_ids, doc_ids, again)
+        sheet.fail(again, doc_column, f"{at} is there twice, first at {sheet.place(first)}; expected it once")
+    return query_ids, doc_ids
+
+
+def _pair_at(sheet: Sheet, row: int) -> str:
+    query_ids, doc_ids = (sheet.texts(sheet.column(*what)) for what in (("query", QUERY), ("document", DOCUMENT)))
+    return _named(query_ids, doc_ids, row)
+
+
+def _named(query_ids: Texts, doc_ids: Texts, row: int) -> str:
+    return f"document {shown(doc_ids[row])} of query {shown(query_ids[row])}"

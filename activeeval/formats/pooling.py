@@ -1,0 +1,282 @@
+"""Judgments and runs brought onto one pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.checks import one_of
+from activeeval.core.errors import InputError, shown, unseen_difference
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.keys import (
+    distinct_runs,
+    first_places,
+    first_repeated,
+    places_within_segments,
+    segments_of_runs,
+)
+from activeeval.core.pool.texts import Texts, joined_texts, offsets_of
+from activeeval.core.results import Caution, Note
+from activeeval.core.types import Floats, Ints
+from activeeval.formats.text.trec import Run
+
+TIES = ("id", "rank", "input")
+NO_RELEVANT = ("zero", "skip")
+"""What a query without any relevant document is: a value of 0, as in trec_eval, or left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TablePool:
+    """A pool with what judgments and runs say of its items.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    grades : ndarray of int64, shape (n_items,)
+        -1 where nobody judged the item.
+    scores : ndarray of float64, shape (n_runs, n_items)
+        NaN where the run does not hold the item.
+    rankings : list of Rankings
+        One for each run.
+    n_missing : list of int
+        For each run, how many queries of the pool it leaves out.
+    n_ignored : list of int
+        For each run, how many of its queries the pool does not hold.
+    notes : tuple of Note
+        What the readers of the judgments and the runs have to say of them.
+    """
+
+    pool: QueryPool
+    grades: Ints
+    scores: Floats
+    rankings: list[Rankings]
+    n_missing: list[int]
+    n_ignored: list[int]
+    notes: tuple[Note | Caution, ...] = ()
+
+    @property
+    def has_relevant(self) -> NDArray[np.bool_]:
+        """Whether a document of each query has a grade above 0, shape (n_queries,)."""
+        relevant = self.pool.item_queries[self.grades > 0]
+        return np.asarray(np.bincount(relevant, minlength=self.pool.n_queries) > 0)
+
+    def of_queries(self, which: Ints) -> TablePool:
+        """Return the part that is of some queries of the pool, by their positions, ascending."""
+        pool, items = self.pool.subset(which)
+        rankings = [ranking.restricted_to(pool, items) for ranking in self.rankings]
+        n_missing = [int(np.count_nonzero(ranking.lengths == 0)) for ranking in rankings]
+        return replace(
+            self,
+            pool=pool,
+            grades=self.grades[items],
+            scores=self.scores[:, items],
+            rankings=rankings,
+            n_missing=n_missing,
+        )
+
+    def with_rule(self, no_relevant: str) -> TablePool:
+        """Return the pool in which queries without any relevant document count as a rule of `NO_RELEVANT` says.
+
+        A note counts them, where there are any.
+
+        Raises
+        ------
+        InputError
+            Where the rule is not known, or leaves no query.
+        """
+        one_of(no_relevant, NO_RELEVANT, "`no_relevant`")
+        kept, of = np.flatnonzero(self.has_relevant), self.pool.n_queries
+        if kept.size == of:
+            return self
+        if no_relevant == "skip" and not kept.size:
+            problem = f"none of the {of} judged queries has a relevant document: `no_relevant` zero counts them as 0"
+            raise InputError(problem, field="no_relevant")
+        note = Note("no relevant document", {"n": of - kept.size, "of": of, "rule": no_relevant})
+        part = self.of_queries(kept) if no_relevant == "skip" else self
+        nothing = () if kept.size else (Caution("careful", "nothing relevant", {"of": of}),)
+        return replace(part, notes=(*self.notes, note, *nothing))
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of one table whose query the pool holds, those of a query together and queries in the pool's order.
+
+    Attributes
+    ----------
+    held : ndarray of int64 or slice
+        Where they stand in the table; all in their order where that is so, which takes no memory.
+    offsets : ndarray of int64, shape (n_queries + 1,)
+        Where the rows of each query start among them.
+    doc_ids : Texts
+    names : list of str
+        All queries of the table.
+    """
+
+    held: Ints | slice
+    offsets: Ints
+    doc_ids: Texts
+    names: list[str]
+
+
+def pool_from_tables(qrels: Qrels | None, runs: Sequence[Run], *, evaluated: int, ties: str = "id") -> TablePool:
+    """Make the pool of all judged items and of all items that the evaluated runs hold.
+
+    The queries are those of the judgments, in order of first appearance; without judgments,
+    those of the evaluated runs. A query's items are its judged ones, then the others in the
+    order in which the evaluated runs bring them.
+
+    Parameters
+    ----------
+    qrels : Qrels or None
+    runs : sequence of Run
+    evaluated : int
+        The first so many runs bring items; the others only score what is there.
+    ties : {"id", "rank", "input"}
+        Ranking is by score descending; equal scores by document id descending (trec_eval), by
+        the rank column ascending, or in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        Where an evaluated run shares no query, or no item of one, with the judgments, or two with each other.
+    """
+    _check_arguments(qrels, len(runs), evaluated, ties)
+    tables: list[Qrels | Run] = [*([] if qrels is None else [qrels]), *runs]
+    n_defining = evaluated + (qrels is not None)
+    distinct = [distinct_runs(table.query_ids) for table in tables]
+    naming = distinct[:1] if qrels is not None else distinct[:evaluated]
+    query_ids = list(dict.fromkeys(name for names, _ in naming for name in names))
+    index = {name: q for q, name in enumerate(query_ids)}
+    rows = [_rows(table, names, codes, index) for table, (names, codes) in zip(tables, distinct, strict=True)]
+    if not any(part.offsets[-1] for part in rows[:n_defining]):
+        raise InputError("the judgments and the evaluated runs hold no document")
+    offsets, item_ids, items = _items(rows, n_defining)
+    pool = QueryPool(Texts.from_list(query_ids), offsets, item_ids)
+    pairs = [(0, t) for t in range(1, n_defining)]
+    if qrels is not None:  # judgments between two runs do not make them comparable
+        pairs += [(1, t) for t in range(2, n_defining)]
+    for pair in pairs:
+        _check_shared(tables, rows, items, pool, pair)
+    grades = np.full(pool.n_items, -1, dtype=np.int64)
+    if qrels is not None:
+        grades[items[0]] = qrels.grades[rows[0].held]
+        np.maximum(grades, -1, out=grades)
+        rows, items = rows[1:], items[1:]
+    scores = np.full((len(runs), pool.n_items), np.nan)
+    rankings = [
+        _ranking(pool, run, part, of_run, items, ties) for run, part, of_run in zip(runs, rows, scores, strict=True)
+    ]
+    n_held = [sum(name in index for name in part.names) for part in rows]
+    return TablePool(
+        pool,
+        grades,
+        scores,
+        rankings,
+        [pool.n_queries - n for n in n_held],
+        [len(part.names) - n for part, n in zip(rows, n_held, strict=True)],
+        tuple(note for table in tables for note in table.notes),
+    )
+
+
+def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str) -> None:
+    one_of(ties, TIES, "ties")
+    least = 0 if qrels is not None else 1
+    if not least <= evaluated <= n_runs:
+        raise InputError(f"evaluated must lie from {least} to the number of runs, {n_runs}, got {evaluated}")
+
+
+def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _Rows:
+    listed = names.tolist()
+    owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
+    order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
+    if order is None and offsets[0] == 0:
+        return _Rows(slice(None), offsets, table.doc_ids.plain(), listed)
+    held = np.arange(offsets[0], offsets[-1]) if order is None else order[offsets[0] :]
+    return _Rows(held, offsets - offsets[0], table.doc_ids[held], listed)
+
+
+def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
+    """Return the distinct pairs of the defining tables by query, and for each table the item of each row or -1."""
+    offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
+    items: list[Ints] = []
+    for t, part in enumerate(rows):
+        row_items = places_within_segments(offsets, item_ids, part.offsets, part.doc_ids)
+        new = np.flatnonzero(row_items < 0)
+        if t < n_defining and new.size:
+            offsets, item_ids, moved, row_items = _with_new(offsets, item_ids, part, row_items, new)
+            items = [moved[table_items] for table_items in items] if moved.size else items
+        items.append(row_items)
+    return offsets, item_ids, items
+
+
+def _with_new(
+    offsets: Ints, item_ids: Texts, part: _Rows, row_items: Ints, new: Ints
+) -> tuple[Ints, Texts, Ints, Ints]:
+    """Return offsets and ids with the new rows of a table behind those of their queries.
+
+    Beside them where each old item has moved to, and what the table's rows are now.
+    """
+    if not item_ids.size and first_repeated(part.offsets, part.doc_ids) is None:
+        return part.offsets, part.doc_ids, row_items[:0], new
+    owners = np.repeat(np.arange(offsets.size - 1), np.diff(part.offsets))[new]
+    new_ids = part.doc_ids[new]
+    places = first_places(owners, new_ids)
+    is_first = places == np.arange(new.size)
+    n_old, n_new = np.diff(offsets), np.bincount(owners[is_first], minlength=offsets.size - 1)
+    wider = offsets_of(n_old + n_new)
+    moved = np.arange(item_ids.size) + np.repeat(wider[:-1] - offsets[:-1], n_old)
+    added = np.arange(n_new.sum()) + np.repeat(wider[:-1] + n_old - offsets_of(n_new)[:-1], n_new)
+    row_items = np.append(moved, -1)[row_items]
+    row_items[new] = added[(np.cumsum(is_first) - 1)[places]]
+    source = np.empty(wider[-1], dtype=np.int64)
+    source[moved], source[added] = np.arange(moved.size), np.arange(moved.size, source.size)
+    return wider, joined_texts([item_ids, new_ids[is_first]])[source], moved, row_items
+
+
+def _check_shared(
+    tables: Sequence[Qrels | Run], rows: list[_Rows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
+) -> None:
+    """Raise where two tables share no query of the pool, or no item."""
+    first, second = (tables[t].source for t in pair)
+    if first == second:
+        first, second = f"{first} (1)", f"{second} (2)"
+    is_shared = np.logical_and(*(np.diff(rows[t].offsets) > 0 for t in pair))
+    if not is_shared.any():
+        heads = [tables[t].query_ids[0] for t in pair]
+        example = f"the first of {first} is {shown(heads[0])}, of {second} {shown(heads[1])}"
+        unseen = unseen_difference(*(distinct_runs(tables[t].query_ids)[0].tolist() for t in pair))
+        raise InputError(f"{first} and {second} share no query: {example}{unseen}")
+    if not np.logical_and(*(_marked(items[t], pool.n_items) for t in pair)).any():
+        query = int(np.argmax(is_shared))
+        heads = [rows[t].doc_ids[rows[t].offsets[query]] for t in pair]
+        example = f"of query {shown(pool.query_texts[query])} they have {shown(heads[0])} and {shown(heads[1])} first"
+        unseen = unseen_difference(
+            *(rows[t].doc_ids[slice(*rows[t].offsets[query : query + 2])].tolist() for t in pair)
+        )
+        raise InputError(f"{first} and {second} share no document of a query: {example}{unseen}")
+
+
+def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
+    """Return which of so many places are among some, negative ones left out."""
+    marked = np.zeros(size + 1, dtype=np.bool_)
+    marked[places] = True
+    return marked[:-1]
+
+
+def _ranking(pool: QueryPool, run: Run, rows: _Rows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
+    """Return a run's ranking, and fill in its scores; its items are the first of the list, and taken off it."""
+    is_held = items[0] >= 0
+    kept = slice(None) if is_held.all() else np.flatnonzero(is_held)
+    positions = items.pop(0)[kept]
+    scores[positions] = run.scores[rows.held][kept]
+    if ties == "id":
+        del positions  # before the lists are made: of a large run they are the peak
+        return Rankings.from_scores(pool, scores)
+    places, owners = np.arange(run.scores.size)[rows.held][kept], pool.item_queries[positions]
+    second = run.ranks[places] if ties == "rank" else places
+    order = np.lexsort((second, -run.scores[places], owners))
+    return Rankings(pool, offsets_of(np.bincount(owners, minlength=pool.n_queries)), positions[order])

@@ -1,0 +1,142 @@
+"""A drawn sample and the sheet for its judges: the planned items as rows, rows with grades as events.
+
+The sheet carries what a judge needs and the id of its sample; everything else stays with the sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from activeeval.core.campaign.campaign import Campaign
+from activeeval.core.campaign.rules import Rules
+from activeeval.core.errors import InputError, unseen_difference
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.policies import Differing, add_grade, check_alike
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws
+
+
+def sheet_of(campaign: Campaign, sample: str, after: int = 0) -> Draws:
+    """Return the sheet of a campaign: every planned item, unit by unit, none of them judged yet.
+
+    Parameters
+    ----------
+    sample : str
+        The id of the sample, which stands in every row.
+    after : int
+        How many units stand on an earlier sheet and are left out.
+    """
+    units = campaign.planned[after:]
+    sizes = np.array([len(unit.items) for unit in units], dtype=np.int64)
+    doc_ids = [doc for unit in units for doc in unit.item_ids]
+    return Draws(
+        sample=sample,
+        block=np.repeat(np.array([unit.block for unit in units], dtype=np.int64), sizes),
+        query_id=Texts.from_list([unit.query_id for unit in units for _ in unit.items]),
+        doc_id=Texts.from_list(doc_ids),
+        grade=np.full(len(doc_ids), EMPTY, dtype=np.int64),
+    )
+
+
+def take(campaign: Campaign, sheets: Mapping[str, Draws], samples: Sequence[str], policy: str = "refuse") -> Campaign:
+    """Return a campaign, which was not judged yet, with what sheets say.
+
+    Rows may stand in any order, and an item in several of them. A judge is a name in the column judge, or, without
+    one, a sheet: one that is given twice, by two paths or as a copy, is one judge.
+
+    Parameters
+    ----------
+    sheets : mapping of str to Draws
+        By the name of the file.
+    samples : sequence of str
+        The ids of the sample and of those that it grew from.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What becomes of an item that judges grade differently: an error; the grade that most give, the lowest of several
+        such; the lower median; or the mean of what their grades are worth. An item cannot be judged if nobody could.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of another sample or holds a foreign item, an item is in none of them, has two grades of one
+        judge or one that is not of the scale.
+    """
+    rules = Rules(policy=policy)
+    for name, sheet in sheets.items():
+        if sheet.sample not in samples:
+            known = " or ".join(map(repr, samples))
+            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of sample {known}")
+    judged = campaign.unjudged(rules)
+    judged.ask_all()
+    for item, grades in _grades_by_judge(judged, sheets, policy).items():
+        for judge, grade in grades.items():
+            judged.add(item, None if grade == CANNOT else grade, judge=judge)
+    return judged
+
+
+def _grades_by_judge(campaign: Campaign, sheets: Mapping[str, Draws], policy: str) -> dict[int, dict[str, int]]:
+    """Return what each judge says of every item of a campaign's units; nobody where it waits."""
+    pool, top = campaign.design.pool, campaign.design.max_grade
+    places = {(u.query_id, doc): item for u in campaign.units for item, doc in zip(u.items, u.item_ids, strict=True)}
+    by_item: dict[int, dict[str, int]] = {}
+    places_of: dict[int, dict[str, str]] = {}
+    first: dict[frozenset[tuple[str, str, int, str]], str] = {}
+    for name, sheet in sheets.items():
+        nobody = first.setdefault(sheet.answers, name)  # what a sheet without names calls its judge
+        columns = (sheet.query_id, sheet.doc_id, sheet.grade, sheet.judge)
+        for row, (query, doc, grade, judge) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            item, where = places.get((query, doc)), sheet.place(name, row)
+            if item is None:
+                foreign = f"{where}: item {doc!r} of query {query!r} is in the sheet, but not in the sample"
+                raise InputError(f"{foreign}{_likely(query, doc, places, sheets)}")
+            if top is not None and grade > top:
+                raise InputError(
+                    f"{where}: grade {grade} of {pool.place(item)} is above the largest of the scale, {top}"
+                )
+            grades = by_item.setdefault(item, {})
+            if grade != EMPTY:
+                who = judge_name(judge) or nobody
+                add_grade(grades, who, grade, f"{where}: {pool.place(item)}")
+                places_of.setdefault(item, {})[who] = where
+    if policy == "refuse":
+        check_alike(Differing(pool.place(item), by_item[item], places_of[item]) for item in places_of)
+    lost = [item for item in places.values() if item not in by_item]
+    if lost:
+        where = f"{', '.join(sheets)}: {pool.place(lost[0])}"
+        missing = f"{where} is in the sample, but not in the sheet ({len(lost)} such items)"
+        raise InputError(f"{missing}: expected all sheets of the sample, with all their rows")
+    return by_item
+
+
+def _likely(query: str, doc: str, places: Mapping[tuple[str, str], int], sheets: Mapping[str, Draws]) -> str:
+    """Return which planned id that no sheet holds a foreign one may have been, as the end of a message."""
+    held = {pair for s in sheets.values() for pair in zip(s.query_id.tolist(), s.doc_id.tolist(), strict=True)}
+    lost = [pair for pair in places if pair not in held]
+    if any(query == of_query for of_query, _ in places):
+        was = nearest_id(doc, [item for of_query, item in lost if of_query == query])
+    else:
+        was = nearest_id(
+            query, [of_query for of_query, item in lost if item == doc] or [of_query for of_query, _ in lost]
+        )
+    unseen = unseen_difference([query, doc], [was])
+    return f"{unseen}; did a spreadsheet change it? expected {was!r}" if was else ""
+
+
+def nearest_id(text: str, candidates: Sequence[str]) -> str:
+    """Return the candidate that is the same number, or else most alike; nothing of none."""
+
+    def likeness(other: str) -> tuple[bool, float]:
+        return _is_same_number(text, other), SequenceMatcher(None, text.casefold(), other.casefold()).ratio()
+
+    return max(dict.fromkeys(candidates), key=likeness, default="")
+
+
+def _is_same_number(text: str, other: str) -> bool:
+    """Return whether two texts are one number as far as a spreadsheet may show it: three digits, as 1.23E+14."""
+    try:
+        return math.isclose(float(text), float(other), rel_tol=5e-3)
+    except ValueError:
+        return False

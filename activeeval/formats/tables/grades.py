@@ -1,0 +1,115 @@
+"""Grades as judges write them into cells: a number, a number with its name, `cannot`, or nothing yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from activeeval.core.checks import LARGEST_GRADE
+from activeeval.core.errors import InputError, raise_all, shown
+from activeeval.formats.tables.cells import as_float, is_empty
+from activeeval.formats.tables.sheets import Sheet
+
+CANNOT = "cannot"
+_NAMED = re.compile(r"\s*(\d{1,4})\s*:\s*[^\d\s].*", re.DOTALL)
+_MOST_LISTED = 12
+"""Grades of a scale that a message lists one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guide:
+    """What judges are told of the grades.
+
+    Attributes
+    ----------
+    max_grade : int or None
+        The largest of the scale; None leaves it open.
+    names : mapping of int to str
+        What grades are called.
+    guidelines : str
+        How to judge, in plain text.
+    """
+
+    max_grade: int | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+    guidelines: str = ""
+
+    def __post_init__(self) -> None:
+        for grade, name in self.names.items():
+            if self.max_grade is not None and not 0 <= grade <= self.max_grade:
+                raise InputError(f"the grade {grade} with the name {shown(name)} is none of 0 to {self.max_grade}")
+            if not _NAMED.fullmatch(named_grade(grade, name)):
+                raise InputError(f"the name of grade {grade} must start with a letter, got {shown(name)}")
+
+    @property
+    def choices(self) -> list[int | str]:
+        """What a cell may be chosen from; nothing of an open scale."""
+        if self.max_grade is None:
+            return []
+        grades = range(self.max_grade + 1)
+        return [*(named_grade(g, self.names[g]) if g in self.names else g for g in grades), CANNOT]
+
+
+def named_grade(grade: int, name: str) -> str:
+    """Return a grade with its name as a cell holds it.
+
+    Examples
+    --------
+    >>> named_grade(2, "highly relevant")
+    '2: highly relevant'
+    """
+    return f"{grade}: {name}" if name else str(grade)
+
+
+def allowed(max_grade: int | None) -> str:
+    """Return what a cell may hold, for a message.
+
+    Examples
+    --------
+    >>> allowed(2), allowed(None)
+    ('0, 1, 2, empty or cannot', 'a whole number from 0 on, empty or cannot')
+    """
+    if max_grade is None:
+        return f"a whole number from 0 on, empty or {CANNOT}"
+    if max_grade > _MOST_LISTED:
+        return f"a whole number from 0 to {max_grade}, empty or {CANNOT}"
+    return f"{', '.join(map(str, range(max_grade + 1)))}, empty or {CANNOT}"
+
+
+def cell_grades(sheet: Sheet, name: str, max_grade: int | None = None, least: int = 0) -> list[int | str]:
+    """Return a column of grades: a number each, ``"cannot"``, or ``""`` while an item waits.
+
+    Parameters
+    ----------
+    max_grade : int, optional
+        The largest of the scale.
+    least : int
+        The smallest number; negative ones are of items that were pooled and not judged.
+
+    Raises
+    ------
+    FormatError
+        Names every cell that holds something else, and what it may hold.
+    """
+    largest = LARGEST_GRADE if max_grade is None else max_grade
+    cells, words = list(sheet.columns[name]), sheet.words(name)
+    grades = [_grade(cell, word, least, largest) for cell, word in zip(cells, words, strict=True)]
+    wrong = [row for row, grade in enumerate(grades) if grade is None]
+    expected = f"expected {allowed(max_grade)}"
+    raise_all([sheet.error(row, name, f"holds {shown(str(cells[row]))}, {expected}") for row in wrong])
+    return [grade for grade in grades if grade is not None]
+
+
+def _grade(cell: Any, word: str, least: int, largest: int) -> int | str | None:
+    """Return what a cell says; None where it is no grade."""
+    if is_empty(cell):
+        return ""
+    if word.strip().lower() == CANNOT:
+        return CANNOT
+    named = _NAMED.fullmatch(word)
+    number = float(named[1]) if named else as_float(word if isinstance(cell, str) else cell)
+    if number is None or not number.is_integer() or not least <= number <= largest:
+        return None
+    return int(number)

@@ -1,0 +1,155 @@
+"""Whether the cells of tab-separated text are quoted, decided for the whole file before its first row is read.
+
+Most tab-separated files are not: a quotation mark is a character of a text. A spreadsheet quotes the cells that hold a
+tab, the end of a line or a quotation mark, and doubles the marks in them. A file is quoted where the names of its
+columns are, or where every mark belongs to a whole quoted cell and one of these cells must be: it is empty, holds a
+doubled mark, or holds a tab or the end of a line that leaves its lines with too few or too many cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from activeeval.core.errors import FormatError, shown
+from activeeval.core.types import Bytes
+
+_CELL = re.compile(rb'(?<![^\t\r\n])"([^"]*+(?:""[^"]*+)*+)"(?![^\t\r\n])|"')
+"""A whole quoted cell, or a quotation mark that belongs to none."""
+_LINE = re.compile(rb"[^\r\n]+")
+_LINE_END = re.compile(rb"\r\n?|\n")
+_SEPARATOR_LINE = re.compile(rb"\s*sep=.\s*", re.IGNORECASE)
+_MARK = re.compile(rb'"')
+_WAY_OUT = "save it as .csv where cells are quoted, as .jsonl where they are not"
+
+
+@dataclass(frozen=True, slots=True)
+class Quoting:
+    """Whether the cells of a file are quoted.
+
+    Attributes
+    ----------
+    is_quoted : bool
+    doubtful : mapping of int to tuple of int and str
+        Line and text of the first cell of a column, counted from 0, that is quoted or has marks of its own.
+    """
+
+    is_quoted: bool
+    doubtful: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+
+
+class Doubtful(Mapping[str, Any]):
+    """Columns some of which are refused when they are asked for, as their cells may be quoted or not.
+
+    The others have one reading: the texts that a judged sheet repeats are no reason to refuse its grades.
+    """
+
+    def __init__(self, columns: Mapping[str, Any], path: str, cells: Mapping[str, tuple[int, str]]) -> None:
+        self._columns = columns
+        self._path = path
+        self._cells = cells
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._cells:
+            line, text = self._cells[name]
+            problem = f"column {name}: {shown(text)} is a quoted cell or has quotation marks of its own, the file does"
+            raise FormatError(self._path, line, f"{problem} not say which; {_WAY_OUT}")
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+
+def has_only_quoted_cells(data: Bytes, separator: str) -> bool:
+    """Check that every quotation mark of a text belongs to a whole quoted cell."""
+    between = re.escape(separator.encode())
+    cell = re.compile(_CELL.pattern.replace(rb"\t", between))
+    return all(match[1] is not None for match in cell.finditer(data.data))
+
+
+def quoting_of_tabs(path: str, data: Bytes) -> Quoting:
+    """Decide whether the cells of tab-separated text are quoted.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` of a quotation mark that may open a cell of several lines or be a character of its text.
+    """
+    text = data.data
+    if _MARK.search(text) is None:
+        return Quoting(False)
+    header = next((line for line in _LINE.finditer(text) if not _is_no_header(line[0])), None)
+    if header is None:
+        return Quoting(False)
+    n_columns = len(header[0].rstrip().split(b"\t"))
+    swallowing, is_certain, doubtful = -1, False, dict[int, tuple[int, bytes]]()
+    for match in _CELL.finditer(text):
+        cell = match[1]
+        if cell is None:
+            return Quoting(False)
+        if match.start() < header.end():
+            return Quoting(True)
+        if b"\t" in cell or _LINE_END.search(cell):
+            if not _holds_rows(text, match, n_columns):
+                is_certain = True
+            elif swallowing < 0:
+                swallowing = match.start()
+        elif not cell or b'"' in cell:
+            is_certain = True
+        else:
+            column = bytes(text[_line_start(text, match.start()) : match.start()]).count(b"\t")
+            doubtful.setdefault(column, (match.start(), match[0]))
+    if swallowing >= 0:
+        if not is_certain and all(_is_row(line[0], n_columns) for line in _LINE.finditer(text, header.start())):
+            return Quoting(False)
+        problem = "the quotation mark opens a cell of several lines or is a character of its text, the file does"
+        raise FormatError(path, _line_of(text, swallowing), f"{problem} not say which; {_WAY_OUT}")
+    if is_certain:
+        return Quoting(True)
+    places = {
+        column: (_line_of(text, place), cell.decode("utf-8")) for column, (place, cell) in sorted(doubtful.items())
+    }
+    return Quoting(False, places)
+
+
+def _is_no_header(line: bytes) -> bool:
+    return not line.strip() or _SEPARATOR_LINE.fullmatch(line) is not None
+
+
+def _holds_rows(text: memoryview, match: re.Match[bytes], n_columns: int) -> bool:
+    """Check whether the lines of a cell are rows without it, more than the line of one row."""
+    end = _LINE_END.search(text, match.end())
+    stop = len(text) if end is None else end.start()
+    lines = [line for line in _LINE.findall(text, _line_start(text, match.start()), stop) if line.strip()]
+    return sum(_is_row(line, n_columns) for line in lines) > (len(lines) > 1)
+
+
+def _is_row(line: bytes, n_columns: int) -> bool:
+    """Check whether a line is blank or has as many cells as there are columns, empty ones behind the last left out."""
+    cells = line.split(b"\t")
+    while len(cells) > n_columns and not cells[-1].strip():
+        cells.pop()
+    return len(cells) == n_columns or not line.strip()
+
+
+def _line_start(text: memoryview, place: int) -> int:
+    window = 256
+    while True:
+        start = max(place - window, 0)
+        before = bytes(text[start:place])
+        end = max(before.rfind(b"\n"), before.rfind(b"\r"))
+        if end >= 0 or start == 0:
+            return start + end + 1
+        window *= 8
+
+
+def _line_of(text: memoryview, place: int) -> int:
+    return sum(1 for _ in _LINE_END.finditer(text, 0, place)) + 1

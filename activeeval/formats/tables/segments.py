@@ -1,0 +1,87 @@
+"""Which queries belong to which segment: mobile and desktop, navigational and informational."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.core.errors import FormatError, shown, unseen_difference
+from activeeval.core.pool import QueryPool
+from activeeval.core.pool.keys import first_repeated_pair
+from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note
+from activeeval.core.types import Bools
+from activeeval.formats.loading import QUERY
+from activeeval.formats.suffixes import SUFFIXES, PathLike, bare_suffix
+from activeeval.formats.tables.sheets import read_sheet
+from activeeval.formats.text.columns import read_columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Queries by segment; a query may belong to several.
+
+    Attributes
+    ----------
+    query_ids, names : Texts, shape (n,)
+        A query and a segment that it belongs to.
+    source : str
+    """
+
+    query_ids: Texts
+    names: Texts
+    source: str
+
+    def of(self, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
+        """Return which queries of a pool each segment holds, shape (n_queries,), in the order of the file, and notes.
+
+        Segments of which the pool holds no query are left out.
+
+        Raises
+        ------
+        FormatError
+            Where the pool holds none of the queries.
+        """
+        places = {query: place for place, query in enumerate(pool.query_texts)}
+        members: dict[str, Bools] = {}
+        for query, name in zip(self.query_ids.tolist(), self.names.tolist(), strict=True):
+            if query in places:
+                members.setdefault(name, np.zeros(pool.n_queries, dtype=np.bool_))[places[query]] = True
+        if not members:
+            unseen = unseen_difference(self.query_ids.tolist(), places)
+            n = self.query_ids.size
+            raise FormatError(self.source, None, f"none of its {n} queries is in the sample's pool{unseen}")
+        lost = [name for name in dict.fromkeys(self.names.tolist()) if name not in members]
+        notes = [Note("lost segments", {"source": self.source, "segments": tuple(lost)})] if lost else []
+        n_outside = int(np.count_nonzero(~np.any(list(members.values()), axis=0)))
+        return members, notes + ([Note("outside segments", {"n": n_outside})] if n_outside else [])
+
+
+def read_segments(path: PathLike) -> Segments:
+    """Read segments: a table (.csv, .tsv, .jsonl, .parquet) of query_id and segment, or both a line, space between.
+
+    Raises
+    ------
+    FormatError
+        Where a query is put into a segment twice; names the line.
+    """
+    if bare_suffix(path) in SUFFIXES:
+        sheet = read_sheet(path)
+        column = sheet.column("segment", ("segment",))
+        queries, names = sheet.texts(sheet.column("query", QUERY)), sheet.texts(column)
+        again = first_repeated_pair(queries, names)
+        if again is not None:
+            sheet.fail(again[1], column, _repeat_text(queries, names, again[1]))
+    else:
+        columns = read_columns(path, "tt", "query segment")
+        queries, names = columns.texts
+        again = first_repeated_pair(queries, names)
+        if again is not None:
+            columns.fail(again[1], _repeat_text(queries, names, again[1]))
+    return Segments(queries, names, os.fspath(path))
+
+
+def _repeat_text(queries: Texts, names: Texts, row: int) -> str:
+    return f"query {shown(queries[row])} is in segment {shown(names[row])} already, expected it once"

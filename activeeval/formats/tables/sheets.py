@@ -1,0 +1,399 @@
+"""Tables with named columns: CSV in its spreadsheet dialects, JSON lines, parquet, spreadsheets, data frames."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NoReturn
+
+import numpy as np
+
+from activeeval.core.checks import LARGEST_GRADE, first_above
+from activeeval.core.errors import FormatError, did_you_mean, shown
+from activeeval.core.pool.id_checks import told_too_long
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Floats, Ints
+from activeeval.formats.files import MOST_PARSED, open_bytes, text_stream
+from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_table
+from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
+from activeeval.formats.tables.quoting import Doubtful, Quoting, quoting_of_tabs
+from activeeval.formats.tables.records import Records, Renamed, json_record
+
+_LARGEST_WHOLE = 2**53
+_LONGEST_CELL = 2**31 - 1
+MOST_COLUMNS = 1 << 16
+"""Four times those of a spreadsheet; a name, its column and what they are found by take half a kilobyte."""
+_HINTED = 1000
+"""Names that are held against those that were expected, a tenth of a millisecond each."""
+_BLOCK = 4096
+"""Rows that are turned into columns at a time: a row as a list of its own takes more than its cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Columns by name, with the place of every row for messages.
+
+    Attributes
+    ----------
+    source : str
+        The file as the caller named it, or what stands for it.
+    columns : mapping of str to list or ndarray
+        Values as they came: text from CSV, typed ones from JSON lines, parquet and frames.
+    lines : sequence of int or None
+        Line on which each row starts; None where rows have no lines.
+    is_typed : bool
+        Whether blanks around an id belong to it; in cells of CSV and spreadsheets they do not.
+    """
+
+    source: str
+    columns: Mapping[str, Any]
+    lines: Sequence[int] | None = None
+    is_typed: bool = True
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        if self.lines is not None:
+            return len(self.lines)
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def column(self, what: str, names: Sequence[str]) -> str:
+        """Return the first of `names` that is a column, or say that none is."""
+        for name in names:
+            if name in self.columns:
+                return name
+        line = 1 if self.lines is not None else None
+        held = ", ".join(self.columns) or "no columns"
+        # nearly the same alone: a doc_id is no misspelt q_id
+        meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
+        hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
+        raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
+
+    def error(self, row: int, name: str, problem: str) -> FormatError:
+        """Return the error that names a cell."""
+        if self.lines is not None:
+            return FormatError(self.source, self.lines[row], f"column {name}: {problem}")
+        return FormatError(self.source, None, f"row {row + 1}, column {name}: {problem}")
+
+    def fail(self, row: int, name: str, problem: str) -> NoReturn:
+        """Raise the error that names a cell."""
+        raise self.error(row, name, problem)
+
+    def place(self, row: int) -> str:
+        """Name a row for a message."""
+        return f"line {self.lines[row]}" if self.lines is not None else f"row {row + 1}"
+
+    def plainly_named(self) -> Sheet:
+        """Return the table with its names in small letters."""
+        names: dict[str, str] = {}
+        for name in self.columns:
+            plain = name.strip().lower()
+            if plain in names:
+                raise FormatError(self.source, None, f"column {shown(plain)} is there twice, expected it once")
+            names[plain] = name
+        return replace(self, columns=Renamed(self.columns, names))
+
+    def texts(self, name: str) -> Texts:
+        """Return a column of ids; whole numbers become their decimal text, blanks around those of cells go."""
+        return self.verbatim(name) if self.is_typed else self._bare(name).verbatim(name)
+
+    def _bare(self, name: str) -> Sheet:
+        """Return the table with the blanks around a column's texts gone."""
+        cells = self.columns[name]
+        bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+        for row, (cell, text) in enumerate(zip(cells, bare, strict=True)):
+            if text != cell and text[:1] == '"' and cell[:1] != '"':
+                self.fail(row, name, f"holds {shown(cell)}, expected no blank before a quoted cell")
+        return replace(self, columns={name: bare})
+
+    def verbatim(self, name: str) -> Texts:
+        """Return a column of ids as `texts` does, with all blanks."""
+        values = self.columns[name]
+        if isinstance(values, np.ndarray):
+            values = values.astype(np.str_).tolist() if values.dtype.kind in "iu" else values.tolist()
+        values = self._unguarded(values)
+        if not set(map(type, values)) <= {str} or "" in values:
+            values = [self._id(row, name, value) for row, value in enumerate(values)]
+        texts = Texts.from_list(values)
+        if (row := texts.first_too_long()) >= 0:
+            self.fail(row, name, f"holds {told_too_long(texts[row])}")
+        if (texts.data == 0).any():
+            row = next(row for row, text in enumerate(values) if "\0" in text)
+            self.fail(row, name, f"holds {shown(values[row])}, expected an id without NUL")
+        return texts
+
+    def _id(self, row: int, name: str, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            problem = "is empty" if is_empty(value) else f"holds {shown(str(value))}"
+            spoilt = "; did a spreadsheet change it?" if is_spoilt(value) else ""
+            self.fail(row, name, f"{problem}, expected an id, text or a whole number{spoilt}")
+        if value == "":
+            self.fail(row, name, "is empty, expected an id")
+        return str(value)
+
+    def words(self, name: str) -> list[str]:
+        """Return a column of free text; an empty cell is the empty text."""
+        return ["" if is_empty(value) else str(value) for value in self._unguarded(self.columns[name])]
+
+    def _unguarded(self, values: list[Any]) -> list[Any]:
+        """Return texts without the apostrophes that `write_columns` puts before some."""
+        return values if self.is_typed else [unguarded(v) if isinstance(v, str) else v for v in values]
+
+    def floats(self, name: str, empty: float | None = None) -> Floats:
+        """Return a column of finite numbers; an empty cell is `empty`, or an error without one."""
+        values = self.columns[name]
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+            out = values.astype(np.float64)
+        elif (plain := plain_floats(values)) is not None:
+            out = plain
+        else:
+            out = np.array(
+                [self._number(row, name, value, empty) for row, value in enumerate(values)], dtype=np.float64
+            )
+        bad = np.flatnonzero(~np.isfinite(out))
+        if bad.size:
+            self.fail(int(bad[0]), name, f"holds {out[bad[0]]}, expected a finite number")
+        return out
+
+    def wholes(self, name: str, empty: int | None = None, least: int | None = None) -> Ints:
+        """Return a column of whole numbers, ``2`` or ``2.0``, none but `empty` below `least`."""
+        values = self.floats(name, empty)
+        bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_WHOLE))
+        if bad.size:
+            self.fail(int(bad[0]), name, f"holds {float(values[bad[0]])!r}, expected a whole number")
+        out = values.astype(np.int64)
+        if least is not None:
+            cells = self.columns[name]
+            for row in np.flatnonzero(out < least).tolist():
+                if not is_empty(cells[row]):
+                    self.fail(row, name, f"holds {out[row]}, expected a whole number from {least} on")
+        return out
+
+    def grades(self, name: str, empty: int | None = None) -> Ints:
+        """Return a column of grades, whole numbers up to the largest of a scale."""
+        grades = self.wholes(name, empty)
+        bad = first_above(grades, LARGEST_GRADE)
+        if bad >= 0:
+            self.fail(bad, name, f"holds {grades[bad]}, expected a grade of at most {LARGEST_GRADE}")
+        return grades
+
+    def _number(self, row: int, name: str, value: Any, empty: float | None) -> float:
+        if is_empty(value):
+            if empty is None:
+                self.fail(row, name, "is empty, expected a number")
+            return empty
+        number = as_float(value)
+        if number is None and has_decimal_comma(value):
+            self.fail(row, name, f"{shown(value)} has a decimal comma, expected a decimal point")
+        if number is None:
+            self.fail(row, name, f"{shown(str(value))} is not a number, expected one")
+        return number
+
+
+def read_sheet(path: PathLike, suffix: str | None = None) -> Sheet:
+    """Read a table by the suffix of its name: .csv, .tsv, .jsonl (each also .gz), .parquet, .xlsx or .ods.
+
+    Parameters
+    ----------
+    suffix : str, optional
+        In place of the name's.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a row is broken; the file as a whole where it holds no rows.
+    """
+    return next(sheet_parts(path, suffix=suffix))
+
+
+def sheet_parts(path: PathLike, n_rows: int | None = None, suffix: str | None = None) -> Iterator[Sheet]:
+    """Read a table as `read_sheet` does, by so many rows at a time; of .jsonl a part has the columns its rows name."""
+    readers: dict[str, Callable[[PathLike, int | None], Iterator[Sheet]]] = {
+        ".csv": _read_csv,
+        ".tsv": _read_csv,
+        ".jsonl": _read_jsonl,
+        ".parquet": _read_parquet,
+        ".xlsx": _read_spreadsheet,
+        ".ods": _read_spreadsheet,
+    }
+    suffix = suffix or bare_suffix(path)
+    if suffix not in readers:
+        raise FormatError(os.fspath(path), None, f"no table by its name, expected it to end in {', '.join(TABLES)}")
+    check_table(path)
+    is_empty = True
+    for part in readers[suffix](path, n_rows):
+        is_empty = False
+        yield part
+    if is_empty:
+        raise FormatError(os.fspath(path), None, "the table holds no rows")
+
+
+def frame_sheet(frame: Any, source: str) -> Sheet:
+    """Take the columns of a data frame of any kind that narwhals reads.
+
+    Names of columns become text, as ``0`` of a frame that was made of an array.
+
+    Raises
+    ------
+    TypeError
+        Where it is none.
+    FormatError
+        Where two columns have the same name.
+    """
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        native = nw.from_native(frame)
+    except DuplicateError:
+        names = [str(name) for name in frame.columns]
+        again = next(name for k, name in enumerate(names) if name in names[:k])
+        raise FormatError(source, None, f"column {shown(again)} is there twice, expected it once") from None
+    table = native.collect() if isinstance(native, nw.LazyFrame) else native
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        if str(name) in columns:
+            raise FormatError(source, None, f"column {shown(str(name))} is there twice, expected it once")
+        series = table.get_column(name)
+        is_plain = series.dtype.is_numeric() and not series.dtype.is_decimal() and series.null_count() == 0
+        # polars tells NaN from what is empty; here it is the same
+        is_plain = is_plain and not (series.dtype.is_float() and series.is_nan().any())
+        columns[str(name)] = series.to_numpy() if is_plain else series.to_list()
+    return Sheet(source, columns)
+
+
+def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    name, data, n_before = os.fspath(path), open_bytes(path, MOST_PARSED), 0
+    # the first line that says anything, whichever way lines end
+    first = next((text.strip("\r\n ") for text in text_stream(data, "") if text.strip()), "")
+    separator = "\t" if bare_suffix(path) == ".tsv" else max(",;\t", key=first.count)
+    stream = text_stream(data, "")
+    if re.fullmatch(r"sep=.", first, re.IGNORECASE):
+        separator = first[4]
+        n_before = next(line for line, text in enumerate(stream, start=1) if text.strip())
+    if separator != "\t":
+        return table_parts(name, _csv_records(name, stream, separator, n_before), separator, n_rows)
+    quoting = quoting_of_tabs(name, data)
+    records = _csv_records(name, stream, separator, n_before) if quoting.is_quoted else _plain(stream, n_before)
+    return _doubted(table_parts(name, records, separator, n_rows), quoting)
+
+
+def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
+    """Yield parts whose doubtful columns are refused when they are asked for."""
+    for part in parts:
+        names = list(part.columns)
+        cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
+        yield replace(part, columns=Doubtful(part.columns, part.source, cells)) if cells else part
+
+
+def _plain(stream: Iterable[str], n_before: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield lines of cells between tabs, in which a quotation mark is a character as any other."""
+    for line, text in enumerate(stream, start=1 + n_before):
+        yield line, text.rstrip("\r\n").split("\t")
+
+
+def table_parts(
+    name: str, records: Iterable[tuple[int, list[Any]]], separator: str, n_rows: int | None = None
+) -> Iterator[Sheet]:
+    """Yield a table out of lines of cells, the first of which names the columns; empty lines are left out."""
+    header: list[str] | None = None
+    rows: list[list[Any]] = []
+    columns: list[list[Any]] = []
+    lines: list[int] = []
+    for line, cells in records:
+        if all(map(is_empty, cells)):
+            continue
+        if header is None:
+            header = _header(name, line, cells)
+            columns = [[] for _ in header]
+            continue
+        while len(cells) > len(header) and is_empty(cells[-1]):
+            cells.pop()
+        if len(cells) != len(header):
+            problem = f"{len(cells)} cells in {shown(separator.join(map(str, cells)))}, expected {len(header)}"
+            raise FormatError(name, line, f"{problem}: {', '.join(header)}")
+        rows.append(cells)
+        lines.append(line)
+        if len(rows) == _BLOCK:
+            _turn(rows, columns)
+        if len(lines) == n_rows:
+            _turn(rows, columns)
+            yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
+            columns, lines = [[] for _ in header], []
+    if header is not None and lines:
+        _turn(rows, columns)
+        yield Sheet(name, dict(zip(header, columns, strict=True)), lines, is_typed=False)
+
+
+def _turn(rows: list[list[Any]], columns: list[list[Any]]) -> None:
+    """Move rows to the end of columns."""
+    for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+        column.extend(cells)
+    rows.clear()
+
+
+def _csv_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(_LONGEST_CELL)  # by default a text of 128 KB would pass for broken quoting
+    reader = csv.reader(stream, delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1 + n_before
+        try:
+            yield line, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise FormatError(name, line, f"the quoting is broken: {problem}; expected a closed quoted cell") from None
+
+
+def _header(path: str, line: int, cells: list[Any]) -> list[str]:
+    names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
+    while names and not names[-1]:
+        names.pop()
+    _check_count(path, line, len(names))
+    before: set[str] = set()
+    for k, name in enumerate(names):
+        if not name:
+            raise FormatError(path, line, f"column {k + 1} has no name, expected a header with a name for every column")
+        if name in before:
+            raise FormatError(path, line, f"column {shown(name)} is there twice, expected it once")
+        before.add(name)
+    return names
+
+
+def _check_count(path: str, line: int | None, n_columns: int) -> None:
+    if n_columns > MOST_COLUMNS:
+        raise FormatError(path, line, f"{n_columns} columns, expected at most {MOST_COLUMNS}")
+
+
+def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    name = os.fspath(path)
+    records, lines = Records(), list[int]()
+    for line, text in enumerate(text_stream(open_bytes(path, MOST_PARSED), "\n"), start=1):
+        if not text.strip():
+            continue
+        records.add(json_record(name, line, text.strip()))
+        _check_count(name, line, len(records))
+        lines.append(line)
+        if len(lines) == n_rows:
+            yield Sheet(name, records, lines)
+            records, lines = Records(), []
+    if lines:
+        yield Sheet(name, records, lines)
+
+
+def _read_parquet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    from activeeval.formats.tables.parquet import read_frame
+
+    frame = read_frame(path)
+    for part in frame.iter_slices(n_rows or max(frame.height, 1)):
+        yield frame_sheet(part, os.fspath(path))
+
+
+def _read_spreadsheet(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
+    from activeeval.formats.tables.spreadsheets import read_rows
+
+    return table_parts(os.fspath(path), read_rows(path), "|", n_rows)

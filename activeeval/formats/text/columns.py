@@ -1,0 +1,200 @@
+"""Lines of columns that white space separates: the common form of score, run and judgment files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import islice
+from typing import NoReturn
+
+import numpy as np
+
+from activeeval.core.checks import LARGEST_GRADE, first_above
+from activeeval.core.errors import FormatError, shown
+from activeeval.core.kernels import checks
+from activeeval.core.kernels.text import bytes as texts
+from activeeval.core.kernels.text import columns as columns_text
+from activeeval.core.pool.keys import first_repeated_pair
+from activeeval.core.pool.texts import LONGEST_ID, Texts
+from activeeval.core.types import Bytes, Floats, Ints
+from activeeval.formats.files import check_lengths, fill_exactly, let_go, line_of, line_text, open_lines, token_at
+from activeeval.formats.suffixes import PathLike
+
+_LARGEST_WHOLE = 2.0**53
+_KINDS = {
+    "-": columns_text.LEFT_OUT,
+    "t": columns_text.TEXT,
+    "q": columns_text.TEXT,
+    "1": columns_text.TEXT,
+    "n": columns_text.NUMBER,
+    "*": columns_text.REST,
+}
+_SLOW_ROOM = 1 << 16
+_BLOCK = 1 << 14
+_PAST = 1 << 24
+"""So many bytes of a mapped file are read before their memory is given back."""
+_BLANKS = bytes(range(33))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The rows of one file: its text columns, and its number columns, shape (n_numbers, n_rows);
+    `n_longer` of them have more columns than were asked for. `tiny` are places in these columns, row by row in a room
+    of `room` rows, of numbers that floats do not tell from 0 or from one another, with their start and stop in `data`.
+    """
+
+    path: str
+    data: Bytes
+    texts: list[Texts]
+    numbers: Floats
+    n_longer: int = 0
+    tiny: Ints | None = None
+    room: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        n_rows: int = self.numbers.shape[1]
+        return n_rows
+
+    def floats(self, k: int) -> Floats:
+        """Return the k-th number column, shape (n_rows,)."""
+        values: Floats = self.numbers[k]
+        return values
+
+    def tiny_texts(self, k: int) -> dict[int, str]:
+        """Return the numbers of the k-th number column that floats do not tell apart near 0, as text by row."""
+        if self.tiny is None or not self.tiny.size:
+            return {}
+        held = self.tiny[self.tiny[:, 0] // self.room == k]
+        view = self.data.data
+        return {place % self.room: view[start:stop].tobytes().decode("ascii") for place, start, stop in held.tolist()}
+
+    def wholes(self, k: int, what: str) -> Ints:
+        """Return the k-th number column as whole numbers, or name the line of one that is not."""
+        values = self.numbers[k]
+        bad = int(checks.first_not_whole(values, _LARGEST_WHOLE))
+        if bad >= 0:
+            self.fail(bad, f"the {what} {float(values[bad])!r} is not a whole number, expected one")
+        wholes: Ints = values.view(np.int64)
+        for start in range(0, values.size, _BLOCK):  # in their place: what they were is not asked for again
+            wholes[start : start + _BLOCK] = values[start : start + _BLOCK].astype(np.int64)
+        return wholes
+
+    def grades(self, k: int) -> Ints:
+        """Return the k-th number column as grades, or name the line of one that is none."""
+        grades = self.wholes(k, "grade")
+        bad = first_above(grades, LARGEST_GRADE)
+        if bad >= 0:
+            self.fail(bad, f"the grade {grades[bad]} is too large, expected at most {LARGEST_GRADE}")
+        return grades
+
+    def fail(self, row: int, problem: str) -> NoReturn:
+        """Raise the error that names the line of a row."""
+        raise FormatError(self.path, self.line(row), problem)
+
+    def line(self, row: int) -> int:
+        """Return the 1-based line of a row."""
+        lines = self.data.tobytes().split(b"\n")
+        held = (n for n, line in enumerate(lines, start=1) if line.translate(None, _BLANKS) and line[:1] != b"#")
+        return next(islice(held, row, None))
+
+    def pairs(self) -> tuple[Texts, Texts]:
+        """Return the first two text columns, query and document, or name a pair that comes twice."""
+        query_ids, doc_ids = self.texts[:2]
+        repeated = first_repeated_pair(query_ids, doc_ids)
+        if repeated is not None:
+            first, again = repeated
+            of = f"document {shown(doc_ids[again])} of query {shown(query_ids[again])}"
+            self.fail(again, f"{of} is there twice, first at line {self.line(first)}; expected it once")
+        return query_ids, doc_ids
+
+
+class _TextColumn:
+    """The texts of a column while its file is read; rows of a query follow each other and share one."""
+
+    def __init__(self, kind: str, data: Bytes, n_lines: int) -> None:
+        self._n_most = 1 if kind == "1" else n_lines
+        # of untouched pages: what is not filled costs no memory
+        self._room = np.empty(data.size if kind != "1" else LONGEST_ID, dtype=np.uint8)
+        self._offsets = np.zeros(self._n_most + 1, dtype=np.int64)
+        self._starts = np.empty(n_lines + 1, dtype=np.int64) if kind == "q" else None
+        self._n = 0
+
+    def take(self, path: str, data: Bytes, spans: Ints, start: int) -> None:
+        """Take the rows from ``start`` on."""
+        spans = spans[: max(self._n_most - start, 0)]
+        check_lengths(path, data, spans)
+        if self._starts is not None:
+            self._n = texts.append_runs(data, spans, self._room, self._offsets, self._starts, self._n, start)
+        else:
+            texts.append_spans(data, spans, self._room, self._offsets, self._n)
+            self._n += len(spans)
+
+    def texts(self) -> Texts:
+        """Return what there is, the rest of the room given back."""
+        n_bytes = int(self._offsets[self._n])
+        self._room.resize(n_bytes, refcheck=False)
+        for ends in (self._offsets, self._starts):
+            if ends is not None:
+                ends.resize(self._n + 1, refcheck=False)
+        return Texts(self._room, self._offsets, self._starts)
+
+
+def read_columns(path: PathLike, kinds: str, expected: str) -> Columns:
+    """Read a file line by line; blank lines and lines that start with ``#`` are left out.
+
+    Parameters
+    ----------
+    kinds : str
+        One letter a column: ``t`` text, ``q`` text that comes in long runs, ``1`` text of which only the first row's is
+        kept, ``n`` finite number, ``-`` not read; ``*`` behind the last where there may be more, which are ignored.
+    expected : str
+        The columns as a message names them: ``query iteration document grade``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has another number of columns or a number is none.
+    """
+    data, n_lines = open_lines(path)
+    name = os.fspath(path)
+    texts = [_TextColumn(kind, data, n_lines) for kind in kinds if kind in "tq1"]
+    numbers = np.empty((kinds.count("n"), n_lines))
+    n_rows, n_longer, tiny = _read(name, data, kinds, expected, texts, numbers)
+    if n_rows == 0:
+        raise FormatError(name, None, f"no data lines, expected lines of: {expected}")
+    read = [column.texts() for column in texts]
+    return Columns(name, data, read, numbers[:, :n_rows], n_longer, tiny=tiny, room=n_lines)
+
+
+def _read(
+    path: str, data: Bytes, kinds: str, expected: str, texts: list[_TextColumn], numbers: Floats
+) -> tuple[int, int, Ints]:
+    """Fill the columns in blocks that fit the cache; return how many rows there are, longer ones, and tiny numbers."""
+    codes = np.array([_KINDS[kind] for kind in kinds], dtype=np.int64)
+    spans = np.empty((len(texts), _BLOCK, 2), dtype=np.int64)
+    slow = np.empty((_SLOW_ROOM, 3), dtype=np.int64)
+    state = np.zeros(5, dtype=np.int64)
+    n_past, tiny = 0, [np.empty((0, 3), dtype=np.int64)]
+    while state[0] < data.size:
+        state[2], state[3] = 0, state[1]
+        code, place = columns_text.read_column_rows(data, state, codes, spans, numbers, slow)
+        tiny.append(fill_exactly(path, data, numbers, slow[: state[2]], "number"))
+        if code != columns_text.FINE:
+            _complain(path, data, int(code), int(place), kinds, expected)
+        for column, of_column in zip(texts, spans, strict=True):
+            column.take(path, data, of_column[: state[1] - state[3]], int(state[3]))
+        if state[0] - n_past > _PAST:
+            let_go(data, n_past, int(state[0]))
+            n_past = int(state[0])
+    return int(state[1]), int(state[4]), np.concatenate(tiny)
+
+
+def _complain(path: str, data: Bytes, code: int, place: int, kinds: str, expected: str) -> NoReturn:
+    number = line_of(data, min(place, data.size - 1))
+    if code == columns_text.BAD_NUMBER:
+        problem = f"{token_at(data, place)} is not a finite number, expected: {expected}"
+        raise FormatError(path, number, problem)
+    line, n_columns = line_text(data, place), len(kinds.rstrip("*"))
+    raise FormatError(path, number, f"{len(line.split())} columns in {shown(line)}, expected {n_columns}: {expected}")

@@ -1,0 +1,225 @@
+"""TREC text: judgments (qrels), rankings (runs), and judgments with their probabilities (prels)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from activeeval.core.errors import InputError, shown
+from activeeval.core.pool.keyed import Qrels, close_columns
+from activeeval.core.pool.keys import distinct_texts, follows_its_query
+from activeeval.core.pool.texts import Texts
+from activeeval.core.results import Note
+from activeeval.core.types import Floats, Ints
+from activeeval.formats.suffixes import PathLike
+from activeeval.formats.tables.cells import LEAST_NORMAL
+from activeeval.formats.text.columns import read_columns
+from activeeval.formats.writing import write_atomically
+
+_QRELS = "query iteration document grade"
+_RUN = "query Q0 document rank score tag"
+_PRELS = "query document grade method probability"
+_A_FEW = 1000
+_LARGEST_WHOLE = 2.0**53
+_NOT_ONE_WORD = re.compile(r"[\x00-\x20]|^#")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Ranked documents, one row a document, in the order of the file.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : Texts, shape (n,)
+    scores : ndarray of float64, shape (n,)
+    ranks : ndarray of int64, shape (n,)
+        The rank column as it stands; it may start at 0, 1 or anywhere.
+    name : str
+        The tag of the first line.
+    source : str
+        What messages call it, as the name of its file.
+    notes : tuple of Note
+        What its reader found odd.
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    scores: Floats
+    ranks: Ints
+    name: str = ""
+    source: str = "the run"
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "scores": "f", "ranks": "i"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prels:
+    """Judgments of sampled documents with their inclusion probabilities.
+
+    Attributes
+    ----------
+    query_ids, doc_ids : Texts, shape (n,)
+    grades : ndarray of int64, shape (n,)
+    methods : ndarray of int64, shape (n,)
+        Which sampling method chose the document, a number of the writer's own.
+    probs : ndarray of float64, shape (n,)
+        Inclusion probabilities, in (0, 1].
+    """
+
+    query_ids: Texts
+    doc_ids: Texts
+    grades: Ints
+    methods: Ints
+    probs: Floats
+
+    def __post_init__(self) -> None:
+        close_columns(self, {"query_ids": "U", "doc_ids": "U", "grades": "i", "methods": "i", "probs": "f"})
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    """Read judgments: ``query iteration document grade``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has not four columns, a grade is not whole, or a document
+        is judged twice for a query.
+    """
+    columns = read_columns(path, "q-tn", _QRELS)
+    grades = columns.grades(0)
+    return Qrels(*columns.pairs(), grades, columns.path)
+
+
+def read_run(path: PathLike) -> Run:
+    """Read a run: ``query Q0 document rank score tag``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line`` where a line has not six columns, a score is no finite number, a rank is
+        not whole, or a document is ranked twice for a query.
+    """
+    columns = read_columns(path, "q-tnn1*", _RUN)
+    name = columns.texts[2][0]
+    ranks = columns.wholes(0, "rank")
+    query_ids, doc_ids = columns.pairs()
+    scores = columns.floats(1)
+    notes = order_notes(columns.path, query_ids, scores, ranks, columns.tiny_texts(1))
+    if columns.n_longer:
+        notes = (Note("long lines", {"source": columns.path, "n": columns.n_longer}), *notes)
+    return Run(query_ids, doc_ids, scores, ranks, name, columns.path, notes)
+
+
+def order_notes(
+    source: str, query_ids: Texts, scores: Floats, ranks: Ints, tiny: Mapping[int, str]
+) -> tuple[Note, ...]:
+    """Return what is odd about a run's scores: that all are equal, rise with its ranks, or may have been others.
+
+    Parameters
+    ----------
+    tiny : mapping of int to str
+        The scores that are closer to 0 than floats tell apart, and are not 0, as text by row.
+    """
+    collapsed = _collapsed(source, query_ids, scores)
+    return (*_turned(source, query_ids, scores, ranks), *collapsed, *_vanished(source, query_ids, scores, tiny))
+
+
+def _vanished(source: str, query_ids: Texts, scores: Floats, tiny: Mapping[int, str]) -> tuple[Note, ...]:
+    """Return what is to be said of scores that differ from another of their query as text, and equal it as a number."""
+    if not tiny:
+        return ()
+    near = np.flatnonzero(np.abs(scores) < LEAST_NORMAL)
+    keys = list(zip(distinct_texts(query_ids)[1][near].tolist(), (scores[near] + 0.0).tolist(), strict=True))
+    held = [
+        Decimal(tiny[row]) if row in tiny else Decimal(score)
+        for row, (_, score) in zip(near.tolist(), keys, strict=True)
+    ]
+    several: dict[tuple[int, float], set[Decimal]] = {}
+    for key, exact in zip(keys, held, strict=True):
+        several.setdefault(key, set()).add(exact)
+    n_equal = sum(len(several[key]) > 1 for row, key in zip(near.tolist(), keys, strict=True) if row in tiny)
+    return (Note("tiny scores", {"source": source, "n": n_equal}),) if n_equal else ()
+
+
+def _collapsed(source: str, query_ids: Texts, scores: Floats) -> tuple[Note, ...]:
+    """Return what is to be said of whole numbers that are too large for a float to tell from their neighbours."""
+    if max(scores.max(initial=0.0), -scores.min(initial=0.0)) <= _LARGEST_WHOLE:
+        return ()
+    vast = np.flatnonzero(np.abs(scores) > _LARGEST_WHOLE)
+    owners = distinct_texts(query_ids)[1][vast]
+    n_equal = vast.size - np.unique(np.stack((owners.astype(np.float64), scores[vast])), axis=1).shape[1]
+    return (Note("vast scores", {"source": source, "n": n_equal}),) if n_equal else ()
+
+
+def _turned(source: str, query_ids: Texts, scores: Floats, ranks: Ints) -> tuple[Note, ...]:
+    """Return what is odd about the order of scores."""
+    follows = follows_its_query(query_ids)[1:]
+    # nearly always the first rows tell that nothing is
+    for rows in (slice(_A_FEW), slice(None)):
+        steps = np.sign(np.diff(ranks[rows])) * np.sign(np.diff(scores[rows])) * follows[: ranks[rows].size - 1]
+        if (steps < 0).any():
+            return ()
+    if (steps > 0).any():
+        return (Note("rising scores", {"source": source}),)
+    if (scores == scores[0]).all() and follows.any():
+        return (Note("equal scores", {"source": source, "n": scores.size}),)
+    return ()
+
+
+def read_prels(path: PathLike) -> Prels:
+    """Read sampled judgments: ``query document grade method probability``.
+
+    Raises
+    ------
+    FormatError
+        ``path:line``, as `read_qrels`; also where a probability is not in (0, 1].
+    """
+    columns = read_columns(path, "qtnnn", _PRELS)
+    grades, methods, probs = columns.grades(0), columns.wholes(1, "method"), columns.floats(2)
+    bad = np.flatnonzero(~((probs > 0) & (probs <= 1)))
+    if bad.size:
+        columns.fail(int(bad[0]), f"the probability {float(probs[bad[0]])!r} is out of range, expected one in (0, 1]")
+    return Prels(*columns.pairs(), grades, methods, probs)
+
+
+def write_qrels(qrels: Qrels, path: PathLike, iteration: str = "0") -> None:
+    """Write judgments as ``query iteration document grade``; the file appears whole or not at all."""
+    queries, documents = _words(qrels.query_ids, "query"), _words(qrels.doc_ids, "document")
+    rows = zip(queries, documents, qrels.grades.tolist(), strict=True)
+    _write_lines(path, (f"{query} {iteration} {document} {grade}\n" for query, document, grade in rows))
+
+
+def write_run(run: Run, path: PathLike) -> None:
+    """Write a run as ``query Q0 document rank score tag``; the file appears whole or not at all."""
+    queries, documents = _words(run.query_ids, "query"), _words(run.doc_ids, "document")
+    tag = run.name or "activeeval"
+    rows = zip(queries, documents, run.ranks.tolist(), run.scores.tolist(), strict=True)
+    _write_lines(path, (f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows))
+
+
+def write_prels(prels: Prels, path: PathLike) -> None:
+    """Write ``query document grade method probability``; the file appears whole or not at all."""
+    queries, documents = _words(prels.query_ids, "query"), _words(prels.doc_ids, "document")
+    rows = zip(queries, documents, prels.grades.tolist(), prels.methods.tolist(), prels.probs.tolist(), strict=True)
+    _write_lines(path, (f"{q} {d} {grade} {method} {prob!r}\n" for q, d, grade, method, prob in rows))
+
+
+def _write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    with write_atomically(path) as handle:
+        handle.writelines(lines)
+
+
+def _words(ids: Texts, what: str) -> list[str]:
+    words: list[str] = ids.tolist()
+    for word in words:
+        if _NOT_ONE_WORD.search(word):
+            raise InputError(
+                f"the {what} id {shown(word)} cannot stand in TREC text, expected one word without white space"
+            )
+    return words

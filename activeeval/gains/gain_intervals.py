@@ -1,0 +1,210 @@
+"""Confidence intervals of gains and discounts: every value that the test of the likelihood ratio does not refuse.
+
+The penalty that weights are learned with pulls gains and discounts; resampled pairs are pulled alike, so what scatters
+among them (`activeeval.gains.stability`) leaves the pull out. Preferences of few kinds of pairs, as of lists of two
+grades, do worse: every resample says the same, and a whole range of discounts orders all pairs as they are. The
+likelihood (`activeeval.gains.likelihood`) knows no penalty, and all of that range is equally likely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from activeeval.core.checks import strict_share
+from activeeval.core.errors import InputError
+from activeeval.core.results import Caution
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
+from activeeval.gains.learner import GainDiscountLearner, check_alike
+from activeeval.gains.likelihood import ROOM, Likelihood
+from activeeval.gains.pair_summary import open_pairs
+from activeeval.gains.pairs import PreferenceData
+
+# By how much the limit exceeds the quantile of χ² with one degree of freedom, which holds for very many preferences
+# and a smooth likelihood alone: measured over the cells of benchmarks/metric_learning/coverage.py.
+_WIDER = 1.3
+# of the whole range from 0 to 1: an interval that holds more says little
+_WIDE = 0.5
+_OUTSIDE = 1e-3
+# Telling preferences a kind of pair: from the first on, kinds repeat, and what agrees with all preferences is sought;
+# from the second on there is no interval where preferences contradict each other: lists of five with two grades and
+# tenths turned held a discount in .62 to .78 of 40 repetitions at 2.5 and 8.5, at 1.3 in .93 and more.
+_REPEATED, _FEW_KINDS = 1.25, 2.0
+_CONTRADICTED = 0.01
+# queries or pairs; of fewer it is hardly known how they scatter
+_FEW_UNITS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GainIntervals:
+    """Which gains and discounts the preferences allow.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (2, L)
+        Lower and upper ends by grade, as shares of the best grade's gain.
+    discounts : ndarray, shape (2, K)
+        Lower and upper ends by rank, as shares of the first rank's.
+    confidence : float
+        Share of repetitions in which an interval is to hold the true value.
+    turned : float
+        ε of the largest likelihood: which share of the preferences is turned round whatever the lists.
+    n_telling : int
+        Preferences that tell one such measure from another.
+    unit : str
+        What was taken as drawn independently: ``"queries"`` or ``"pairs"``.
+    n_units : int
+    cautions : tuple of Caution
+    """
+
+    gains: Floats
+    discounts: Floats
+    confidence: float
+    turned: float
+    n_telling: int
+    unit: str
+    n_units: int
+    cautions: tuple[Caution, ...]
+
+
+def gain_intervals(learner: GainDiscountLearner, data: PreferenceData, confidence: float = 0.95) -> GainIntervals:
+    """Return confidence intervals of learned gains and discounts.
+
+    They hold the values whose likelihood is not too small beside the largest, Λ = 2 (ℓ_max − ℓ) ≤ q, with ℓ the largest
+    log-likelihood of all measures with that one gain or discount. Preferences alone count: neither the penalty nor the
+    margin, and no tie. What was learned is within, wherever the penalty pulled it.
+
+    Parameters
+    ----------
+    learner : GainDiscountLearner
+        Fitted on ``data``; of shape "decreasing" or "monotone".
+    confidence : float
+
+    Raises
+    ------
+    InputError
+        On documents without grades, free weights or a confidence that is none; and where preferences that contradict
+        each other are of so few kinds of pairs that no interval is known to hold what it promises.
+
+    Examples
+    --------
+    >>> from activeeval import GainDiscountLearner, PreferenceData
+    >>> lists = np.random.default_rng(0).integers(0, 3, size=(2, 200, 4))
+    >>> first, second = (np.array([0, 1, 3])[side] @ [1, 0.6, 0.5, 0.4] for side in lists)
+    >>> better = (first > second)[:, None]
+    >>> data = PreferenceData(np.where(better, *lists), np.where(better, *lists[::-1]), ties=first == second)
+    >>> intervals = gain_intervals(GainDiscountLearner(C=10.0, shape="decreasing").fit(data), data)
+    >>> low, high = intervals.gains
+    >>> print(low.round(2), high.round(2))
+    [0.   0.25 1.  ] [0.  0.4 1. ]
+    """
+    check_is_fitted(learner)
+    check_alike(data, learner.n_ranks_, learner.n_levels_, learner.documents_)
+    if data.documents or learner.shape == "free":
+        what = "documents that nobody graded" if data.documents else "free weights"
+        raise InputError(f"there are no intervals of {what}: they are of gains and discounts with a shape")
+    strict_share(confidence, "confidence")
+    chosen = np.flatnonzero(~data.ties & (data.preferred != data.other).any(axis=1))
+    preferences, groups = data.subset(chosen), np.unique(data.groups()[chosen], return_inverse=True)[1]
+    telling = open_pairs(preferences)
+    likelihood = Likelihood.of(preferences, learner.shape == "decreasing")
+    best = likelihood.best()
+    agreeing = _agreeing_of_few_kinds(likelihood, best, telling, confidence)
+    n_free = likelihood.n_ranks + likelihood.n_steps - 2
+    rooms = _room(confidence, len(np.unique(groups[telling])), n_free) * _design_effects(likelihood, best, groups)
+    low, high = _ends(likelihood, best, rooms, agreeing)
+    readout = learner.read_out()
+    learned = np.concatenate((readout.discounts, readout.gains[1:]))
+    n_units, unit = int(groups.max()) + 1, "queries" if data.is_grouped else "pairs"
+    few = [Caution("careful", "rough intervals", {"n": n_units, "unit": unit})] if n_units < _FEW_UNITS else []
+    whole = np.array([np.minimum(low, learned), np.maximum(high, learned)])
+    discounts, gains = np.split(whole, [likelihood.n_ranks], axis=1)
+    return GainIntervals(
+        gains=np.hstack((np.zeros((2, 1)), gains)),
+        discounts=discounts,
+        confidence=confidence,
+        turned=float(best[-1]),
+        n_telling=int(telling.sum()),
+        unit=unit,
+        n_units=n_units,
+        cautions=(*few, *_cautions(low, high, learned, confidence, likelihood.n_ranks)),
+    )
+
+
+def _agreeing_of_few_kinds(likelihood: Likelihood, best: Floats, telling: Bools, confidence: float) -> Floats | None:
+    """Return a z that agrees with all preferences where their kinds repeat; raise where few kinds contradict."""
+    a_kind = _pairs_a_kind(likelihood.rows[telling])
+    agreeing = one_agreeing(likelihood, best) if a_kind > _REPEATED else None
+    if a_kind > _FEW_KINDS and agreeing is None and best[-1] > _CONTRADICTED:
+        raise InputError(
+            f"there is no {confidence:.0%} interval: the preferences contradict each other, and are of so few kinds of "
+            f"pairs ({a_kind:.1f} preferences a kind) that whole ranges of gains and discounts order them alike"
+        )
+    return agreeing
+
+
+def _pairs_a_kind(rows: Floats) -> float:
+    """Return how many preferences there are for each kind of pair; which list is preferred makes no other kind."""
+    if not len(rows):
+        return 1.0
+    first = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
+    return len(rows) / len(np.unique(rows * first[:, None], axis=0))
+
+
+def _room(confidence: float, n: int, n_free: int) -> float:
+    """Return by how much the log-likelihood may fall: half of q, more where each variable has few preferences."""
+    quantile = float(ndtri((1 + confidence) / 2)) ** 2
+    return quantile / 2 * _WIDER * (1 + n_free / max(n - n_free, n_free, 1))
+
+
+def _ends(likelihood: Likelihood, best: Floats, rooms: Floats, agreeing: Floats | None) -> tuple[Floats, Floats]:
+    """Return the least and the largest c_1 … c_K, g(1) … g(Y) within their rooms.
+
+    A search for one of them may come upon a farther end of another.
+    """
+    readings = likelihood.readings
+    # c_1 and g(Y) are the scale
+    sought = [(sign * readings[place], rooms[place]) for place in range(1, len(rooms) - 1) for sign in (1, -1)]
+    points = np.array([best, *(likelihood.farthest(towards, best, room) for towards, room in sought)])
+    losses = np.array([likelihood.loss(z)[0] for z in points])
+    is_within = losses[:, None] <= losses[0] + rooms + ROOM
+    values = points @ readings.T
+    low = np.where(is_within, values, np.inf).min(axis=0)
+    high = np.where(is_within, values, -np.inf).max(axis=0)
+    if agreeing is None:
+        return low, high
+    reached = np.array([farthest_agreeing(likelihood, towards, agreeing) for towards, _ in sought]) @ readings.T
+    return np.minimum(low, reached.min(axis=0)), np.maximum(high, reached.max(axis=0))
+
+
+def _design_effects(likelihood: Likelihood, best: Floats, groups: Ints) -> Floats:
+    """Return how many times each reading's variance is that of independent preferences, at least 1, shape (K + Y,).
+
+    With s_i the derivative of a log-likelihood and a = (Σ s_i s_iᵀ)⁻¹ r for a reading r: Σ_q (Σ_{i in q} aᵀs_i)² over
+    Σ_i (aᵀs_i)². Copies within queries count once.
+    """
+    slopes = likelihood.slopes(best)
+    towards = np.linalg.pinv(slopes.T @ slopes, hermitian=True) @ likelihood.readings.T
+    along = slopes @ towards
+    sums = np.zeros((int(groups.max()) + 1, along.shape[1]))
+    np.add.at(sums, groups, along)
+    alone = (along**2).sum(axis=0)
+    return np.asarray(np.maximum((sums**2).sum(axis=0) / np.where(alone > 0, alone, 1.0), 1.0))
+
+
+def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_ranks: int) -> list[Caution]:
+    def places(chosen: Bools) -> dict[str, tuple[int, ...]]:
+        ranks, grades = (tuple((np.flatnonzero(part) + 1).tolist()) for part in np.split(chosen, [n_ranks]))
+        return {"ranks": ranks, "grades": grades}
+
+    known = []
+    if np.any(wide := high - low > _WIDE):
+        size = {"confidence": confidence, "width": _WIDE}
+        known.append(Caution("careful", "wide intervals", {**size, **places(wide)}))
+    if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
+        known.append(Caution("careful", "pulled by the penalty", places(pulled)))
+    return known

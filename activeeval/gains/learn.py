@@ -1,0 +1,197 @@
+"""Gains and discounts: learned from preferences, asked about further, and held against another measure's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from activeeval.core.checks import LARGEST_SEED, whole_number
+from activeeval.core.errors import InputError
+from activeeval.core.results import Caution, Note
+from activeeval.core.types import Ints
+from activeeval.formats.judgments.from_files import labels_of
+from activeeval.formats.loading import load_tables, pool_from_tables
+from activeeval.gains import (
+    GainDiscountLearner,
+    LearnedGains,
+    ListSource,
+    PreferenceData,
+    SimpleMargin,
+    UndeterminedWarning,
+    bootstrap_gains,
+    gain_intervals,
+    load_pairs,
+    random_judged_pairs,
+)
+from activeeval.report.numbers import agreeing, counted
+
+
+def learn_gains(
+    learner: GainDiscountLearner,
+    data: PreferenceData,
+    *,
+    validation: PreferenceData | None = None,
+    resamples: int = 200,
+    seed: int = 0,
+    confidence: float = 0.95,
+    best_gain: float | None = None,
+    by_rank: bool = False,
+) -> LearnedGains:
+    """Fit a learner and return what it has learned, with what the preferences cannot tell among its cautions.
+
+    Parameters
+    ----------
+    validation : PreferenceData, optional
+        What chooses C in place of cross-validation.
+    resamples : int
+        Of the stability band; 0 leaves it out.
+    confidence : float
+        Of intervals and band; where the preferences support no interval, a caution says why.
+    best_gain : float, optional
+        See `GainDiscountLearner.measure`.
+    by_rank : bool
+        The measure is a gain for every rank and grade.
+    """
+    whole_number(seed, "seed", 0, LARGEST_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndeterminedWarning)  # the cautions are returned
+        learner.fit(data, validation=validation)
+    stability = bootstrap_gains(learner, data, resamples, seed) if resamples else None
+    intervals, refused = None, []
+    try:
+        intervals = gain_intervals(learner, data, confidence)
+    except InputError as problem:
+        refused = [Caution("careful", "no intervals", {"why": str(problem)})]
+    learned = LearnedGains.of(learner, data, stability, confidence, best_gain, intervals, by_rank)
+    return replace(learned, cautions=(*learned.cautions, *refused))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairToAsk:
+    """A pair that is worth asking about.
+
+    Attributes
+    ----------
+    place : str
+        Where it stands.
+    query : str or None
+        None where the pairs name none.
+    first, second : tuple of int
+        The lists, as grades.
+    difference : float or None
+        How far apart the weights so far put them; None where too few are answered for weights.
+    """
+
+    place: str
+    query: str | None
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextPairs:
+    """The pairs worth asking about next.
+
+    Attributes
+    ----------
+    pairs : tuple of PairToAsk
+    n_answered, n_unanswered : int
+    is_by_chance : bool
+        Whether too few are answered to choose by weights.
+    """
+
+    pairs: tuple[PairToAsk, ...]
+    n_answered: int
+    n_unanswered: int
+    is_by_chance: bool
+
+
+def next_pairs(
+    paths: Sequence[str],
+    max_grade: int | None,
+    source: ListSource | None,
+    learner: GainDiscountLearner,
+    *,
+    count: int = 1,
+    start: int = 20,
+    seed: int = 0,
+) -> NextPairs:
+    """Return the pairs that the answers so far are least sure of.
+
+    Raises
+    ------
+    InputError
+        Where none is left, or none worth asking about.
+    """
+    answered, unanswered = load_pairs(paths, max_grade, source)
+    if unanswered is None:
+        raise InputError("every pair of these files has an answer: there is none to ask about")
+    closest = SimpleMargin(unanswered, learner, n_start=start, rng=seed, answered=answered).closest(count)
+    if not closest:
+        raise InputError(
+            f"the {counted(unanswered.n_pairs, 'unanswered pair')} {agreeing(unanswered.n_pairs, 'is', 'are')} of "
+            f"lists of the same grades, or such as every DCG puts in "
+            "the same order: there is none worth asking about"
+        )
+    return NextPairs(
+        pairs=tuple(_question(unanswered, row, margin) for row, margin in closest),
+        n_answered=0 if answered is None else answered.n_pairs,
+        n_unanswered=unanswered.n_pairs,
+        is_by_chance=closest[0][1] is None,
+    )
+
+
+def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAsk:
+    return PairToAsk(
+        place=pairs.place(row),
+        query=None if pairs.queries is None else str(pairs.queries[row]),
+        first=tuple(pairs.preferred[row].tolist()),
+        second=tuple(pairs.other[row].tolist()),
+        difference=margin,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedLists:
+    """Pairs of lists of grades that come of judgments.
+
+    Attributes
+    ----------
+    first, second : ndarray of int, shape (n, depth)
+    notes : tuple of Note
+    n_left, n_queries : int
+        Judged queries that are not in both runs, and all of them.
+    n_unknown : int
+        Places of the lists without a judged item.
+    """
+
+    first: Ints
+    second: Ints
+    notes: tuple[Note | Caution, ...]
+    n_left: int = 0
+    n_queries: int = 0
+    n_unknown: int = 0
+
+
+def judged_lists(qrels: str, runs: Sequence[str], depth: int, n_pairs: int, seed: int) -> JudgedLists:
+    """Return the lists of two runs as grades, or, without runs, random orders of each query's judged items."""
+    judgments, read = load_tables(partial(labels_of, qrels), runs)
+    tables = pool_from_tables(judgments, read, evaluated=len(runs))
+    if not runs:
+        sides = random_judged_pairs(tables.pool, tables.grades, n_pairs, depth, seed)
+        return JudgedLists(first=sides[0], second=sides[1], notes=tuple(tables.notes))
+    rankings = dict(zip(("first", "second"), tables.rankings, strict=True))
+    held = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
+    pairs = [(query, *rankings) for query in tables.pool.query_texts[held].tolist()]
+    data = PreferenceData.from_rankings(tables.pool, tables.grades, rankings, pairs, depth)
+    return JudgedLists(
+        first=data.preferred,
+        second=data.other,
+        notes=tuple(tables.notes),
+        n_left=int((~held).sum()),
+        n_queries=held.size,
+        n_unknown=data.n_unjudged + data.n_missing,
+    )

@@ -1,0 +1,154 @@
+"""Asking a machine for grades: a batch of questions about the pairs of a sample or of runs, with the table of these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from activeeval.core.errors import ChoiceError, InputError
+from activeeval.core.pool import Rankings
+from activeeval.core.results import Note
+from activeeval.formats.graders.batch_answers import PAIRS
+from activeeval.formats.loading import load_run
+from activeeval.formats.sample_file import lists_of
+from activeeval.formats.writing import Together
+from activeeval.graders import Prompt, questions
+from activeeval.inputs.loading import from_tables
+from activeeval.inputs.texts import texts_of
+from activeeval.sampling.samples import read_sample
+
+_BATCH = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskingPlan:
+    """What is asked, of whom, and where that is written.
+
+    Attributes
+    ----------
+    sample : str or None
+        A sample, of whose pool is asked; or
+    runs : sequence of str
+        the runs that make the pool.
+    prompt : str
+        A prompt's name, or its file.
+    model : str
+        As the service calls it.
+    documents, queries : str
+        Tables of their texts.
+    out : str
+        A name that ends in .jsonl.
+    top : int or None
+        How deep in each list; None all of it.
+    """
+
+    sample: str | None = None
+    runs: Sequence[str] = ()
+    prompt: str = "umbrela"
+    model: str
+    documents: str
+    queries: str
+    out: str
+    top: int | None = None
+
+    @property
+    def pairs_path(self) -> str:
+        """The table of pairs, beside the batch."""
+        return self.out.removesuffix(_BATCH) + PAIRS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenBatch:
+    """A batch of questions that was written.
+
+    Attributes
+    ----------
+    batch, pairs : str
+        The file that goes to the model, and the one that says which pair each question is about.
+    questions : int
+    queries : int
+        Of how many queries.
+    without_text : int
+        Pairs that are not asked about.
+    prompt_version, model : str
+    letters : int
+        Of all questions.
+    notes : tuple of Note
+    """
+
+    batch: str
+    pairs: str
+    questions: int
+    queries: int
+    without_text: int
+    prompt_version: str
+    model: str
+    letters: int
+    notes: tuple[Note, ...] = ()
+
+
+def ask_graders(plan: AskingPlan, *, force: bool = False) -> WrittenBatch:
+    """Write a batch of questions and the table of their pairs, both or none.
+
+    Raises
+    ------
+    ChoiceError
+        Where neither a sample nor a run is named, or both are.
+    InputError
+        Where a file is there already, a text is nowhere, or the prompt has no place for the texts.
+    """
+    _check(plan, force=force)
+    prompt = Prompt.read(plan.prompt)
+    pairs = _pairs(plan)
+    columns, notes = texts_of(pairs, plan.out, plan.documents, plan.queries)
+    passages = [columns[name] for name in ("title", "text") if name in columns] or [columns.get("url", [])]
+    joined = ("\n".join(part for part in parts if part) for parts in zip(*passages, strict=True))
+    asked = list(questions(pairs, zip(columns["query"], joined, strict=True), prompt, plan.model))
+    if not asked:
+        raise InputError(f"{plan.out}: no pair has the texts of both its query and its document")
+    with Together() as files:
+        for path, rows in ((plan.out, (q.request() for q in asked)), (plan.pairs_path, (q.pair() for q in asked))):
+            with files.open(path) as handle:
+                handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return WrittenBatch(
+        batch=plan.out,
+        pairs=plan.pairs_path,
+        questions=len(asked),
+        queries=len({question.asked.query_id for question in asked}),
+        without_text=len(pairs) - len(asked),
+        prompt_version=prompt.version,
+        model=plan.model,
+        letters=sum(len(question.text) for question in asked),
+        notes=tuple(notes),
+    )
+
+
+def _check(plan: AskingPlan, *, force: bool) -> None:
+    if (plan.sample is None) == (not plan.runs):
+        raise ChoiceError("give a sample, or by `runs` those that make the pool", field="runs")
+    if not plan.out.endswith(_BATCH):
+        raise InputError(f"{plan.out}: expected a name that ends in {_BATCH}", field="out")
+    there = [path for path in (plan.out, plan.pairs_path) if Path(path).exists()]
+    if there and not force:
+        raise InputError(f"{there[0]}: is there already; `force` writes it anew", field="force")
+
+
+def _pairs(plan: AskingPlan) -> list[tuple[str, str]]:
+    """Return the pairs of query and document within the first places of any list, in the order of the pool."""
+    rankings: Sequence[Rankings]
+    if plan.sample is not None:
+        sample, _ = read_sample(plan.sample)
+        pool, rankings = sample.campaign.design.pool, lists_of(sample.campaign.design)
+    else:
+        inputs = from_tables(None, [load_run(path) for path in plan.runs], evaluated=len(plan.runs))
+        pool, rankings = inputs.pool, inputs.rankings
+    is_asked = np.zeros(pool.n_items, dtype=np.bool_)
+    for ranking in rankings:
+        is_asked[ranking.items if plan.top is None else ranking.items[ranking.ranks <= plan.top]] = True
+    rows = np.flatnonzero(is_asked)
+    queries, items = pool.query_texts[pool.item_queries[rows]], pool.item_texts[rows]
+    return list(zip(queries.tolist(), items.tolist(), strict=True))

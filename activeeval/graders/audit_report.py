@@ -1,0 +1,224 @@
+"""An audit for reading: what a machine alone says and what people say, where it goes wrong, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from activeeval.graders.audit_summary import (
+    AGREES,
+    DIFFERS,
+    OPEN,
+    AuditRow,
+    Drift,
+    GraderAudit,
+    Measured,
+    SystemOrder,
+)
+from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
+from activeeval.report.numbers import counted, number, places_of
+
+_SIGNS = {DIFFERS: "differs", OPEN: "may differ", AGREES: "the same", "": ""}
+_MOST_SENTENCES = 4
+_EXACT = 3
+"""Decimals of what nothing bounds."""
+
+
+def audit_sentence(row: AuditRow) -> str:
+    """Return what a machine alone says, and what people say.
+
+    Examples
+    --------
+    >>> row = AuditRow(measure="DCG@10", definition="DCG@10", question="run", system="a.run", versus="", grader="gpt",
+    ...                by_grader=12.2, corrected=6.31, corrected_low=5.91, corrected_high=6.71, bias=5.89,
+    ...                bias_low=5.49, bias_high=6.29, confidence=.95, scope="pool", labels=150, half_width_without=.52)
+    >>> print(audit_sentence(row))
+    DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
+    """
+    text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_alone(row)}"
+    text += _unanswered(row)
+    text += f"; with your {counted(row.labels, 'label')} {_corrected(row)}"
+    if row.half_width_without is not None:
+        text += f"; without {row.grader} it would have been ± {row.half_width_without:.{_places(row)}f}"
+        text += f" ({counted(round(row.labels_saved or 0), 'label')} saved)" if (row.labels_saved or 0) >= 1 else ""
+    return f"{text}."
+
+
+def _unanswered(row: AuditRow) -> str:
+    """Name the share of the items that the machine answered, and its value with the others as grade 0."""
+    if row.answered == 1:
+        return ""
+    zeros = row.by_grader_missing_as_0
+    of_zeros = "" if zeros is None else f" ({_number(row, zeros)} where the others have grade 0)"
+    return f" on the {_share(row.answered)} of items that it answered{of_zeros}"
+
+
+def _share(value: float) -> str:
+    """Write a share in per cent, below 100 % where something is missing."""
+    return f"{min(100 * value, 99.9 if value < 1 else 100):.3g} %" if value > 0.99 else f"{100 * value:.0f} %"
+
+
+def order_sentence(grader: str, order: SystemOrder) -> str:
+    """Return how far a machine orders systems as people do.
+
+    Examples
+    --------
+    >>> order = SystemOrder(measure="DCG@10", systems=3, tau=1 / 3, winner="a", winner_by_grader="b", differ=0, open=2,
+    ...                     agree=1, winner_sign="may differ")
+    >>> print(order_sentence("gpt", order))
+    gpt orders 3 systems by DCG@10 with τ = .33; of 3 pairs the sign is people's for 1, may differ for 2, differs for 0.
+    """
+    tau = "no order" if order.tau is None else f"τ = {_share_text(order.tau)}"
+    n = order.differ + order.open + order.agree
+    signs = f"of {counted(n, 'pair')} the sign is people's for {order.agree}, may differ for {order.open}"
+    return (
+        f"{grader} orders {counted(order.systems, 'system')} by {order.measure} with {tau}; {signs}, differs for "
+        f"{order.differ}."
+    )
+
+
+def audit_headline(graders: Sequence[GraderAudit]) -> list[str]:
+    """Return the sentences that an audit begins with: of each machine and measure the first difference and the first
+    system, and how it orders systems.
+    """
+    sentences = []
+    for grader in graders:
+        differences, systems = ([row for row in grader.rows if bool(row.versus) is pair] for pair in (True, False))
+        first = {(row.measure, bool(row.versus)): row for row in reversed([*differences, *systems])}
+        sentences += [audit_sentence(row) for row in [*reversed(first.values())][:_MOST_SENTENCES]]
+        sentences += [order_sentence(grader.grader, order) for order in grader.orders if order.systems > 2]
+    return sentences
+
+
+def audit_table(rows: Sequence[AuditRow], places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+    """Return rows of text for reading; what is the same for all is left out, names are cut to a width."""
+    varied = {name for name in ("grader", "measure") if len({getattr(row, name) for row in rows}) > 1}
+    has_signs, misses_some = any(row.sign for row in rows), any(row.answered < 1 for row in rows)
+
+    def rows_of(longest: int) -> list[dict[str, str]]:
+        return [_cells(row, varied, longest, places, has_signs=has_signs, misses_some=misses_some) for row in rows]
+
+    return fitting(rows_of, width)
+
+
+def _cells(
+    row: AuditRow, varied: set[str], longest: int, places: int | None, *, has_signs: bool, misses_some: bool
+) -> dict[str, str]:
+    names = {name: short_name(getattr(row, name), longest) for name in ("grader", "measure") if name in varied}
+    of = short_name(row.system, longest) + (f" − {short_name(row.versus, longest)}" if row.versus else "")
+    low, high = row.bias_low, row.bias_high
+    unbounded = "not bounded" if row.scope == "pool" else "not told"
+    between = unbounded if low is None or high is None else f"{_bias(row, low, places)} to "
+    between += "" if low is None or high is None else _bias(row, high, places)
+    cells = {
+        "of": of,
+        "alone": _alone(row, places),
+        **({"answered": _share(row.answered)} if misses_some else {}),
+        "with labels": _corrected(row, places),
+        "bias": "n/a" if row.bias is None else _bias(row, row.bias, places),
+        "interval": between,
+    }
+    return names | cells | ({"sign": _SIGNS[row.sign]} if has_signs else {})
+
+
+def value_table(audited: GraderAudit) -> list[dict[str, str]]:
+    """Return what people's grades are at each value of a machine, in per cent, as rows of text."""
+    rows = []
+    for row in audited.values:
+        cells = {f"{audited.grader} gives": _range(row.least, row.most), "of items": _per_cent(row.share)}
+        cells |= {"judged": f"{row.judged:,}"}
+        cells |= {f"people {grade}": _per_cent(share) for grade, share in enumerate(row.by_grade)}
+        rows.append(cells)
+    return rows
+
+
+def skill_sentences(audited: GraderAudit) -> list[str]:
+    """Return how lenient a machine is, how much it tells, and what it does not see of a whole query."""
+    lenient, alike, between = audited.leniency, audited.correlation, audited.between_queries
+    sentences = []
+    if lenient.value is not None:
+        how = "above" if lenient.value >= 0 else "below"
+        size = Measured(value=abs(lenient.value), std_error=lenient.std_error)
+        sentences.append(f"On average its grade is {_plus_minus(size)} {how} people's.")
+    if alike.value is not None:
+        sentences.append(f"Its values and people's grades have the correlation {_plus_minus(alike)}.")
+    if between.value is not None:
+        share = f"{_per_cent(Measured(value=max(between.value, 0.0), std_error=between.std_error))} %"
+        sentences.append(f"Of what it leaves open of people's grades {share} lies between queries.")
+    return sentences + [_drift_sentence(drift) for drift in audited.drift]
+
+
+def _drift_sentence(drift: Drift) -> str:
+    value = "n/a" if drift.leniency.value is None else _plus_minus(drift.leniency, signed=True)
+    return f"By {drift.kind} {drift.name}: {value} beside people's grades, {counted(drift.judged, 'judged item')}."
+
+
+def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) -> list[str]:
+    """Return what the words of an audit mean."""
+    if not rows:
+        return []
+    notes = [
+        "Bias is what the machine alone says less what people's labels say; its interval is theirs, shifted.",
+        f"{100 * rows[0].confidence:g} % intervals, about {ABOUT[rows[0].scope]}.",
+    ]
+    if rows[0].scope == "population":
+        notes.append("What the machine alone says is of these queries alone.")
+    if any(row.sign for row in rows) and any(row.bias_low_simultaneous is not None for row in rows if row.versus):
+        notes.append("Signs are told by intervals that hold for all pairs at once.")
+    if any(grader.values for grader in graders):
+        notes.append("Shares are of the items that the sample could reach, in per cent, ± one standard error by query.")
+    return notes
+
+
+def _of(row: AuditRow) -> str:
+    return f"{row.system} − {row.versus}" if row.versus else row.system
+
+
+def _places(row: AuditRow, exact: int | None = None) -> int:
+    if exact is not None:
+        return exact
+    return places_of(row.half_width, row.half_width) if row.half_width else _EXACT
+
+
+def _number(row: AuditRow, value: float, exact: int | None = None) -> str:
+    """Return a value with the sign of a difference, as many decimals as the interval is worth; −1 is all of them."""
+    places = _places(row, exact)
+    return number(value, places, signed=bool(row.versus))
+
+
+def _alone(row: AuditRow, exact: int | None = None) -> str:
+    """Write what a machine alone says; nothing where it answered nothing that counts."""
+    return "n/a" if row.by_grader is None else _number(row, row.by_grader, exact)
+
+
+def _bias(row: AuditRow, value: float, exact: int | None = None) -> str:
+    return number(value, _places(row, exact), signed=True)
+
+
+def _corrected(row: AuditRow, exact: int | None = None) -> str:
+    if row.corrected is None or row.half_width is None:
+        return "nothing that is bounded"
+    value = _number(row, row.corrected, exact)
+    return f"{value} ± {number(row.half_width, _places(row, exact))}" if row.half_width else value
+
+
+def _plus_minus(figure: Measured, *, signed: bool = False) -> str:
+    error = "" if figure.std_error is None else f" ± {figure.std_error:.2f}"
+    return number(figure.value or 0.0, 2, signed=signed) + error
+
+
+def _per_cent(share: Measured) -> str:
+    if share.value is None:
+        return ""
+    error = "" if share.std_error is None else f" ± {100 * share.std_error:.0f}"
+    return f"{100 * share.value:.0f}{error}"
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is None or most is None:
+        return "no reply"
+    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+
+
+def _share_text(value: float) -> str:
+    text = number(value, 2)
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text

@@ -1,0 +1,101 @@
+"""What a machine's grades are worth, by people's labels of a sample or a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from activeeval.core.estimation import check_scope
+from activeeval.formats.tables.frames import kind_of_frame
+from activeeval.graders.audit import Audit, audit_judged
+from activeeval.graders.audit_report import (
+    audit_footnotes,
+    audit_headline,
+    audit_sentence,
+    audit_table,
+    skill_sentences,
+)
+from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import Shown
+from activeeval.sampling.drawn_sample import Sample
+from activeeval.sampling.held_judgments import judged_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Audited(Shown):
+    """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
+
+    Attributes
+    ----------
+    audited : activeeval.graders.audit.Audit
+        All that is known: by machine its rows, orders, values beside people's grades, leniency and skill.
+    frame_kind : str
+        The library whose frames came in, "" where none did.
+    """
+
+    audited: Audit
+    frame_kind: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each machine alone says, and what people say."""
+        return audit_headline(self.audited.graders)
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """A row for each machine and question."""
+        return audit_table(self.audited.rows)
+
+    @property
+    def footnotes(self) -> list[str]:
+        """How far each machine tells people's grades, and what the words in the table mean."""
+        skills = [f"{grader.grader}: {' '.join(skill_sentences(grader))}" for grader in self.audited.graders]
+        return [*skills, *audit_footnotes(self.audited.rows, self.audited.graders)]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each machine and question, as the command line has it."""
+        return [asdict(row) | {"sentence": audit_sentence(row)} for row in self.audited.rows]
+
+
+def audited_of(audited: Audit, frame_kind: str = "") -> Audited:
+    """Return an audit as a result, once its user is warned of what is to be wary of."""
+    named = [(answer.title, answer.estimate.cautions) for answer in audited.answers]
+    warn_of([*named, *((grader.grader, tuple(grader.cautions)) for grader in audited.graders)])
+    return Audited(audited=audited, frame_kind=frame_kind)
+
+
+@checked
+def audit(
+    sample: Sample,
+    judged: Any,
+    graders: Any,
+    *,
+    measure: Any = None,
+    questions: Any = (),
+    policy: str = "refuse",
+    scope: str = "pool",
+    confidence: float = 0.95,
+) -> Audited:
+    """Return what the judged sample says of machines' grades: the bias of each, system by system, and its skill.
+
+    Parameters
+    ----------
+    sample : Sample
+    judged : data frame, path or Judgments, or a list of them
+        As of `Sample.estimate`.
+    graders : path, data frame, Judgments or Grades, a list of them, or a dict of names to them
+        What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
+    measure, questions
+        By default the measures that it was made for; every system and pair, as far as it reaches.
+    """
+    check_scope(scope)
+    sources = sources_of(judged)
+    drawn, progress, agreement = judged_by(sample.drawn, sources, policy)
+    measures = [] if measure is None else measures_of(measure)[0]
+    audited = audit_judged(
+        [drawn], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
+        policy=policy, scope=scope, confidence=confidence,
+    )  # fmt: skip
+    return audited_of(audited, sample.frame_kind or kind_of_frame(*sources))

@@ -1,0 +1,140 @@
+"""``activeeval audit``: what a machine's grades are worth, by people's labels of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command
+from activeeval.cli.waiting import tell
+from activeeval.cli.wording import option_here
+from activeeval.sampling.commands import sampling_options
+
+if TYPE_CHECKING:
+    from activeeval.core.results import Caution, Note
+    from activeeval.graders.audit import Audit
+    from activeeval.graders.audit_summary import AuditRow, GraderAudit
+
+
+def grader_option(*, required: bool) -> Callable[[Any], Any]:
+    """Return the option that names machines' grades."""
+    return click.option(
+        "--grader",
+        "graders",
+        multiple=True,
+        required=required,
+        metavar="FILE[:OPTIONS]",
+        help="What a machine says of items: grades, scores, probabilities; repeatable. "
+        "[:scale=0-3][:name=NAME][:made=RUN]",
+    )
+
+
+_OPTIONS = (
+    grader_option(required=True),
+    click.option("--measure", "measures", multiple=True, help="Any that the sample reaches; repeatable. "
+                 "Default: what it was made for."),
+    sampling_options.question_option(f"{sampling_options.QUESTIONS}; repeatable. Default: every system and pair."),
+    input_options.scope_option("pool"),
+    input_options.confidence_option,
+    output.explain_option,
+    output.rows_options,
+)  # fmt: skip
+
+
+def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that all audits have."""
+    return input_options.with_options(command_of_it, _OPTIONS)
+
+
+@command("Hold a machine's grades against the labels of a sample")
+@click.argument("path", metavar="SAMPLE")
+@click.argument("sheets", metavar="SHEET...", nargs=-1)
+@audit_options
+@input_options.policy_option
+def audit(path: str, sheets: tuple[str, ...], places: int, form: str, **asked: Any) -> None:
+    """Hold a machine's grades against what people say of a sample: its bias with an interval, system by system.
+
+    The machine alone: the measure by its grades of all items, on people's scale. Corrected: what `activeeval estimate`
+    says of the same sample. Bias: the first less the second, with the interval of the second. Then whether it orders
+    systems as people do, what people's grades are at each of its values, how lenient it is, and whether it favours a
+    run that it has made (:made=RUN).
+
+    The sample may have been drawn with its grades (--grader) or without; of one that was it says what the grades saved.
+
+    \b
+    activeeval audit week1.sample week1.csv --grader llm.qrels
+    activeeval audit week1.sample week1.csv --grader llm.jsonl:made=new.run --measure P@10 -o jsonl
+    """
+    from activeeval.graders.audit import audit as audited
+    from activeeval.sampling.rounds import by_round
+
+    tell("reading the sample, its sheets and the grades")
+    with input_options.worded():
+        made = audited(by_round((path, *sheets)), **asked)
+    show_audit(made, form, places)
+
+
+def show_audit(audited: Audit, form: str, places: int) -> None:
+    """Print an audit, and then say what to be wary of."""
+    if form == "text" and not output.is_asked("wide"):
+        _show(audited, places)
+    elif form == "jsonl":
+        output.emit([_whole_row(row, grader) for grader in audited.graders for row in grader.rows], form)
+    else:
+        output.emit([asdict(row) for row in audited.rows], form, places)
+    output.say_cautions([(answer.title, answer.estimate) for answer in audited.answers])
+    _say_cautions(audited.graders)
+    output.say_notes(audited.notes)
+
+
+def _whole_row(row: AuditRow, grader: GraderAudit) -> dict[str, Any]:
+    """Return a row with its sentence, and with all that is known of its machine."""
+    from activeeval.graders.audit_report import audit_sentence
+    from activeeval.report.words import worded
+
+    about = asdict(grader)
+    beside = {name: about[name] for name in about if name not in ("rows", "cautions", "notes", "grader")}
+    wary: list[Caution | Note] = [*grader.cautions, *grader.notes]
+    beside["cautions"] = [asdict(worded(caution, option_here)) for caution in wary]
+    return asdict(row) | {"sentence": audit_sentence(row), "about": beside}
+
+
+def _show(audited: Audit, places: int) -> None:
+    """Print for a reader: sentences, the table of biases, then each machine's values beside people's grades."""
+    from activeeval.graders.audit_report import (
+        audit_footnotes,
+        audit_headline,
+        audit_table,
+        skill_sentences,
+        value_table,
+    )
+
+    for line in audit_headline(audited.graders):
+        output.show_text(line)
+    click.echo()
+    output.emit(audit_table(audited.rows, places if output.are_places_typed() else None), "text")
+    for grader in audited.graders:
+        click.echo()
+        output.emit(value_table(grader), "text")
+        output.show_text(" ".join(skill_sentences(grader)))
+    click.echo()
+    output.show_text(" ".join(audit_footnotes(audited.rows, audited.graders)))
+
+
+def _say_cautions(graders: list[GraderAudit]) -> None:
+    """Say of each machine what to be wary of: what asks for something, and the rest where it is asked for."""
+    from activeeval.report.cautions import caution_lines
+
+    least = "note" if output.is_asked("explain") else "careful"
+    for grader in graders:
+        for line in caution_lines([("", grader.cautions)], option_here, least=least):
+            level, _, text = line.partition(": ")
+            output.say(f"{level}: {grader.grader}: {text}")
+        notes = [caution for caution in grader.cautions if caution.level == "note"]
+        if least == "careful":
+            output.say_notes(notes, f"{grader.grader}: ")
+        output.say_notes(grader.notes)

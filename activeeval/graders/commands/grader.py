@@ -1,0 +1,93 @@
+"""``activeeval grader``: asking machines for grades."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command, group
+from activeeval.report.numbers import agreeing, counted
+
+
+@group("Grades of machines: what to ask them")
+def grader() -> None:
+    """Grades of machines, as of a language model: they say where people's judgments are worth most, and are no labels.
+
+    \b
+    activeeval grader ask week1.sample --model gpt-4o-mini --top 10 \\
+        --documents docs.csv --queries queries.csv --out batch.jsonl
+    """
+
+
+@command("Write a batch of questions for a language model")
+@click.argument("sample", metavar="[SAMPLE]", required=False)
+@click.option("--run", "runs", multiple=True, metavar="FILE", help="In place of a sample: a run; repeatable.")
+@click.option(
+    "--prompt",
+    default="umbrela",
+    metavar="umbrela|FILE",
+    help="What is asked: grades 0 to 3; or a text with {query} and {passage}.",
+)
+@click.option("--model", required=True, metavar="NAME", help="The model, as its service calls it.")
+@click.option("--documents", required=True, metavar="FILE", help="A table of id and title, text or url.")
+@click.option("--queries", required=True, metavar="FILE", help="A table of id and text.")
+@click.option("--top", type=click.IntRange(1), metavar="K", help="Only the first K places of each list. Default: all.")
+@click.option("--out", required=True, metavar="FILE", help="Batch to write, as batch.jsonl.")
+@output.force_option
+@output.output_option
+def ask(
+    sample: str | None,
+    runs: tuple[str, ...],
+    prompt: str,
+    model: str,
+    documents: str,
+    queries: str,
+    top: int | None,
+    out: str,
+    force: bool,
+    form: str,
+) -> None:
+    """Write a batch of questions for a language model: one about each pair of the pool of a SAMPLE, or of runs.
+
+    Nothing is called. The batch (JSON lines, as OpenAI's batch service and vLLM's offline runner take it) goes to the
+    model; beside it, in batch.pairs.jsonl, stands which pair each question is about. Keep that beside the answers:
+    they are joined by it.
+
+    \b
+    activeeval grader ask week1.sample --model gpt-4o-mini --top 10 \\
+        --documents docs.csv --queries queries.csv --out batch.jsonl
+    activeeval sample --run new.run --grader answers.jsonl:cost=.01 …
+    """
+    from activeeval.graders.ask import AskingPlan, ask_graders
+
+    plan = AskingPlan(
+        sample=sample,
+        runs=runs,
+        prompt=prompt,
+        model=model,
+        documents=documents,
+        queries=queries,
+        out=out,
+        top=top,
+    )
+    with input_options.worded():
+        written = ask_graders(plan, force=force)
+    output.say_notes(written.notes)
+    n_without = written.without_text
+    without = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
+    left = without if n_without else ""
+    asked = (
+        f"{counted(written.questions, 'question')} of {counted(written.queries, 'query')}, "
+        f"{counted(written.letters, 'letter')}"
+    )
+    output.say(f"wrote {written.batch}: {asked}{left}")
+    output.say(f"{shlex.quote(written.pairs)} says which pair each is about: keep it beside the answers")
+    row = asdict(written)
+    del row["notes"]
+    output.emit_done([row], form)
+
+
+grader.add_section("Commands", ask)

@@ -1,0 +1,457 @@
+"""Cases: choices turned into inputs with a grade model, ready for any method and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.checks import one_of
+from activeeval.core.design import Design
+from activeeval.core.design.methods import find_method
+from activeeval.core.errors import BudgetError, ChoiceError, InputError
+from activeeval.core.judgments.judging import GRADES, Judging, judging_of
+from activeeval.core.measures import Target, shown_name
+from activeeval.core.results import Caution, Note
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.formats.judgments.from_files import labels_of
+from activeeval.formats.loading import load_run, read_costs
+from activeeval.formats.text.traffic import read_traffic
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.grader_values import (
+    asked_about,
+    counted_missing,
+    distrusted,
+    model_names,
+    read_graders,
+    with_graders,
+)
+from activeeval.inputs.judging_choice import cost_notes, judging_costs
+from activeeval.inputs.known_grades import known_grades_of
+from activeeval.inputs.loading import (
+    Inputs,
+    ending_at,
+    from_letor,
+    from_tables,
+    item_costs,
+    on_one_scale,
+    sampled_measure,
+)
+from activeeval.inputs.model_features import given_columns
+from activeeval.inputs.modelling import GradeBeliefs, believe
+from activeeval.inputs.systems import Asked, asked_among, asked_of
+from activeeval.inputs.traffic import of_log
+
+_OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
+"""Grade models follow from the data alone, a seed chooses what is drawn: a model may be stored beside a pool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """Inputs with their grade model.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    beliefs : GradeBeliefs
+    max_grade : int
+        The largest grade of the scale.
+    model : str
+        Of which kind the grade model is.
+    seed : SeedSequence
+        For what is drawn of it.
+    known : ndarray of int64, shape (n_items,), or None
+        Grades that are known already, −1 where none is.
+    stated_grade : int or None
+        The largest grade that the caller names.
+    depth : int or None
+        The rank at which lists were cut, so that no measure counts deeper; None where none was.
+    contrasts : {"all", "first"} or None
+        Which of several systems are compared; None is all.
+    judging : Judging
+        Items by grades, or queries by comparisons.
+    graders : tuple of Grades
+        The machines that graded its items.
+    notes : tuple of Note
+        What the caller should be told.
+    is_updated : bool
+        Whether it compares a ranking with itself after a simulated index update, so that lists cannot be cut.
+    """
+
+    inputs: Inputs
+    beliefs: GradeBeliefs
+    max_grade: int
+    model: str
+    seed: np.random.SeedSequence
+    known: NDArray[np.int64] | None = None
+    stated_grade: int | None = None
+    depth: int | None = None
+    contrasts: str | None = None
+    judging: Judging = GRADES
+    graders: tuple[Grades, ...] = ()
+    notes: tuple[Note | Caution, ...] = ()
+    is_updated: bool = False
+
+    @property
+    def seed_number(self) -> int:
+        """The seed that was chosen, of which `seed` is a child."""
+        return int(self.seed.entropy)  # type: ignore[arg-type]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What the systems are called."""
+        return self.inputs.names
+
+    @property
+    def is_contest(self) -> bool:
+        """Whether there are more than two systems, so that a question is asked of each or of every two."""
+        return len(self.inputs.rankings) > 2
+
+    @property
+    def question(self) -> str:
+        """What is asked where nobody says: the differences of several rankings, else the one."""
+        return "run" if self.inputs.versus is None else "difference"
+
+    def target(self, measure: str, question: str | None = None) -> Target:
+        """Return what a measure string and a question ask to estimate; of several systems their first contrast."""
+        return self.targets([measure], [question or self.question])[0]
+
+    def targets(self, measures: Sequence[str], questions: Sequence[str]) -> list[Target]:
+        """Return the targets of `asked`."""
+        return [asked.target for asked in self.asked(measures, questions)]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str] = ()) -> list[Asked]:
+        """Return each measure and question with its target, of one scale; where lists were cut none counts deeper.
+
+        Parameters
+        ----------
+        measures : sequence of str
+        questions : sequence of {"difference", "run", "versus"}
+            By default `question`. Of more than two systems a difference is every contrast, ``run`` each of them.
+
+        Raises
+        ------
+        InputError
+            Where there is no second ranking to ask of, or a measure does not know every grade of the scale.
+        """
+        asked = [sampled_measure(text) for text in measures]
+        lists = self.inputs.rankings
+        pairs = [(q, pair) for q in questions or [self.question] for pair in asked_of(q, len(lists), self.contrasts)]
+        if judging_of(asked).has_grades:
+            asked = on_one_scale(asked, self.max_grade, self.stated_grade, "`max_grade` says")
+        return [
+            asked_among(ending_at(measure, self.depth), question, pair, lists, self.systems)
+            for measure in asked
+            for question, pair in pairs
+        ]
+
+    def design(
+        self,
+        method: str,
+        targets: Target | Sequence[Target],
+        defensive_share: float | None = None,
+        *,
+        budget: float | None = None,
+        expected: bool = False,
+        weights: str | Sequence[float] = "equal",
+        looks: str = "none",
+        beside: Sequence[Target] = (),
+    ) -> Design:
+        """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
+
+        Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
+        the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
+        is least; or they are numbers, those of targets that count ``beside`` behind the others'. ``looks`` says when
+        the labels of a query decide how deep it is judged, of methods that judge to depths: see
+        `activeeval.core.design.Method.looking`.
+        """
+        chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
+        chosen = chosen.looking(looks) if chosen.has_depths else chosen
+        n_grades = self.n_grades(asked[0])
+        beliefs = self.beliefs.for_method(chosen, n_grades)
+        return chosen.design(
+            asked,
+            **beliefs,
+            max_grade=n_grades - 1,
+            budget=budget,
+            expected=expected,
+            judged=self.known if chosen.scheme.takes_known else None,
+            weights=target_weights(weights, len(asked)),
+            defensive_share=defensive_share,
+            beside=beside,
+        )
+
+    def asking_cost(self, *targets: Target) -> float:
+        """Return what asking the graders that have a price takes of a budget for targets, in mean items."""
+        of_graders = asked_about(self.inputs, self.graders, targets, self.known)
+        return sum((grader.cost or 0.0) * int(is_asked.sum()) for grader, is_asked in of_graders)
+
+    def for_people(self, budget: Budget, *targets: Target) -> float:
+        """Return what is left of a budget for people, in mean items, once graders that have a price are paid.
+
+        Raises
+        ------
+        InputError
+            Where nothing is.
+        """
+        whole, asking = budget.of(*targets, known=self.known), self.asking_cost(*targets)
+        if asking >= whole:
+            problem = f"asking the graders takes {asking:.4g} of a budget of {whole:.4g}: nothing is left for people"
+            fewer = "ask fewer of them, " if sum(grader.cost is not None for grader in self.graders) > 1 else ""
+            advice = f"{fewer}ask about the first places of each list, or state no price"
+            raise InputError(f"{problem}; {advice}", field="graders")
+        return whole - asking
+
+    def refused(self, budget: Budget, problem: BudgetError, *targets: Target) -> BudgetError:
+        """Word a refusal as the budget was given, with what works; see `Budget.refused`."""
+        can_cut = self.judging == GRADES and not self.is_updated
+        cut = self.inputs.rankings if can_cut and self.inputs.is_of_lists else ()
+        return budget.refused(problem, *targets, known=self.known, rankings=cut)
+
+    def n_grades(self, target: Target) -> int:
+        """Return how many grades the scale of a target has."""
+        return (target.measure.max_grade or self.max_grade) + 1
+
+
+def prepare(
+    choices: Choices,
+    *,
+    use_labels: bool,
+    measures: Sequence[str] = (),
+    progress: Callable[[str], object] = lambda what: None,
+    taught: Mapping[tuple[str, str], int] | None = None,
+) -> Case:
+    """Read the files, set costs, set training queries aside, fit the model.
+
+    Parameters
+    ----------
+    choices : Choices
+    use_labels : bool
+        Without, no label of the pool is looked at, only those of the training rows.
+    measures : sequence of str
+        What will be asked, as far as it is known: what graders lack is counted of the items that can change that.
+    progress : callable
+        Told what is next.
+    taught : mapping of (query, document) to int, optional
+        Grades that teach a model and are not taken for known, as those of earlier samples that go on counting.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    InputError
+        Where a file or a number is wrong.
+    """
+    choices.check(use_labels=use_labels)
+    *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)
+    split_rng, update_rng = map(np.random.default_rng, streams)
+    model_rng = np.random.default_rng(_OF_MODELS)
+    progress("reading the files")
+    graders = read_graders(choices.graders)
+    inputs, depth = _trained(choices, graders, split_rng)
+    notes = list(inputs.notes)
+    if inputs.training is not None and (n_left_out := inputs.training.n_left_out):
+        notes.append(Note("left out of training", {"n": n_left_out}))
+    if not use_labels:
+        inputs = inputs.without_labels()
+    elif not (inputs.grades >= 0).any():
+        raise InputError("no item of the pool is judged, so there is no truth to compare with")
+    elif priced := tuple(grader.name for grader in graders if grader.cost):
+        notes.append(Note("asking apart", {"names": priced}))
+    weighed = _weighed(choices, inputs, update_rng)
+    notes += [*weighed.notes[len(inputs.notes) :], *cost_notes(choices.judging, weighed.pool)]
+    inputs = weighed
+    known, known_notes = _known(choices, inputs)
+    notes += known_notes
+    if (known is not None or taught) and inputs.training is None:
+        inputs = inputs.taught_by(_all_known(inputs, known, taught or {}))
+    if choices.tune and inputs.training is None:
+        raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
+    models, regressors = _models(choices, graders, inputs)
+    max_grade = _max_grade(choices, inputs, models, known)
+    if known is not None and choices.grader_trust == "auto":
+        low, low_notes = distrusted(inputs, graders, known, max_grade)
+        models, regressors = _models(choices, graders, inputs, low)
+        notes += low_notes
+    notes += _training_notes(choices, inputs, known)
+    fitting: dict[str, Any] = {"known": known, "tune": choices.tune, "progress": progress}
+    fitting["with_factor"] = choices.query_factor
+    beliefs = believe(inputs, models, max_grade, model_rng, **fitting)
+    if regressors:
+        beside = believe(inputs, regressors, max_grade, model_rng, **fitting)
+        beliefs = replace(beliefs, extra_probs=(*beliefs.extra_probs, beside.probs))
+    notes += beliefs.notes
+    case = Case(
+        inputs=inputs,
+        beliefs=beliefs,
+        max_grade=max_grade,
+        model=", ".join(models),
+        seed=seed,
+        known=known,
+        stated_grade=choices.max_grade,
+        depth=depth,
+        contrasts=choices.contrasts,
+        judging=choices.judging,
+        graders=() if choices.grader_trust == "off" else graders,
+        notes=tuple(notes),
+        is_updated=choices.index_update is not None,
+    )
+    if not (measures and graders):
+        return case
+    return replace(case, notes=counted_missing(case.notes, inputs, graders, case.targets(measures, ())))
+
+
+def target_weights(weights: str | Sequence[float], n_targets: int) -> Sequence[float] | Literal["minimax"] | None:
+    """Return what `Method.design` takes for a word that says how targets are balanced, or numbers: `Case.design`."""
+    if not isinstance(weights, str):
+        return weights
+    words: dict[str, Sequence[float] | Literal["minimax"] | None]
+    words = {"equal": None, "sum": [1.0] * n_targets, "minimax": "minimax"}
+    return words[one_of(weights, words, "`weights`")]
+
+
+def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
+    """Raise where a measure or a method is not on offer, or one not for the other, before any file is read."""
+    asked = [sampled_measure(text) for text in measures]
+    for method in map(find_method, methods):
+        for measure in asked:
+            if not method.fits(measure):
+                kind = "additive measures (DCG, RBP, P)" if method.stage.name == "items" else "measures of grades"
+                raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
+
+
+def _models(
+    choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the grade models, and the graders that only estimates are fitted to."""
+    names = model_names(graders)
+    is_regressor = [choices.grader_trust == "regressor" or name in distrusted for name in names]
+    regressors = tuple(name for name, is_one in zip(names, is_regressor, strict=True) if is_one)
+    as_models = tuple(name for name in names if name not in regressors and choices.grader_trust != "off")
+    chosen = (*choices.models, *as_models)
+    return chosen or ("uniform" if inputs.training is None else "forest",), regressors
+
+
+def _trained(choices: Choices, graders: Sequence[Grades], rng: np.random.Generator) -> tuple[Inputs, int | None]:
+    """Return the inputs in the order of their ids, with rows of other queries to train on, and where lists were cut."""
+    loaded, judged = _load(choices)
+    cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
+    depth = None if cut is loaded else choices.depth
+    inputs = with_graders(_with_model_inputs(choices, cut), graders).in_id_order()
+    if depth is not None:
+        note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
+        inputs = replace(inputs, notes=(*inputs.notes, note))
+    if choices.train_fraction is not None:
+        inputs = inputs.held_out(choices.train_fraction, rng)
+    elif judged is not None:
+        whole = inputs.pool.n_queries
+        of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
+        inputs = inputs.trained_on(of_others.in_id_order())
+        # of notes on the labels that teach, those alone that stand by every number
+        taken = (note for note in judged.notes if isinstance(note, Caution) or note.code == "machines left out")
+        inputs = replace(inputs, notes=(*inputs.notes, *taken))
+        if n_trained := whole - inputs.pool.n_queries:
+            inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
+    return inputs, depth
+
+
+def _weighed(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    """Return the inputs with what judging costs, how often queries are asked, and the ranking of a later index."""
+    inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
+    if choices.traffic is not None:
+        inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
+    elif choices.queries is not None:
+        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_fraction or 0.0))
+    return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
+
+
+def _training_notes(choices: Choices, inputs: Inputs, known: NDArray[np.int64] | None) -> list[Note]:
+    """Return what the model learns of known grades, or that there is nothing to learn from."""
+    rows = inputs.training
+    if rows is not None and rows.items is not None and choices.models != ("uniform",):
+        sizes = {"n_grades": rows.grades.size, "n_queries": np.unique(rows.queries).size}
+        return [Note("learned from known", sizes)]
+    if rows is not None or choices.models or choices.graders:
+        return []
+    return [Note("no training data", {"n_known": None if known is None else int((known >= 0).sum())})]
+
+
+def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, tuple[Note | Caution, ...]]:
+    """Return the grades that are known already, None where nothing says any, and notes."""
+    if not choices.judged:
+        return None, ()
+    policy, is_truth = choices.judged_policy, choices.machine_is_truth
+    known, notes = known_grades_of(choices.judged, inputs.pool, policy, choices.max_grade, machine_is_truth=is_truth)
+    _check_agreement(inputs, known)
+    return known, notes
+
+
+def _all_known(
+    inputs: Inputs, known: NDArray[np.int64] | None, taught: Mapping[tuple[str, str], int]
+) -> NDArray[np.int64]:
+    """Return grades of a pool's items: those that are known, and others that teach."""
+    pool = inputs.pool
+    grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
+    pairs = pool.pairs_of(np.arange(pool.n_items)) if taught else []
+    teaches = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
+    return np.where(grades >= 0, grades, teaches)
+
+
+def _check_agreement(inputs: Inputs, known: NDArray[np.int64]) -> None:
+    """Raise where a grade that is known is not the label that the pool has."""
+    differs = np.flatnonzero((known >= 0) & (inputs.grades >= 0) & (known != inputs.grades))
+    if differs.size:
+        z = int(differs[0])
+        label = f"known as {known[z]} and labelled {inputs.grades[z]}"
+        raise InputError(f"{inputs.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
+
+
+def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
+    """Return the inputs to evaluate and, with judgments to train on, those to train on."""
+    if choices.letor:
+        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems, choices.names), None
+    evaluated = len(choices.systems)
+    runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
+
+    def put_together(qrels: Any) -> Inputs:
+        judgments = None if qrels is None else labels_of(qrels, machine_is_truth=choices.machine_is_truth)
+        how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
+        return from_tables(judgments, runs, evaluated=evaluated, **how)
+
+    train = choices.train_qrels
+    return put_together(choices.qrels), None if train is None else put_together(train)
+
+
+def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
+    """Return the inputs with item costs and what models look at beside the features."""
+    kind = choices.cost if with_costs else "uniform"
+    if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
+        kind = read_costs(kind)
+    costs = item_costs(kind, inputs)
+    try:
+        inputs = inputs.with_costs(costs, 0.0)
+    except InputError as problem:
+        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
+    for name in choices.models:
+        inputs = given_columns(inputs, name, choices.tables)
+    return inputs
+
+
+def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
+    seen = inputs.max_grade if inputs.has_labels else 0
+    seen = seen if known is None else max(seen, int(known.max()))
+    tables = [inputs.looked_at(name, inputs.features) for name in models if name.startswith("probs=")]
+    top: int = max(seen, *(table.shape[1] - 1 for table in tables), choices.max_grade or 0)
+    if choices.max_grade is not None and top > choices.max_grade:
+        problem = f"labels or probabilities go up to grade {top}, above `max_grade` {choices.max_grade}"
+        raise InputError(problem, field="max_grade")
+    if top == 0:
+        raise ChoiceError(
+            "`max_grade` is needed: no label of the pool is looked at, and nothing else tells the largest grade",
+            field="max_grade",
+        )
+    return top

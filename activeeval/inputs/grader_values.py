@@ -1,0 +1,186 @@
+"""The graders of a case: what each machine says of the items, and what people's grades are expected to be then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core import grade_models  # its names import scikit-learn once they are used
+from activeeval.core.errors import ChoiceError
+from activeeval.core.estimation.clustered import slope
+from activeeval.core.estimation.slopes import FEWEST_QUERIES, GradeSlope
+from activeeval.core.grade_models.values import PRIOR_LABELS, ValueTable, default_shares, posterior
+from activeeval.core.measures import Target
+from activeeval.core.results import Caution, Note, Told
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.graders.grader_grades import Grades
+from activeeval.inputs.choices import GRADER
+from activeeval.inputs.loading import Inputs, Training
+
+
+def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
+    """Return the graders of files, frames, judgments, or as they are.
+
+    Raises
+    ------
+    ChoiceError
+        Where two have one name.
+    """
+    graders = tuple(Grades.parse(source) if isinstance(source, str) else Grades.read(source) for source in sources)
+    names = [grader.name for grader in graders]
+    if "" in names:  # of frames
+        calls = [name or (f"grader {k}" if len(names) > 1 else "grader") for k, name in enumerate(names, 1)]
+        graders = tuple(replace(grader, name=name) for grader, name in zip(graders, calls, strict=True))
+        names = calls
+    for grader in graders:
+        if names.count(grader.name) > 1:
+            problem = f"two of `graders` are called {grader.name!r}: give each a name, as FILE:name=ours"
+            raise ChoiceError(problem, field="graders")
+    return graders
+
+
+def model_names(graders: Sequence[Grades]) -> tuple[str, ...]:
+    """Return what graders are called as grade models."""
+    return tuple(f"{GRADER}{grader.name}" for grader in graders)
+
+
+def with_graders(inputs: Inputs, graders: Sequence[Grades], *, say: bool = True) -> Inputs:
+    """Return the inputs with a column of each grader's values beside the features, NaN where it says nothing.
+
+    Parameters
+    ----------
+    say : bool
+        Whether to add what is odd about the values to the notes, and to refuse a grader that says nothing of the pool:
+        of queries that only train it need not.
+    """
+    for name, grader in zip(model_names(graders), graders, strict=True):
+        if say:
+            on_pool = grader.on(inputs.pool)
+            inputs = replace(inputs, notes=(*inputs.notes, *on_pool.notes, *_of_price(grader)))
+            values = on_pool.values
+        else:
+            values = grader.values_on(inputs.pool)
+        inputs = inputs.with_columns(name, values[:, None])
+    return inputs
+
+
+def asked_about(
+    inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target], known: Ints | None
+) -> list[tuple[Grades, Bools]]:
+    """Return the graders that have a price, each with which items it is paid for, shape (n_items,).
+
+    It is paid for items that it says something of, that can change a target, and whose grade is not known.
+    """
+    matters = np.logical_or.reduce([target.matters for target in targets])
+    if known is not None:
+        matters &= known < 0
+    return [
+        (grader, matters & ~np.isnan(inputs.looked_at(name, inputs.features)[:, 0]))
+        for name, grader in zip(model_names(graders), graders, strict=True)
+        if grader.cost is not None
+    ]
+
+
+def counted_missing(
+    notes: Sequence[Note | Caution], inputs: Inputs, graders: Sequence[Grades], targets: Sequence[Target]
+) -> tuple[Note | Caution, ...]:
+    """Return notes in which a grader's missing grades are also counted of the items that can change a target.
+
+    A machine is asked about the first places of lists; that it says nothing of those behind them is no loss.
+    """
+    matters = np.logical_or.reduce([target.matters for target in targets])
+    of_source: dict[str, dict[str, Told]] = {}
+    for name, grader in zip(model_names(graders), graders, strict=True):
+        is_missing = np.isnan(inputs.looked_at(name, inputs.features)[:, 0])
+        of_source[grader.source] = {"n_counted": int((matters & is_missing).sum()), "of_counted": int(matters.sum())}
+    return tuple(
+        replace(note, numbers={**note.numbers, **of_source[str(note.numbers["source"])]})
+        if note.code == "grader missing"
+        else note
+        for note in notes
+    )
+
+
+def _of_price(grader: Grades) -> list[Note]:
+    """Return what is to be said of a price that cannot be one: of nothing, or of a person's and more."""
+    if grader.cost is None or 0 < grader.cost < 1:
+        return []
+    return [Note("grader price", {"name": grader.name, "price": grader.cost, "is_free": int(grader.cost == 0)})]
+
+
+def grader_model(
+    values: Floats, rows: Training | None, known: Ints | None, max_grade: int
+) -> tuple[Any, Ints, Ints | None]:
+    """Return the model of a grader, the kind of each item's value, and of each row's to train on.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_items,)
+    rows : Training or None
+        With the grader's values as the features.
+    known : ndarray of int64, shape (n_items,), or None
+        Grades that are known, −1 where none is: their shares stand for people's where there are no rows.
+    """
+    of_rows = np.empty(0) if rows is None or rows.items is not None else rows.features[:, 0]
+    table = ValueTable.of(np.concatenate((values, of_rows)), _shares(values, rows, known, max_grade + 1))
+    of_pool, of_training = table.codes[: values.size], None
+    if rows is not None:
+        of_training = of_pool[rows.items] if rows.items is not None else table.codes[values.size :]
+    return grade_models.GraderModel(table.probs), of_pool, of_training
+
+
+def distrusted(inputs: Inputs, graders: Sequence[Grades], known: Ints, max_grade: int) -> tuple[list[str], list[Note]]:
+    """Return the graders with whose values people's known grades of the pool fall, or hardly rise, as models.
+
+    The slope is on what would be expected were nothing known, of items alike: those that were drawn by the values
+    themselves tell the same. In tenths of 53 queries of TREC DL 2021 (DCG@10 of one run and two, 400 samples each) none
+    of three language models' grades was among these, of a weak one's fewer than 1 in 100, of a grader that throws dice
+    8 in 10, and of one turned round all.
+    """
+    items, low, notes = np.flatnonzero(known >= 0), [], []
+    for name in model_names(graders):
+        values = inputs.looked_at(name, inputs.features)[:, 0]
+        of_name = items[~np.isnan(values[items])]
+        queries = inputs.pool.item_queries[of_name]
+        if np.unique(queries).size < FEWEST_QUERIES:
+            continue
+        table = ValueTable.of(values, default_shares(max_grade + 1))
+        expected = (table.probs @ np.arange(max_grade + 1.0))[table.codes[of_name]]
+        if np.ptp(expected) == 0:
+            continue
+        figure = slope(expected, known[of_name].astype(np.float64), np.ones(of_name.size), queries)
+        measured = GradeSlope(figure.value, figure.se, of_name.size, np.unique(queries).size)
+        if measured.is_turned or measured.says_little:
+            low.append(name)
+            notes.append(Note("grader distrusted", {"name": name.removeprefix(GRADER), **asdict(measured)}))
+    return low, notes
+
+
+def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_grade: int, rho: float) -> Floats:
+    """Return what would be believed of graders, equally weighted, if their values correlated with people's grades so.
+
+    Returns
+    -------
+    ndarray, shape (n_items, max_grade + 1)
+    """
+    probs = []
+    for name in model_names(graders):
+        values = inputs.looked_at(name, inputs.features)[:, 0]
+        table = ValueTable.of(values, _shares(values, None, known, max_grade + 1), rho)
+        probs.append(table.probs[table.codes])
+    return np.asarray(np.mean(probs, axis=0))
+
+
+def _shares(values: Floats, rows: Training | None, known: Ints | None, n_grades: int) -> Floats:
+    """Return the shares of people's grades: of those that are known of items with a value, beside what is usual."""
+    if rows is not None:
+        grades = rows.grades
+    elif known is not None:
+        grades = known[(known >= 0) & ~np.isnan(values)]
+    else:
+        grades = np.empty(0, dtype=np.int64)
+    counts = np.bincount(grades, minlength=n_grades).astype(np.float64)
+    return posterior(counts, default_shares(n_grades), PRIOR_LABELS)

@@ -1,0 +1,79 @@
+"""How a case is judged: which judging its measures take, and what judging a query by comparisons costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+import numpy as np
+
+from activeeval.core.errors import ChoiceError
+from activeeval.core.judgments.judging import ByComparisons, Judging, judging_of
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Note
+from activeeval.core.types import Floats
+from activeeval.inputs.loading import sampled_measure
+from activeeval.topk import expected_comparisons
+from activeeval.topk.assessors import SECONDS_A_COMPARISON
+
+
+def chosen_judging(name: str, measures: Sequence[str]) -> Judging:
+    """Return the judging of measure strings, which is chosen by its name: ``grades`` or ``top-k``.
+
+    Raises
+    ------
+    ChoiceError
+        Where the measures are of the other one.
+    """
+    judging = judging_of(sampled_measure(text) for text in measures)
+    if judging.name != name:
+        raise ChoiceError(judging.refusal(", ".join(measures)), field="judging")
+    return judging
+
+
+@singledispatch
+def judging_costs(judging: Judging, pool: QueryPool) -> Floats:
+    """Return what each item costs, shape (n_items,): of grades what the pool says."""
+    return pool.item_costs
+
+
+@judging_costs.register
+def _(judging: ByComparisons, pool: QueryPool) -> Floats:
+    return comparison_costs(pool, judging.k)
+
+
+@singledispatch
+def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
+    """Return what to know of a pool's costs: of comparisons what a budget means."""
+    return []
+
+
+@cost_notes.register
+def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
+    return [comparisons_note(pool, judging.k)]
+
+
+def comparison_costs(pool: QueryPool, k: int) -> Floats:
+    """Return what each item costs where its query is judged by comparisons, shape (n_items,): an equal part of it.
+
+    The unit is a comparison; a query of one item, of which nothing is asked, counts as one.
+    """
+    sizes = np.diff(pool.query_offsets)
+    costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}
+    return np.array([costs[n] for n in sizes.tolist() if n]).repeat(sizes[sizes > 0])
+
+
+def comparisons_note(pool: QueryPool, k: int) -> Note:
+    """Return what a budget means where queries are judged by comparisons."""
+    each = float(pool.item_costs.mean())
+    per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
+    return Note(
+        "comparisons",
+        {
+            "k": k,
+            "per_query": per_query,
+            "per_hundred": 100 * each,
+            "minutes": 100 * each * SECONDS_A_COMPARISON / 60,
+            "seconds": SECONDS_A_COMPARISON,
+        },
+    )

@@ -1,0 +1,359 @@
+"""From inputs to what is believed of their grades: a grade model, and the query factor on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from activeeval.core import grade_models  # its names import scikit-learn once they are used
+from activeeval.core.design.beliefs import RefitMaker
+from activeeval.core.design.methods import Method
+from activeeval.core.errors import InputError, did_you_mean
+from activeeval.core.grade_models.query_factor import QueryFactor
+from activeeval.core.results import Note
+from activeeval.core.types import Floats, Ints
+from activeeval.inputs.choices import GRADER
+from activeeval.inputs.grader_values import grader_model
+from activeeval.inputs.loading import FEWEST_QUERIES, Inputs, Training
+
+if TYPE_CHECKING:
+    from activeeval.core.planning import HeldOut
+
+_GRIDS: dict[str, dict[str, list[Any]]] = {
+    "forest": {"min_samples_leaf": [5, 20, 50], "max_features": ["sqrt", 0.5]},
+    "logit": {"alpha": [0.1, 1.0, 10.0, 100.0]},
+}
+KINDS = {name: name for name in ("forest", "logit", "uniform", "scores")} | {"probs": "probs=FILE"}
+"""Kinds of grade models, and how each is written; graders have an option of their own."""
+Member = tuple[Floats, Floats | None]
+UNTRAINED_FACTOR = QueryFactor(sigma=1.2)
+"""The query factor of the uniform model, which nothing teaches one.
+
+1.2 lies amid what forests were taught on four judged collections: 0.8, 1.0, 1.4 and 1.5. Against none, `items` for DCG
+of one ranking (a tenth of the pool, an overhead of five items) rises from 1.8, 1.9, 5.1 and 1.4 times passive to 2.8,
+4.5, 36 and 1.9; from 0.9 to 1.6 little changes. It costs at most 10 % (ERR of one ranking on OHSUMED, 352 to 317 times
+passive); benchmarks/results/uniform-factor.json has the rest. Given probabilities that no label recalibrates go
+without: on them it wins as much for DCG, but loses a third for ERR on OHSUMED (436 to 290).
+"""
+
+
+class MethodModel(TypedDict):
+    """The grade model as `Method.design` takes it, argument by argument."""
+
+    grade_probs: Floats
+    factor: QueryFactor | None
+    extra_probs: list[Floats]
+    refit: RefitMaker | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradeBeliefs:
+    """What is believed of the grades of a pool.
+
+    Attributes
+    ----------
+    probs : ndarray, shape (n_items, n_grades)
+        p(y = k) of every item under the grade model.
+    factor : QueryFactor or None
+        What the items of a query share; None takes their grades as independent.
+    is_uniform : bool
+        Whether there is no model, so that all grades are equally likely.
+    extra_probs : tuple of ndarray, each of shape (n_items, n_grades)
+        What other models say, for estimates to be fitted to.
+    learns : bool
+        Whether what it predicts learns from the labels of a sample too, as of graders that are machines.
+    notes : tuple of Note
+        What the caller should be told of the model.
+    held_out : HeldOut or None
+        What it said of labelled queries that it had not learned from, their factor included; None without a factor, or
+        where there are no such queries.
+
+    Examples
+    --------
+    >>> beliefs = GradeBeliefs(np.array([[0.9, 0.1], [0.4, 0.6]]))
+    >>> beliefs.probs.shape, beliefs.is_uniform, beliefs.factor
+    ((2, 2), False, None)
+    """
+
+    probs: Floats
+    factor: QueryFactor | None = None
+    is_uniform: bool = False
+    extra_probs: tuple[Floats, ...] = ()
+    learns: bool = False
+    notes: tuple[Note, ...] = ()
+    held_out: HeldOut | None = None
+
+    def taught(self, out_of_fold: Floats, grades: Ints, queries: Ints) -> GradeBeliefs:
+        """Return beliefs with the query factor that labelled rows teach, and how far they may be trusted there.
+
+        Parameters
+        ----------
+        out_of_fold : ndarray, shape (n, n_grades)
+            Probabilities of rows by the model that has seen no grade of their queries.
+        grades, queries : ndarray of int64, shape (n,)
+        """
+        # whoever only reads what was drawn does not wait for what plans need
+        from activeeval.core.planning import HeldOut
+
+        factor = QueryFactor.fit(out_of_fold, grades, queries)
+        marginal = np.tensordot(factor.node_weights, factor.node_probs(out_of_fold), 1)
+        return replace(self, factor=factor, held_out=HeldOut(probs=marginal, grades=grades, queries=queries))
+
+    def for_method(self, method: Method, n_grades: int) -> MethodModel:
+        """Return what a method takes of the model, with a column for each of ``n_grades`` grades.
+
+        The paper's methods take grades as independent; grades that no label has get 0, or their
+        uniform share.
+        """
+        probs = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
+        extra = [_widened(probs, n_grades, is_uniform=False) for probs in self.extra_probs]
+        factor = None if method.ignores_factor else self.factor
+        refit = grade_models.ValueRefit.of if self.learns else None
+        return {"grade_probs": probs, "factor": factor, "extra_probs": extra, "refit": refit}
+
+    def models(self, n_grades: int) -> list[tuple[str, Floats, Floats | None]]:
+        """Return name, probabilities and node weights of the model with its query factor and without."""
+        plain = _widened(self.probs, n_grades, is_uniform=self.is_uniform)
+        if self.factor is None:
+            return [("without factor", plain, None)]
+        nodes = self._nodes(self.factor, n_grades)
+        return [("with factor", nodes, self.factor.node_weights), ("without factor", plain, None)]
+
+    def _nodes(self, factor: QueryFactor, n_grades: int) -> Floats:
+        if self.is_uniform:
+            return factor.node_probs(_widened(self.probs, n_grades, is_uniform=True))
+        nodes = factor.node_probs(self.probs)
+        missing = max(n_grades - nodes.shape[2], 0)
+        return np.pad(nodes, ((0, 0), (0, 0), (0, missing))) if missing else nodes
+
+
+def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -> GradeBeliefs:
+    """Return what is believed where nothing was trained: all grades equally likely, those of a query alike.
+
+    Parameters
+    ----------
+    n_items, max_grade : int
+    with_factor : bool
+        False takes the grades of a query as independent.
+    """
+    uniform = np.full((n_items, max_grade + 1), 1.0 / (max_grade + 1))
+    return GradeBeliefs(uniform, UNTRAINED_FACTOR if with_factor else None, is_uniform=True)
+
+
+def believe(
+    inputs: Inputs,
+    kinds: str | Sequence[str],
+    max_grade: int,
+    rng: np.random.Generator,
+    *,
+    known: Ints | None = None,
+    tune: bool = False,
+    with_factor: bool = True,
+    n_jobs: int | None = None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> GradeBeliefs:
+    """Fit the grade model and the query factor of inputs, or several models and their mixture.
+
+    Of rows to train on that are items of the pool, what is believed of a query comes from those of other queries: its
+    own grades are known, and say more once they are taken as such.
+
+    Parameters
+    ----------
+    kinds : str or sequence of str
+        ``forest``, ``logit`` or ``uniform``; ``scores``, a logit of what the rankings say of each item; ``probs=FILE``,
+        recalibrated probabilities; ``grader=NAME``, what people's grades are where a machine gives its own, which needs
+        nothing to learn from. Several make a mixture of the weights that `learned_weights` finds on training queries,
+        out of fold, equal ones where these are fewer than ten; those that `worth_fitting` names are more regressors of
+        an estimate.
+    known : ndarray of int64, shape (n_items,), optional
+        Grades of the pool that are known, −1 where none is: of too few to train on a grader's model takes the shares.
+    tune : bool
+        Choose the parameters of a forest or logit on half of the training queries.
+    with_factor : bool
+        Learn the query factor too, from at least ten training queries; the uniform model and graders, where they
+        learned nothing, have `UNTRAINED_FACTOR`.
+    progress : callable
+        Told what is next.
+
+    Raises
+    ------
+    InputError
+        Where a model has nothing to learn from, or is named twice.
+    """
+    names = [kinds] if isinstance(kinds, str) else list(kinds)
+    if names == ["uniform"]:
+        return uniform_beliefs(inputs.pool.n_items, max_grade, with_factor=with_factor)
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
+    with_rows = with_factor or len(names) > 1
+    fitting: dict[str, Any] = {"known": known, "tune": tune, "with_rows": with_rows, "n_jobs": n_jobs}
+    members = [_one(inputs, name, max_grade, rng, progress=progress, **fitting) for name in names]
+    probs, of_rows = members[0]
+    if len(names) > 1:
+        beliefs = _mixed(names, members, inputs.training, with_factor=with_factor)
+    else:
+        beliefs = _taught(GradeBeliefs(probs), of_rows if with_factor else None, inputs.training)
+    if not all(name.startswith(GRADER) for name in names):
+        return beliefs
+    untaught = UNTRAINED_FACTOR if with_factor else None
+    return replace(beliefs, factor=beliefs.factor or untaught, learns=True)
+
+
+def _one(
+    inputs: Inputs,
+    name: str,
+    max_grade: int,
+    rng: np.random.Generator,
+    *,
+    known: Ints | None,
+    tune: bool,
+    with_rows: bool,
+    n_jobs: int | None,
+    progress: Callable[[str], object],
+) -> Member:
+    """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
+    kind, rows = name.partition("=")[0], inputs.training
+    if kind not in KINDS and not name.startswith(GRADER):
+        meant = did_you_mean(kind, KINDS)
+        raise InputError(f"unknown model {name!r}; {meant}known: {', '.join(KINDS.values())}")
+    if rows is not None:
+        rows = replace(rows, features=inputs.looked_at(name, rows.features))
+    looked_at = replace(inputs, features=inputs.looked_at(name, inputs.features), training=rows)
+    if kind == "uniform":
+        even = uniform_beliefs(inputs.pool.n_items, max_grade).probs
+        return even, None if rows is None else np.full((rows.grades.size, max_grade + 1), 1 / (max_grade + 1))
+    if kind == "probs":
+        return _recalibrated(looked_at, rows, max_grade, rng)
+    if name.startswith(GRADER):
+        return _graded(looked_at, known, max_grade, rng, with_rows=with_rows)
+    if rows is None:
+        raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
+    model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
+    progress(f"fitting the {kind} model")
+    if tune:
+        model = grade_models.tune_grade_model(
+            model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
+        )
+    return _learned(looked_at, rows, model, rng, with_rows=with_rows, progress=progress)
+
+
+def _graded(inputs: Inputs, known: Ints | None, max_grade: int, rng: np.random.Generator, *, with_rows: bool) -> Member:
+    """Return what a grader's values say of the pool and, out of fold, of the rows to train on that have any."""
+    rows = inputs.training
+    has_rows = rows is not None and not np.isnan(rows.features).all()
+    model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, known, max_grade)
+    if rows is None or of_rows is None or not has_rows:
+        return np.asarray(model.predict_proba(of_pool)), None
+    kinds = replace(rows, features=of_rows[:, None].astype(np.float64))
+    coded = replace(inputs, features=of_pool[:, None].astype(np.float64), training=kinds)
+    return _learned(coded, kinds, model, rng, with_rows=with_rows, progress=lambda what: None)
+
+
+def _mixed(
+    names: Sequence[str], members: Sequence[Member], rows: Training | None, *, with_factor: bool
+) -> GradeBeliefs:
+    """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
+    probs = [of_pool for of_pool, _ in members]
+    of_training = [of_rows for _, of_rows in members if of_rows is not None]
+    can_learn = rows is not None and len(of_training) == len(members) and _can_teach(rows)
+    if rows is None or not can_learn:
+        note = Note("mean of models", {"n": len(names)})
+        return GradeBeliefs(grade_models.average_probabilities(probs), notes=(note,))
+    weights = grade_models.learned_weights(of_training, rows.grades, rows.queries)
+    chosen = grade_models.worth_fitting(of_training, weights, rows.grades, rows.queries)
+    notes = [Note("mixture", {"models": tuple(names), "weights": tuple(map(float, weights))})]
+    if chosen:
+        notes.append(Note("fitted models", {"models": tuple(names[j] for j in chosen)}))
+    of_pool = grade_models.average_probabilities(probs, weights)
+    mixture = GradeBeliefs(of_pool, extra_probs=tuple(probs[j] for j in chosen), notes=tuple(notes))
+    return _taught(mixture, grade_models.average_probabilities(of_training, weights) if with_factor else None, rows)
+
+
+def _learned(
+    inputs: Inputs,
+    rows: Training,
+    model: Any,
+    rng: np.random.Generator,
+    *,
+    with_rows: bool,
+    progress: Callable[[str], object],
+) -> Member:
+    """Return probabilities of the pool and, where rows can teach what is wanted, of these, out of fold by query."""
+    if rows.items is not None:
+        return _out_of_fold(model, inputs.features, inputs, rows, rng, progress)
+    probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
+    if not (with_rows and _can_teach(rows)):
+        return probs, None
+    return probs, grade_models.cross_fitted_probs(
+        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
+    )
+
+
+def _of_fold(model: Any) -> Any:
+    """Return the model that teaches the query factor: of a forest half the trees.
+
+    The factor is the same up to what seeds do: of 100, 50 and 30 trees sigma was 1.38, 1.38 and 1.37 on MQ2008 (± .06
+    between seeds), .81, .77 and .80 on Robust 2003 (± .11), the log-loss .6185, .6210, .6295 and .2293, .2297, .2301.
+    """
+    if not isinstance(model, grade_models.ForestGradeModel):
+        return model
+    return grade_models.ForestGradeModel(**model.get_params() | {"n_estimators": max(model.n_estimators // 2, 1)})
+
+
+def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
+    if kind == "forest":
+        return grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
+    return grade_models.OrderedLogitModel(max_grade=max_grade)
+
+
+def _can_teach(rows: Training) -> bool:
+    return np.unique(rows.queries).size >= FEWEST_QUERIES
+
+
+def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: Training | None) -> GradeBeliefs:
+    """Return beliefs with what rows to train on teach of them, where there are enough."""
+    if of_rows is None or rows is None or not _can_teach(rows):
+        return beliefs
+    return beliefs.taught(of_rows, rows.grades, rows.queries)
+
+
+def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
+    """Return probabilities with ``n_grades`` columns."""
+    missing = n_grades - probs.shape[1]
+    if missing <= 0:
+        return probs
+    return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
+
+
+def _recalibrated(inputs: Inputs, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
+    """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
+    model = grade_models.GivenProbabilities(max_grade=max_grade)
+    probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
+    if rows is None:
+        model.fit(probs)
+        return np.asarray(model.predict_proba(probs)), None
+    if rows.items is not None:
+        return _out_of_fold(model, probs, inputs, rows, rng)
+    of_rows = _widened(rows.features, max_grade + 1, is_uniform=False)
+    model.fit(of_rows, rows.grades)
+    return np.asarray(model.predict_proba(probs)), np.asarray(model.predict_proba(of_rows))
+
+
+def _out_of_fold(
+    model: Any,
+    features: Floats,
+    inputs: Inputs,
+    rows: Training,
+    rng: np.random.Generator,
+    progress: Callable[[str], object] = lambda what: None,
+) -> tuple[Floats, Floats]:
+    """Return probabilities of the pool, of which the rows to train on are a part, and of these."""
+    grades = np.full(inputs.pool.n_items, -1, dtype=np.int64)
+    grades[rows.items] = rows.grades
+    probs = grade_models.cross_fitted_probs(
+        model, features, grades, inputs.pool.item_queries, rng=rng, progress=progress
+    )
+    return probs, probs[rows.items]

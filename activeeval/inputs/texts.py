@@ -1,0 +1,139 @@
+"""What the judges of a sheet are to read: texts of its documents and queries, looked up by their ids."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from activeeval.core.errors import InputError, unseen_difference
+from activeeval.core.results import Note, Told
+from activeeval.formats.tables.text_tables import DOCUMENTS, NEED, QUERIES, TextsById, Vocabulary, read_texts
+
+SheetTexts = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """A table of texts as it was.
+
+    Attributes
+    ----------
+    path : str
+        As it was named; `kept` makes it one that is found from anywhere.
+    digest : str
+        Of what it held.
+    """
+
+    path: str
+    digest: str
+
+    @property
+    def kept(self) -> Self:
+        """The same table, as it is found from any folder."""
+        return replace(self, path=os.path.abspath(self.path))
+
+    @classmethod
+    def of(cls, path: str) -> Self:
+        """Return a table as it is now; raises InputError where there is none."""
+        try:
+            with open(path, "rb") as handle:
+                digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as problem:
+            raise InputError(f"{path}: {problem.strerror or problem}") from None
+        return cls(path=path, digest=digest)
+
+
+TextFiles = Mapping[str, TextFile]
+"""Tables of texts by what they are of: documents, queries."""
+
+
+def recalled(
+    kept: TextFiles, documents: str | None = None, queries: str | None = None
+) -> tuple[dict[str, TextFile], list[Note]]:
+    """Return the tables that are named, or else those that were used before and are there still, and notes.
+
+    Parameters
+    ----------
+    kept : mapping of str to TextFile
+        What was used before.
+    documents, queries : str, optional
+        Tables that take their place.
+    """
+    files: dict[str, TextFile] = {}
+    notes: list[Note] = []
+    for what, path in (("documents", documents), ("queries", queries)):
+        if path is not None:
+            files[what] = TextFile.of(path)
+        elif what in kept:
+            before = kept[what]
+            source = _from_here(before.path)
+            if not os.path.isfile(before.path):
+                notes.append(Note("texts gone", {"source": source, "what": what}))
+                continue
+            files[what] = TextFile.of(before.path)
+            changed = files[what].digest != before.digest
+            notes.append(Note("texts changed" if changed else "texts recalled", {"source": source, "what": what}))
+    return files, notes
+
+
+def _from_here(path: str) -> str:
+    """Return a path as one writes it in the folder that it lies in or below; else as it is."""
+    here = os.path.join(os.path.realpath(os.curdir), "")
+    return os.path.realpath(path).removeprefix(here)
+
+
+def texts_of(
+    pairs: Sequence[tuple[str, str]], sheet: str, documents: str | None = None, queries: str | None = None
+) -> tuple[SheetTexts, list[Note]]:
+    """Return texts by the name of their column, one for each row of a sheet, and what is without one as notes.
+
+    Parameters
+    ----------
+    pairs : sequence of (query id, document id)
+        The rows of the sheet.
+    sheet : str
+        Its name, for messages; empty where a table that was used before may hold no text of these few rows.
+    documents, queries : str, optional
+        Tables as `io.texts.read_texts` reads them.
+
+    Raises
+    ------
+    InputError
+        Where a table holds no text of the sheet at all.
+    """
+    columns: SheetTexts = {}
+    notes: list[Note] = []
+    if queries is not None:
+        ids = [query for query, _ in pairs]
+        texts = _found(queries, QUERIES, ids, sheet, "queries")
+        columns["query"] = [_asked(texts.by_id.get(query, {})) for query in ids]
+        columns |= {NEED: [texts.by_id.get(query, {}).get(NEED, "") for query in ids]} if NEED in texts.names else {}
+        notes += _missing(queries, texts, list(dict.fromkeys(ids)), "queries")
+    if documents is not None:
+        ids = [document for _, document in pairs]
+        texts = _found(documents, DOCUMENTS, ids, sheet, "items")
+        columns |= {name: [texts.by_id.get(text_id, {}).get(name, "") for text_id in ids] for name in texts.names}
+        notes += _missing(documents, texts, ids, "items")
+    return columns, notes
+
+
+def _asked(texts: Mapping[str, str]) -> str:
+    """Return what somebody typed: the first text of a query that is not what he needed."""
+    return next((text for name, text in texts.items() if name != NEED), "")
+
+
+def _found(path: str, vocabulary: Vocabulary, ids: Sequence[str], sheet: str, what: str) -> TextsById:
+    texts = read_texts(path, vocabulary, set(ids))
+    if sheet and ids and not any(texts.by_id.values()):
+        of = f"its first id is {texts.first_id!r}, the sheet's {ids[0]!r}{unseen_difference([texts.first_id], ids)}"
+        raise InputError(f"{path}: none of its {texts.n_rows} rows has a text for the {what} of {sheet}: {of}")
+    return texts
+
+
+def _missing(path: str, texts: TextsById, ids: Sequence[str], what: str) -> list[Note]:
+    n_missing = sum(not texts.by_id.get(text_id) for text_id in ids)
+    numbers: dict[str, Told] = {"n": n_missing, "of": len(ids), "what": what, "source": path}
+    return [Note("missing texts", numbers)] if n_missing else []

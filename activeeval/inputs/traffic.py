@@ -1,0 +1,48 @@
+"""Pools whose queries were drawn from a log of searches: their weights, and what they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Note, Told
+from activeeval.formats.tables.drawn_queries import DrawnQueries, are_drawn_queries, read_drawn_queries
+from activeeval.inputs.loading import Inputs
+
+
+def drawn_queries_of(source: Any) -> DrawnQueries:
+    """Return queries that were drawn, from their file where they are not at hand."""
+    return source if isinstance(source, DrawnQueries) else read_drawn_queries(source)
+
+
+def drawn_among(queries: str | None) -> str | None:
+    """Return a table of queries' texts where it is one of drawn queries, too; None of any other."""
+    return queries if queries is not None and are_drawn_queries(queries) else None
+
+
+def of_log(inputs: Inputs, source: Any, share: float = 1.0) -> Inputs:
+    """Return inputs whose queries stand for the log that they were drawn from.
+
+    Parameters
+    ----------
+    source : path or DrawnQueries
+    share : float
+        Of the drawn queries came by chance into the pool.
+    """
+    drawn = drawn_queries_of(source)
+    probs, draw = drawn.align(inputs.pool)
+    weighted = inputs.with_traffic(probs, draw if share == 1.0 else draw.thinned(share))
+    return weighted if share < 1.0 else replace(weighted, notes=(*weighted.notes, *left_out(drawn, inputs.pool)))
+
+
+def left_out(drawn: DrawnQueries, pool: QueryPool) -> list[Note]:
+    """Return that the pool lacks drawn queries: the estimate is then about the rest of the log."""
+    are_in = np.isin(np.array(drawn.query_ids), np.array(pool.query_ids))
+    if are_in.all():
+        return []
+    lost = float(drawn.query_probs[~are_in].sum())
+    numbers: dict[str, Told] = {"n": int((~are_in).sum()), "of": are_in.size, "share": lost, "log": drawn.log.name}
+    return [Note("drawn queries left out", numbers)]

@@ -1,0 +1,263 @@
+"""What there is before a night: the run of the night before, labels, known grades, and tonight's texts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import MORE, REDRAWN, NightRow, Store, WatchRow
+from activeeval.core.errors import InputError, shown
+from activeeval.formats.judgments.from_files import read
+from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.known_grades import graded_rows
+from activeeval.monitoring.judged_labels import by_night, folded, labels_so_far, left_by
+from activeeval.monitoring.leaving import Held, Left, Pair, held_also, pairs_in, with_texts
+from activeeval.monitoring.settings import Settings
+
+MOST_REDRAWN = 99
+"""Times that a night is drawn anew: its steps have numbers of two digits, by which they are put in order."""
+MOST_DAYS_AHEAD = 31
+"""How far ahead a night may be dated: clocks and zones differ by a day, a mistyped year or month by more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tonight:
+    """What comes in on a night.
+
+    Attributes
+    ----------
+    run : str or Run
+    date : str
+        As 2026-11-25.
+    judged : sequence of str
+        Files of judgments that are known.
+    documents, queries : str or None
+        Tables of texts.
+    machine_is_truth : bool
+        Take what machines say in files of judgments for labels.
+    largest : int
+        A grade that is known to be one of the scale; 0 where none is.
+    answers : mapping of (query, document) to int, or None
+        What a scripted judge will say: a night of which it lacks a grade is refused.
+    replaces : bool
+        Draw the last night anew, of its date: its run was not the one that was meant. What was judged for it goes on
+        counting, the store keeps both.
+    """
+
+    run: Any
+    date: str
+    judged: Sequence[str] = ()
+    documents: str | None = None
+    queries: str | None = None
+    machine_is_truth: bool = False
+    largest: int = 0
+    answers: Mapping[Pair, int] | None = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Before:
+    """What there is before a step of a night: earlier runs, tonight's texts, what is held, labels, known grades.
+
+    Attributes
+    ----------
+    number : int
+        Of the step.
+    step : str
+        What the step is called, see `NightRow.date`.
+    last : str
+        The step that it goes on from; empty for the first.
+    left : Left or None
+        What that leaves.
+    queries : tuple of str
+        Of the watch; none before its first night.
+    night : str
+        The date of the night before; empty where there is none.
+    run : Run or None
+        The run of the night before.
+    taught : dict
+        Of the labels those that the grade model learns from: of labels on suspicion not their night's own, so that
+        rates stay what they were and all probabilities rise alike.
+    machines : dict of str to int
+        By file how many grades of machines are taken for people's, on earlier nights or tonight.
+    """
+
+    number: int
+    step: str
+    last: str
+    left: Left | None
+    queries: tuple[str, ...]
+    night: str
+    run: Run | None
+    digests: dict[Pair, int]
+    held: dict[Pair, Held]
+    labels: dict[Pair, int]
+    taught: dict[Pair, int]
+    known_grades: dict[Pair, tuple[int, int]]
+    machines: dict[str, int]
+    n_changed: int
+
+
+def last_night(store: Store, name: str) -> NightRow:
+    """Return the last night of a watch, without what it leaves; raises InputError where there is none yet."""
+    nights = store.watches.nights(name)
+    if not nights:
+        raise InputError(f"watch {name} has no night yet: `watch night` takes the first")
+    return nights[-1]
+
+
+def before_night(store: Store, watch: WatchRow, tonight: Tonight, run: Run) -> Before:
+    """Collect what there is before a night; raises InputError where it is out of order, or texts are lacking."""
+    rows = store.watches.nights(watch.name)
+    nights = by_night(rows)
+    _check_date(watch.name, tonight, [steps[0].night for steps in nights])
+    step = tonight.date
+    if tonight.replaces:
+        n_drawn = len({row.drawing for row in rows if row.night == tonight.date})
+        if n_drawn > MOST_REDRAWN:
+            raise InputError(f"watch {watch.name}: {tonight.date} was drawn anew {MOST_REDRAWN} times", field="date")
+        step, nights = f"{tonight.date}{REDRAWN}{n_drawn:02d}", nights[:-1]
+    left = left_by(store, watch.name, rows[-1]) if rows else None
+    earlier = left if not tonight.replaces else left_by(store, watch.name, nights[-1][-1]) if nights else None
+    digests = _digests(tonight.documents, run)
+    held = {} if earlier is None else dict(earlier.held)
+    _check_texts(held, digests, run, tonight)
+    held, n_changed = with_texts(held, digests, len(rows) + 1)
+    if left is not None and tonight.replaces:
+        held = held_also(held, left.held, digests)
+    settings = Settings.of(watch.config)
+    labels = labels_so_far(store, watch.name, rows, held, settings, replaces=tonight.replaces)
+    known_grades = {} if earlier is None else dict(earlier.known_grades)
+    known_grades = {pair: row for pair, row in known_grades.items() if row[1] in (0, digests.get(pair, row[1]))}
+    grades, machines = _given(tonight)
+    for query, document, grade in grades:
+        known_grades[query, document] = (grade, digests.get((query, document), 0))
+    return Before(
+        number=len(rows) + 1,
+        step=step,
+        last=rows[-1].date if rows else "",
+        left=left,
+        queries=earlier.queries if earlier else (),
+        night=nights[-1][0].night if nights else "",
+        run=earlier.run if earlier else None,
+        digests=digests,
+        held=held,
+        labels=labels,
+        taught=labels,
+        known_grades=known_grades,
+        machines=_machines_of(store, rows, nights) | machines,
+        n_changed=n_changed,
+    )
+
+
+def before_more(store: Store, watch: WatchRow) -> Before:
+    """Collect what there is before the labels on suspicion of the last night, whose own are judged."""
+    rows = store.watches.nights(watch.name)
+    earlier = by_night(rows)[:-1]
+    left = left_by(store, watch.name, rows[-1])
+    held = dict(left.held)
+    return Before(
+        number=len(rows) + 1,
+        step=rows[-1].date + MORE,
+        last=rows[-1].date,
+        left=left,
+        queries=left.queries,
+        night=earlier[-1][0].night if earlier else "",
+        run=left_by(store, watch.name, earlier[-1][-1]).run if earlier else None,
+        digests={},
+        held=held,
+        labels=labels_so_far(store, watch.name, rows, held, Settings.of(watch.config)),
+        taught=labels_so_far(store, watch.name, rows[:-1], held, Settings.of(watch.config)),
+        known_grades=dict(left.known_grades),
+        machines=_machines_of(store, rows, by_night(rows)),
+        n_changed=0,
+    )
+
+
+def _check_date(name: str, tonight: Tonight, nights: Sequence[str]) -> None:
+    """Raise InputError where a night cannot be of its date, among the dates of the nights so far."""
+    last = nights[-1] if nights else ""
+    try:
+        night = date.fromisoformat(tonight.date)
+    except ValueError:
+        night = None
+    if night is None or night.isoformat() != tonight.date:
+        raise InputError(f"a night's date is as 2026-11-25, got {tonight.date!r}", field="date")
+    if (ahead := (night - date.today()).days) > MOST_DAYS_AHEAD:
+        problem = (
+            f"{tonight.date} lies {ahead:,} days ahead, and nights before it could not be drawn any more: expected "
+        )
+        raise InputError(f"watch {name}: {problem}{MOST_DAYS_AHEAD} days at most", field="date")
+    if tonight.replaces and tonight.date not in nights:
+        there = f"the last is {last}" if last else "it has none yet"
+        raise InputError(f"watch {name} has no night of {tonight.date} to replace: {there}", field="date")
+    if tonight.replaces and tonight.date < last:
+        problem = f"{tonight.date} cannot be drawn anew: the night of {last} counts on it"
+        raise InputError(f"watch {name}: {problem}", field="date")
+    if tonight.date == last and not tonight.replaces:
+        problem = f"the night of {last} is there already: `replace` draws it anew"
+        raise InputError(f"watch {name}: {problem}", field="date")
+    if tonight.date < last:
+        problem = f"{tonight.date} lies before the last night, {last}: nights come in order"
+        raise InputError(f"watch {name}: {problem}", field="date")
+
+
+def _check_texts(held: Mapping[Pair, Held], digests: Mapping[Pair, int], run: Run, tonight: Tonight) -> None:
+    """Raise where a document had a text on an earlier night and has none tonight: nobody knows whether it changed."""
+    for pair in pairs_in(run):
+        row = held.get(pair)
+        if row is not None and row.text and pair not in digests:
+            where = tonight.documents or "tonight's call names no `documents`"
+            problem = f"{where}: document {shown(pair[1])} had a text on an earlier night and has none tonight: "
+            raise InputError(problem + "nobody knows whether it has changed", field="documents")
+
+
+def _digests(documents: str | None, run: Run) -> dict[Pair, int]:
+    """Return a digest of the text of each document of a run that has one, by query and document."""
+    if documents is None:
+        return {}
+    pairs = pairs_in(run)
+    texts = read_texts(documents, DOCUMENTS, {doc for _, doc in pairs}).by_id
+    of_docs = {doc: _digest(text) for doc, text in texts.items() if text}
+    return {pair: of_docs[pair[1]] for pair in pairs if pair[1] in of_docs}
+
+
+def _digest(text: Mapping[str, str]) -> int:
+    words = "\0".join(f"{name}\0{text[name]}" for name in sorted(text))
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") | 1
+
+
+def _machines_of(store: Store, rows: Sequence[NightRow], nights: Sequence[Sequence[NightRow]]) -> dict[str, int]:
+    """Count by file the grades of machines that are taken for people's: known when a night was drawn, or judged on any.
+
+    Parameters
+    ----------
+    rows : sequence of NightRow
+        All steps.
+    nights : sequence of sequence of NightRow
+        Steps of the nights whose known grades go on counting.
+    """
+    known = dict(state_of(store, nights[-1][-1].campaign).sample.truth_of_machines) if nights else {}
+    for row in rows:
+        judged = folded(store, row).machine_judgments
+        known |= {source: max(n, known.get(source, 0)) for source, n in judged.items()}
+    return known
+
+
+def _given(tonight: Tonight) -> tuple[list[tuple[str, str, int]], dict[str, int]]:
+    """Return query, document and grade of each judgment that is known tonight, and how many a file has of machines."""
+    rows: list[tuple[str, str, int]] = []
+    machines: dict[str, int] = {}
+    for path in tonight.judged:
+        judgments = read(path, machine_is_truth=tonight.machine_is_truth)
+        mine = [(query, doc, grade) for query, doc, grade, _ in graded_rows(judgments) if grade >= 0]
+        if not mine:
+            raise InputError(f"{path}: holds no grade yet", field="judged")
+        rows += mine
+        machines |= {path: judgments.n_of_machines} if judgments.n_of_machines else {}
+    return rows, machines

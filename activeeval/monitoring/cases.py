@@ -1,0 +1,49 @@
+"""Cases of a watch: runs by what they are called, with all that is known of their items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.case import Case, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.known_grades import KnownGrades
+from activeeval.monitoring.judged_labels import certain_grades
+from activeeval.monitoring.leaving import Pair, pairs_in
+from activeeval.monitoring.settings import Settings
+
+
+def case_of(
+    runs: Mapping[str, Run],
+    settings: Settings,
+    known_grades: Mapping[Pair, tuple[int, int]],
+    labels: Mapping[Pair, int],
+    max_grade: int | None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Case:
+    """Return the case of some runs, the first of which is compared with each of the others.
+
+    Parameters
+    ----------
+    runs : mapping of str to Run
+        By what they are called.
+    known_grades : mapping
+        Grades from elsewhere, with the digest of the text that each is of.
+    labels : mapping of (query, document) to int
+        What judges of the watch have said: it teaches the model and goes on counting as drawn.
+    """
+    listed = {pair for run in runs.values() for pair in pairs_in(run)}
+    certain = certain_grades(known_grades, labels, listed)
+    choices = Choices(
+        runs=tuple(replace(run, source=name) for name, run in runs.items()),
+        names=tuple(runs),
+        contrasts="first" if len(runs) > 1 else None,
+        judged=(KnownGrades("grades given before", certain),) if certain else (),
+        max_grade=max_grade,
+        pool_depth=settings.pool_depth,
+        model=settings.models or None,
+        seed=settings.seed,
+    )
+    taught = {pair: grade for pair, grade in labels.items() if grade >= 0}
+    return prepare(choices, use_labels=False, measures=settings.measures, progress=progress, taught=taught)

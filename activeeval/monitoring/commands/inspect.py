@@ -1,0 +1,330 @@
+"""``activeeval watch status``, ``estimate`` and ``report``: what the nights say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import db_option, name_argument, named_again, opened
+from activeeval.cli import output
+from activeeval.cli.help import command
+from activeeval.cli.input_options import worded
+from activeeval.cli.waiting import tell
+from activeeval.cli.wording import option_here
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands.price_options import price_of, price_options, priced
+from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.store import Store
+    from activeeval.core.answers import Answer
+    from activeeval.core.planning.prices import Price
+    from activeeval.core.results import Caution
+    from activeeval.monitoring.series import NightSays
+    from activeeval.monitoring.settings import Settings
+    from activeeval.report.rendering import Cell
+
+
+@command("What the last night says")
+@name_argument
+@db_option
+@holes_options
+@price_options
+@output.comment_options
+@click.pass_context
+def status(
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    holes: bool,
+    more: tuple[int, ...],
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Say what the last night says, and what it waits for; ends as `night` does.
+
+    With --holes: what its run is worth if the items that nobody has judged are irrelevant, as a grade model expects,
+    and at best. Nothing new is judged for that.
+
+    \b
+    activeeval watch status quality
+    activeeval watch status quality --holes
+    """
+    check_holes(holes, {"--more": more})
+    if holes and form == output.COMMENT:
+        raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
+    price = price_of(options)
+    with opened_watch(name, db) as (store, shared):
+        if not holes:
+            show_night(context, store, name, db, form, places, price)
+            say_earlier(context, store, name, shared)
+            return
+        night = _last_night(context, store, name)
+        _show_holes(store, name, more, night.cautions, form, places)
+        _say_waiting(night, name, db, price)
+
+
+@command("What the nights say, one after the other")
+@name_argument
+@db_option
+@click.option("--from", "begin", default="", metavar="DATE", help="The first night. Default: of the watch.")
+@click.option("--to", "end", default="", metavar="DATE", help="The last night. Default: of the watch.")
+@output.estimates_options
+def estimate(name: str, db: str | None, begin: str, end: str, places: int, form: str) -> None:
+    """Print a value for each night with its interval, and what each night is more than another.
+
+    The interval of a value holds in 95 nights of 100. The interval of a change is the one that its verdict follows
+    from: see --false-alarms of `init`. Of --from and --to the change from the one night to the other is printed too,
+    read from all labels so far.
+
+    A watch that has --segments gives rows with a `segment` too (-o jsonl): their intervals hold for all segments of a
+    night at once.
+
+    \b
+    activeeval watch estimate quality
+    activeeval watch estimate quality --from 2026-11-01 --to 2026-11-25 -o jsonl
+    """
+    from activeeval.monitoring.series import nights_say
+    from activeeval.monitoring.spans import change_between
+
+    tell("reading the nights")
+    with opened_watch(name, db) as (store, _):
+        nights = nights_say(store, name, begin, end)
+        spans = change_between(store, name, begin, end) if begin and end and begin < end else []
+    output.say_notes(caution for night in nights[-1:] for caution in night.cautions)
+    if form == "text" and not output.is_asked("wide"):
+        _show_table(nights, spans, places)
+    else:
+        rows = [row for night in nights for row in rows_of(night)]
+        output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form, places)
+
+
+@command("What the nights say, as a page")
+@name_argument
+@db_option
+@click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
+@price_options
+@output.force_option
+def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> None:
+    """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
+
+    \b
+    activeeval watch report quality --out quality.md
+    """
+    from activeeval.monitoring.night_pages import page_of, picture_of
+    from activeeval.monitoring.series import nights_say
+
+    price = price_of(options)
+    output.check_new(out, (".md",), force)
+    picture = f"{out.removesuffix('.md')}.png"
+    output.check_new(picture, (".png",), force)
+    tell("reading the nights")
+    with opened_watch(name, db) as (store, _):
+        nights = nights_say(store, name)
+    picture_of(nights, picture)
+    page_of(name, nights, picture, out)
+    output.say(f"wrote {out} and {picture}")
+    for last in nights[-1:]:
+        output.say_notes(last.cautions)
+        _say_costs(price, last)
+
+
+@contextmanager
+def opened_watch(name: str, db: str | None) -> Iterator[tuple[Store, dict[str, int]]]:
+    """Open the store of a watch, once judgments that came late count for all nights that ask for their items.
+
+    Yields
+    ------
+    (Store, dict of str to int)
+        With how many judgments each step has taken over.
+    """
+    from activeeval.monitoring.late_sheets import share_labels
+
+    with opened(name, db) as store:
+        shared = share_labels(store, name)
+        say_shared(shared)
+        yield store, shared
+
+
+def say_shared(shared: Mapping[str, int]) -> None:
+    """Say how many judgments nights have taken over from one another."""
+    for step, n in shared.items():
+        judgments = f"{counted(n, 'judgment')} of other nights {'counts' if n == 1 else 'count'}"
+        output.say(f"{judgments} for {step} too: the same items in the same texts")
+
+
+def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable[str]) -> None:
+    """Say what earlier nights say of which judgments came late; an alarm of one of them is an alarm.
+
+    Parameters
+    ----------
+    steps : iterable of str
+        Steps of nights that judgments have come to.
+    """
+    from activeeval.core.answers import WORSE
+    from activeeval.monitoring.before import last_night
+    from activeeval.monitoring.night_pages import night_sentences
+    from activeeval.monitoring.series import nights_say
+
+    dates = {step.partition(".")[0] for step in steps} - {last_night(store, name).night}
+    for date in sorted(dates):
+        (night,) = nights_say(store, name, date, date)
+        if night.findings:
+            output.say(" ".join(night_sentences(night)))
+        if night.exit_code == WORSE:
+            context.find_root().obj = night.exit_code
+
+
+def rows_of(night: NightSays) -> list[dict[str, Cell]]:
+    """Return the rows of a night: its values, its changes, its values by segment."""
+    from activeeval.report.cautions import marked
+
+    values = [{"kind": "night", **asdict(value)} for value in night.values]
+    segments = [{"kind": "segment", **asdict(value)} for value in night.segments]
+    return marked([*values, *(_row(change, night.settings) for change in night.changes), *segments], night.cautions)
+
+
+def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
+    """Make the row of a change; the nights are called from and to."""
+    from activeeval.campaigns.over_time import finite
+
+    needed = change.needed
+    return {
+        "kind": "change",
+        "from": change.versus,
+        "to": change.system,
+        "measure": change.measure,
+        "value": finite(change.value),
+        "low": finite(change.low),
+        "high": finite(change.high),
+        "scope": change.scope,
+        "p_value": change.p_value,
+        "alarm": change.verdict == "worse",
+        "margin": change.margin,
+        "false_alarms": settings.false_alarms,
+        **change.fields(),
+        "more_labels": None if needed is None or change.verdict != "undecided" else needed.budget,
+    }
+
+
+def show_night(
+    context: click.Context, store: Store, name: str, db: str | None, form: str, places: int, price: Price | None = None
+) -> None:
+    """Print what the last night of a watch says, and leave its exit code."""
+    night = _last_night(context, store, name)
+    if form == output.COMMENT:
+        _show_comment(name, night, places)
+    elif form != "text" or output.is_asked("wide"):
+        output.emit(rows_of(night), form, places)
+    else:
+        _show(night, places)
+    _say_waiting(night, name, db, price)
+
+
+def _last_night(context: click.Context, store: Store, name: str) -> NightSays:
+    """Return what the last night of a watch says, say what to be wary of, and leave its exit code."""
+    from activeeval.monitoring.series import last_says
+
+    night = last_says(store, name)
+    context.find_root().obj = night.exit_code
+    output.say_notes(night.cautions)
+    return night
+
+
+def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | None) -> None:
+    """Say what a night waits for, and what that costs; of a run that may be half a one how to draw it anew."""
+    if night.n_missing:
+        again = f"`activeeval watch night {name}{named_again(db)} --run FILE --date {night.date} --replace`"
+        output.say(f"where that run was not complete, {again} draws the night anew")
+    if night.waiting:
+        where = named_again(db)
+        wait = "item waits" if night.waiting == 1 else "items wait"
+        output.say(
+            f"{night.waiting} {wait}: `activeeval watch submit {name}{where} SHEET` takes sheets back, "
+            f"`activeeval serve {night.campaign}{where}` has them judged in a browser"
+        )
+    elif night.looks_bad:
+        more = f"{night.settings.on_suspicion:g} more labels"
+        output.say(f"the night looks bad: `activeeval watch submit {name}{named_again(db)}` draws {more}")
+    _say_costs(price, night)
+
+
+def _show_holes(
+    store: Store, name: str, budgets: Sequence[int], cautions: Sequence[Caution], form: str, places: int
+) -> None:
+    """Print what the unjudged items of the last night may be worth."""
+    from activeeval.monitoring.unjudged import holes_of_last_night
+
+    with worded():
+        night = holes_of_last_night(store, name, budgets, tell)
+    if not night.holes:
+        output.say(f"{night.date}: no item of its lists is judged yet, so that nothing is known of the others")
+        return
+    if night.n_unjudged:
+        output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
+    show_holes(night.holes, cautions, form, places)
+
+
+def _say_costs(price: Price | None, night: NightSays) -> None:
+    """Say what the judgments that a night waits for cost; nothing where that is not known."""
+    if costs := priced(price, night.waiting, "judgments to come"):
+        output.say(costs)
+
+
+def _show(night: NightSays, places: int) -> None:
+    """Print a night for a reader: sentences, a table, what the words mean."""
+    from activeeval.monitoring.night_pages import meaning, night_sentences, night_table
+    from activeeval.report.findings import table_of
+
+    for line in night_sentences(night):
+        output.show_text(line)
+    if not night.findings:
+        output.show_text(_waits(night))
+        return
+    click.echo()
+    exact = places if output.are_places_typed() else None
+    output.emit(night_table(night, exact), "text", places)
+    click.echo()
+    if night.segment_findings:
+        output.emit(table_of(night.segment_findings, exact), "text", places)
+        click.echo()
+    output.show_text(meaning(night))
+
+
+def _show_comment(name: str, night: NightSays, places: int) -> None:
+    """Print a night as a comment."""
+    from activeeval.monitoring.night_pages import alarm_title, meaning, night_sentences, night_table
+    from activeeval.report.cautions import caution_lines
+    from activeeval.report.comments import WIDTH, comment
+
+    title = f"{name}, {night.date}: {alarm_title(night)}"
+    sentences = night_sentences(night)
+    if not night.findings:
+        click.echo(comment(title, [*sentences, _waits(night)], []))
+        return
+    rows = night_table(night, places if output.are_places_typed() else None, WIDTH)
+    careful = caution_lines([("", night.cautions)], option_here)
+    click.echo(comment(title, [*sentences, *careful], rows, [meaning(night)]))
+
+
+def _waits(night: NightSays) -> str:
+    """Write why nothing can be read of a night."""
+    wait = f"{counted(night.waiting, 'item')} {'waits' if night.waiting == 1 else 'wait'}"
+    why = wait if night.waiting else "nothing was drawn: the budget of a night is too small"
+    return f"{night.date}: nothing can be read yet, {why}."
+
+
+def _show_table(nights: Sequence[NightSays], spans: Sequence[Answer], places: int) -> None:
+    from activeeval.monitoring.night_pages import meaning, series_table, span_sentences
+
+    output.emit(series_table(nights), "text", places)
+    click.echo()
+    for line in span_sentences(spans):
+        output.show_text(line)
+    output.show_text(meaning(nights[-1]))

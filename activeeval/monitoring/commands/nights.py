@@ -1,0 +1,343 @@
+"""``activeeval watch init``, ``night`` and ``submit``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import date as day
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import db_option, judge_of, name_argument, named_again, opened, place_of
+from activeeval.cli import output
+from activeeval.cli.help import command
+from activeeval.cli.input_options import (
+    MEASURES_HELP,
+    POSITIVE,
+    SCALE,
+    SEED,
+    FiniteRange,
+    machine_is_truth_option,
+    scope_option,
+    worded,
+)
+from activeeval.cli.waiting import tell
+from activeeval.monitoring.commands.inspect import opened_watch, say_earlier, say_shared, show_night
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands import sheet_options
+from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.sampling_options import SegmentHalfWidth, texts_options
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.store import NightRow, Store
+    from activeeval.core.results import Caution, Note
+    from activeeval.monitoring.nights import Drawn
+
+
+def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Refuse the option that errors over a number of nights were stated by."""
+    if value is not None:
+        raise click.UsageError("there is no --nights: errors are stated for 100 nights, by --false-alarms", context)
+
+
+@command("Set up a watch")
+@name_argument
+@db_option
+@click.option("--measure", "measures", multiple=True, required=True, help=MEASURES_HELP)
+@click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
+              help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
+@click.option("--segments", metavar="FILE",
+              help="Read nights by segment too: a table of query_id and segment, stored with the watch.")  # fmt: skip
+@click.option("--segment-half-width", "segment_half_widths", multiple=True, type=SegmentHalfWidth(),
+              help="Draw the least that brings a night's interval in a segment of --segments to ± E, all of them at "
+                   "once; repeatable.")  # fmt: skip
+@click.option("--half-width", type=POSITIVE, metavar="E",
+              help="Draw the least that brings a night's interval to ± E; beside segments or alone.")  # fmt: skip
+@click.option(
+    "--max-grade", type=SCALE, help="Largest grade of the scale. Default: that of the first night's judgments."
+)
+@click.option("--margin", type=FiniteRange(0), default=0.0, metavar="D",
+              help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip
+@scope_option("pool")
+@click.option("--false-alarms", type=POSITIVE, default=1.0, show_default=True, metavar="N",
+              help="False alarms in 100 nights without a change, at most.")  # fmt: skip
+@click.option("--budget-on-suspicion", type=FiniteRange(0), metavar="N",
+              help="New labels, on average, that a night gets on top where it looks bad and its verdict is open; 0 for "
+                   "none. Default: twice --budget-per-night.")  # fmt: skip
+@click.option("--reference", default="previous", show_default=True, metavar="FILE|first|previous",
+              help="What nights are compared with, beside the night before.")  # fmt: skip
+@click.option("--nights", hidden=True, expose_value=False, callback=_no_nights)
+@click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
+@click.option("--policy", type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
+@click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
+              help="The rank at which lists end.")  # fmt: skip
+@click.option("--model", "models", multiple=True, metavar="MODEL",
+              help="Grade model. Default: what the labels so far teach.")  # fmt: skip
+@click.option("--seed", type=SEED, help="Of the numbers that all nights share. Default: a new one.")
+@output.output_option
+def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
+    """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
+
+    An alarm is a change whose interval lies below 0 and whose value is a loss of the margin or more. The interval is
+    the one at which --false-alarms nights of 100 without a change raise an alarm at most. A night that looks bad and is
+    undecided gets --budget-on-suspicion labels on top.
+
+    With --segment-half-width or --half-width a night draws the fewest new labels that should bring its values to these
+    half-widths, all earlier ones in hand, none where these do. Where --budget-per-night does not pay for them the night
+    is drawn for that, and says what they would have taken. What a night is more than another is read from the same
+    sample.
+
+    \b
+    activeeval watch init quality --measure DCG@10 --measure nDCG@10 --budget-per-night 40
+    activeeval watch init quality --measure P@5 --budget-per-night 40 --margin 0.02 --reference first
+    activeeval watch init quality --measure DCG@10 --budget-per-night 200 --margin 0.2 \\
+        --segments segments.csv --segment-half-width mobile=0.5 --segment-half-width desktop=0.5
+    """
+    from activeeval.monitoring.settings import Settings, checked_policy, set_up
+    from activeeval.sampling.draw import fresh_seed
+
+    with worded():
+        chosen = checked_policy(policy, options["judges_per_item"], options["measures"])
+        settings = Settings(seed=fresh_seed() if seed is None else seed, policy=chosen, **options)
+        settings.check()
+        with opened(name, db, create=True) as store:
+            set_up(store, name, settings)
+    most = "at most " if settings.goals else ""
+    more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
+    price = f"{most}{settings.budget:g} new labels a night{more}"
+    output.say(f"watch {name} is in {place_of(name, db)}, seed {settings.seed}: {price}")
+    if not settings.margin:
+        output.say("without --margin nearly all nights without a change are undecided (exit code 11)")
+    output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
+    again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
+    output.say(f"Next: `{again}` draws the first night.")
+    output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
+
+
+@command("Take tonight's run")
+@name_argument
+@db_option
+@click.option("--run", required=True, metavar="FILE", help="Tonight's run: TREC file or table.")
+@click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
+@click.option("--replace", "replaces", is_flag=True,
+              help="Draw the last night anew, as where its run was not complete, for another budget. What was judged "
+                   "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
+@click.option("--judged", multiple=True, metavar="FILE",
+              help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")  # fmt: skip
+@click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
+@click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {sheet_options.FORMS}.")
+@texts_options
+@machine_is_truth_option
+@price_options
+@output.force_option
+@output.comment_options
+@click.pass_context
+def night(
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    run: str,
+    date: str | None,
+    replaces: bool,
+    judged: tuple[str, ...],
+    oracle: str | None,
+    sheet: str | None,
+    documents: str | None,
+    queries: str | None,
+    machine_is_truth: bool,
+    force: bool,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Take tonight's run, draw what is new, and say what stands already.
+
+    Ends with 0 (fine), 10 (worse: an alarm) or 11 (undecided, or items wait). A night that looks bad and is undecided
+    gets more labels at once where --oracle has them; else `submit` draws them once the night's own are judged.
+
+    \b
+    activeeval watch night quality --run tonight.run --sheet tonight.csv
+    activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
+    """
+    from activeeval.campaigns.scripted_judge import script_of
+    from activeeval.monitoring.before import Tonight
+    from activeeval.monitoring.late_sheets import share_labels
+    from activeeval.monitoring.nights import draw_night
+
+    price = price_of(options)
+    plan = None if sheet is None else sheet_options.planned(sheet, force=force)
+    script = None if oracle is None else script_of(oracle, machine_is_truth=machine_is_truth)
+    tonight = Tonight(
+        run=run,
+        date=date or day.today().isoformat(),
+        judged=judged,
+        documents=documents,
+        queries=queries,
+        machine_is_truth=machine_is_truth,
+        largest=0 if script is None else max(script.grades.values(), default=0),
+        answers=None if script is None else script.grades,
+        replaces=replaces,
+    )
+    with opened_watch(name, db) as (store, shared):
+        with worded():
+            drawn = draw_night(store, name, tonight, progress=tell)
+        _say_drawn(drawn)
+        if script is not None:
+            output.say_notes(_of_files(script.notes))
+            _judge(store, drawn.campaign, script.grades, script.machine)
+            shared |= share_labels(store, name)
+            if more := _draw_more(store, name, script.grades):
+                _judge(store, more.campaign, script.grades, script.machine)
+        if plan is not None and drawn.n_new + drawn.n_pending:
+            _write(store, drawn.campaign, plan)
+        elif plan is not None:
+            output.say("nothing is to be judged: no sheet was written")
+        show_night(context, store, name, db, form, places, price)
+        say_earlier(context, store, name, shared)
+        _say_outlook(store, name)
+
+
+@command("Take judged sheets in")
+@name_argument
+@db_option
+@click.argument("sheets", metavar="[SHEET]...", nargs=-1)
+@click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
+@machine_is_truth_option
+@price_options
+@output.comment_options
+@click.pass_context
+def submit(
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    sheets: tuple[str, ...],
+    judge: str | None,
+    machine_is_truth: bool,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Take judged sheets of the last night in, and say what stands; ends as `night` does.
+
+    Where the night is judged, looks bad and is undecided, its labels on suspicion are drawn; beside the first SHEET,
+    tonight.csv, they are written to tonight-more.csv. Without a SHEET: what `activeeval serve` has taken.
+
+    \b
+    activeeval watch submit quality tonight.csv --judge ann
+    activeeval watch submit quality tonight-more.csv --judge ann
+    """
+    from activeeval.monitoring.before import last_night
+    from activeeval.monitoring.late_sheets import share_labels, take_sheets
+
+    price = price_of(options)
+    with opened(name, db) as store:
+        last_night(store, name)
+        who = None if judge is None else judge_of(judge)
+        with worded():
+            taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
+            shared = share_labels(store, name, is_corrected=bool(sheets))
+        for step, file in taken:
+            late = f", {sum(file.late.values())} came too late" if file.late else ""
+            stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
+            stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
+            output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
+            output.say_notes(_of_files(file.notes))
+        say_shared(shared)
+        _suspect(store, name, sheets)
+        show_night(context, store, name, db, form, places, price)
+        say_earlier(context, store, name, [*(step.date for step, _ in taken), *shared])
+        _say_outlook(store, name)
+
+
+def _of_earlier(store: Store, name: str, step: NightRow) -> str:
+    """Write for which night judgments are stored where that is not the last one."""
+    from activeeval.monitoring.before import last_night
+
+    return "" if step.date == last_night(store, name).date else f" for {step.date}"
+
+
+def _say_outlook(store: Store, name: str) -> None:
+    """Say how likely a loss raises the alarm, once the first night is judged."""
+    from activeeval.core.errors import StateError
+    from activeeval.monitoring.alarm_chances import expected_alarms
+    from activeeval.monitoring.judged_labels import by_night
+    from activeeval.monitoring.night_pages import outlook_sentence
+    from activeeval.monitoring.settings import Settings
+
+    if len(by_night(store.watches.nights(name))) > 1:
+        return
+    settings = Settings.of(store.watches.get(name).config)
+    try:
+        expected = expected_alarms(store, name)
+    except StateError:  # items wait, or nothing has come
+        return
+    for each in expected:
+        output.say(outlook_sentence(each, settings.budget, settings.on_suspicion))
+
+
+def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
+    """Draw the labels on suspicion where the last night looks bad; write them beside its first sheet."""
+    from itertools import count
+    from pathlib import Path
+
+    more = _draw_more(store, name, None)
+    if more and sheets and more.n_new + more.n_pending:
+        first = Path(sheets[0])
+        names = (f"{first.stem}-more{'' if k == 1 else f'-{k}'}{first.suffix}" for k in count(1))
+        free = next(path for path in map(first.with_name, names) if not path.exists())  # a judged sheet stays
+        _write(store, more.campaign, sheet_options.planned(str(free), force=False))
+
+
+def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> Drawn | None:
+    """Draw the labels on suspicion where the last night looks bad, and say so."""
+    from activeeval.monitoring.nights import draw_more
+    from activeeval.monitoring.series import last_says
+
+    if not last_says(store, name).looks_bad:
+        return None
+    with worded():
+        more = draw_more(store, name, grades, progress=tell)
+    items = f"{counted(more.n_new, 'more item')} {'is' if more.n_new == 1 else 'are'} to be judged"
+    output.say(f"the night looks bad: {items}: campaign {more.campaign}")
+    return more
+
+
+def _say_drawn(drawn: Drawn) -> None:
+    left, n = (
+        f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else "",
+        drawn.n_new + drawn.n_pending,
+    )
+    output.say(f"{counted(n, 'item')} {'is' if n == 1 else 'are'} to be judged{left}: campaign {drawn.campaign}")
+    if drawn.n_in_hand or drawn.n_known:
+        beside = f", {counted(drawn.n_known, 'grade')} from elsewhere" if drawn.n_known else ""
+        labels = f"{counted(drawn.n_in_hand, 'label')} of earlier nights"
+        output.say(f"{labels} {'goes' if drawn.n_in_hand == 1 and not beside else 'go'} on counting{beside}")
+    if drawn.n_changed == 1:
+        output.say("1 item has another text than before: its grade is gone")
+    elif drawn.n_changed:
+        output.say(f"{drawn.n_changed:,} items have another text than before: their grades are gone")
+    output.say_notes(drawn.notes)
+
+
+def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
+    """Return what is to be said of files alone: of machines that are taken for truth the night itself speaks."""
+    from activeeval.report.cautions import MACHINE_IS_TRUTH
+
+    return [note for note in notes if note.code != MACHINE_IS_TRUTH]
+
+
+def _judge(store: Store, campaign: str, grades: dict[tuple[str, str], int], machine: str) -> None:
+    from activeeval.campaigns.scripted_judge import judge_all
+
+    for _ in judge_all(store, campaign, "oracle", grades, machine=machine):
+        pass
+
+
+def _write(store: Store, campaign: str, plan: Any) -> None:
+    from activeeval.campaigns.batches import write_batches
+
+    for sheet in write_batches(store, campaign, plan):
+        output.say(f"wrote {sheet.sheet}: {counted(sheet.items, 'item')}")

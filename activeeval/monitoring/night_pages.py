@@ -1,0 +1,321 @@
+"""Nights of a watch in words, as a table, as a page and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from activeeval.core.answers import FINE, Answer
+from activeeval.core.results import Caution
+from activeeval.report.cautions import caution_lines
+from activeeval.report.findings import (
+    ABOUT,
+    WIDTH,
+    definitions,
+    figures,
+    headline,
+    missing_lists_sentence,
+    sentence,
+    table_of,
+)
+from activeeval.report.numbers import counted, number, places_of
+from activeeval.report.rendering import render
+
+_WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
+_SHIFT = 0.12
+"""Of a night's width, by which the two changes of a night are drawn beside each other."""
+_SELDOM_NOT, _RARELY_NOT = 0.94, 0.985
+"""Probabilities from which odds are 19 in 20, and 99 in 100."""
+_RARE = ("since the night before", "since the reference", "alarm", "waiting")
+"""Columns that are left out where no night has one."""
+
+
+class SaidValue(Protocol):
+    """A measure on a night."""
+
+    @property
+    def measure(self) -> str: ...
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def judged(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def known(self) -> int: ...
+
+
+class Expected(Protocol):
+    """How likely a loss raises the alarm."""
+
+    @property
+    def measure(self) -> str: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def same_night(self) -> float: ...
+    @property
+    def second_night(self) -> float | None: ...
+
+
+class OfWatch(Protocol):
+    """The settings of a watch that a night is read by."""
+
+    @property
+    def scope(self) -> str: ...
+    @property
+    def margin(self) -> float: ...
+    @property
+    def false_alarms(self) -> float: ...
+
+
+class Said(Protocol):
+    """What a night says."""
+
+    @property
+    def date(self) -> str: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def values(self) -> Sequence[SaidValue]: ...
+    @property
+    def changes(self) -> Sequence[Answer]: ...
+    @property
+    def findings(self) -> Sequence[Answer]: ...
+    @property
+    def definitions(self) -> Sequence[tuple[str, str]]: ...
+    @property
+    def settings(self) -> OfWatch: ...
+    @property
+    def n_missing(self) -> int: ...
+    @property
+    def n_queries(self) -> int: ...
+    @property
+    def run(self) -> str: ...
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def cautions(self) -> Sequence[Caution]: ...
+    @property
+    def segment_findings(self) -> Sequence[Answer]: ...
+
+
+def night_sentences(night: Said) -> list[str]:
+    """Write what a night says: missing lists first, then its alarms, then its other changes, else its values."""
+    missing = missing_lists(night)
+    changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
+    lines = [f"ALARM: {sentence(each)}" if each.verdict == "worse" else sentence(each) for each in changes]
+    return [*([missing] if missing else []), *(lines or headline(night.findings))]
+
+
+def missing_lists(night: Said) -> str:
+    """Write how many queries of the watch have no list tonight; empty where all have one."""
+    return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
+
+
+def alarm_title(night: Said) -> str:
+    """Write the verdict on a night in a few words; where lists are missing an alarm names them."""
+    if any(change.verdict == "worse" for change in night.changes):
+        missing = missing_lists(night)
+        return f"ALARM: {missing}" if missing else "ALARM"
+    return "fine" if night.exit_code == FINE else "undecided"
+
+
+def meaning(night: Said) -> str:
+    """Write what the measures, intervals and verdicts of a night are."""
+    of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
+    together = "; of all segments they hold at once" if night.segment_findings else ""
+    about = ABOUT[night.settings.scope].partition(":")[0]
+    margin = f" The margin is {night.settings.margin:g}." if night.changes and night.settings.margin else ""
+    lines = [*definitions(night.definitions), f"Intervals of values are 95 % intervals{of_changes}{together}."]
+    return f"{' '.join(lines)} They are about {about}.{margin}"
+
+
+def error_rate(night: Said) -> str:
+    """Write how often a night without a change raises an alarm."""
+    rate = night.settings.false_alarms
+    return f"{counted(rate, 'false alarm')} in 100 nights"
+
+
+def outlook_sentence(expected: Expected, budget: float, on_suspicion: float) -> str:
+    """Write how likely a loss raises the alarm of a watch."""
+    more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
+    second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
+    loss = f"a loss of {expected.loss:.2g} in {expected.measure}"
+    return (
+        f"{budget:g} labels a night{more}: {loss} raises the alarm the same night {odds(expected.same_night)}{second}"
+    )
+
+
+def odds(chance: float) -> str:
+    """Write a probability in round odds.
+
+    Examples
+    --------
+    >>> odds(0.72), odds(0.95), odds(0.999), odds(0.01)
+    ('7 times in 10', '19 times in 20', '99 times in 100', 'less than 1 time in 20')
+    """
+    if chance >= _RARELY_NOT:
+        return "99 times in 100"
+    if chance >= _SELDOM_NOT:
+        return "19 times in 20"
+    if chance < 1 - _SELDOM_NOT:
+        return "less than 1 time in 20"
+    n = min(max(round(10 * chance), 1), 9)
+    return f"{counted(n, 'time')} in 10"
+
+
+def span_sentences(spans: Sequence[Answer]) -> list[str]:
+    """Write a sentence for each change from one night to another that was asked for."""
+    return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
+
+
+def night_table(night: Said, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+    """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
+    return table_of([*night.findings, *night.changes], places, width)
+
+
+def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
+    """Make a row for each measure of each night, with its changes and the intervals that decide."""
+    rows = []
+    for night in nights:
+        for value in night.values:
+            mine = [change for change in night.changes if change.measure == value.measure]
+            rows.append(
+                {
+                    "night": night.date,
+                    "measure": value.measure,
+                    "value": _number(value),
+                    "interval": _interval(value),
+                    "since the night before": "".join(map(figures, _since(mine, night.before, is_before=True))),
+                    "since the reference": "".join(map(figures, _since(mine, night.before, is_before=False))),
+                    "alarm": "ALARM" if any(change.verdict == "worse" for change in mine) else "",
+                    "labels": value.judged,
+                    "in hand": value.known,
+                    "waiting": value.waiting or "",
+                }
+            )
+    kept = [name for name in rows[0] if name not in _RARE or any(row[name] for row in rows)] if rows else []
+    return [{name: row[name] for name in kept} for row in rows]
+
+
+def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
+    """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
+    last = nights[-1] if nights else None
+    lines = [f"# {name}", ""]
+    if last is not None:
+        lines += [f"Nights from {nights[0].date} to {last.date}.", ""]
+        lines += [f"- {value.measure}: {_figures(value)}" for value in last.values]
+        careful = caution_lines([("", last.cautions)])
+        lines += ["", *(f"- {line}" for line in (*(night_sentences(last) if last.changes else []), *careful)), ""]
+    lines += [f"![the series]({Path(picture).name})", ""]
+    alarms = [
+        " ".join(filter(None, (f"{night.date}:", missing_lists(night), f"{sentence(change)}")))
+        for night in nights
+        for change in night.changes
+        if change.verdict == "worse"
+    ]
+    lines += ["## Alarms", "", *([f"- {line}" for line in alarms] or ["None."]), ""]
+    if last is not None and last.segment_findings:
+        lines += [f"## Segments on {last.date}", "", render(table_of(last.segment_findings), "md"), ""]
+    rows = series_table(nights)
+    if rows:
+        lines += ["## Nights", "", render(rows, "md"), "", meaning(nights[-1])]
+    Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def picture_of(nights: Sequence[Said], path: str) -> None:
+    """Draw for each measure its values with their bands and its changes with alarms, and the labels of each night."""
+    from matplotlib.figure import Figure
+
+    measures = list(dict.fromkeys(value.measure for night in nights for value in night.values))
+    panels = 2 * len(measures) + 1
+    figure = Figure(figsize=(_WIDTH, _EDGES + _PANEL * panels), dpi=_DPI, layout="constrained")
+    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
+    dates = [night.date for night in nights]
+    for k, measure in enumerate(measures):
+        _series(axes[2 * k], measure, nights)
+        _changes(axes[2 * k + 1], measure, nights)
+    labels = [max((value.judged for value in night.values), default=0) for night in nights]
+    axes[-1].bar(range(len(dates)), labels, color="0.6")
+    axes[-1].set_ylabel("new labels")
+    step = max(len(dates) // 10, 1)
+    axes[-1].set_xticks(range(0, len(dates), step), dates[::step], rotation=30, ha="right")
+    figure.savefig(path)
+
+
+def _series(axis: Any, measure: str, nights: Sequence[Said]) -> None:
+    """Draw the values of a measure with their bands."""
+    read = [
+        (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
+    ]
+    x = [k for k, _ in read]
+    ends = [[_or(getattr(v, name), v.value) for _, v in read] for name in ("low", "high")]
+    axis.fill_between(x, *ends, alpha=0.3, color="tab:blue", label="this night, 95 %", linewidth=0)
+    axis.plot(x, [v.value for _, v in read], "o-", color="tab:blue", markersize=3)
+    axis.set_ylabel(measure)
+    axis.legend(fontsize=8, loc="best")
+
+
+def _changes(axis: Any, measure: str, nights: Sequence[Said]) -> None:
+    """Draw what each night is more than the one before and than the reference, with the intervals that decide."""
+    axis.axhline(0, color="0.7", linewidth=0.8)
+    since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
+    for k, night in enumerate(nights):
+        mine = [change for change in night.changes if change.measure == measure and change.is_bounded]
+        for is_before, drawn in since.items():
+            drawn += [(k, change) for change in _since(mine, night.before, is_before=is_before)]
+    read = [change for drawn in since.values() for _, change in drawn]
+    if margin := max((change.margin for change in read), default=0.0):
+        axis.axhline(-margin, color="tab:red", linewidth=0.8, linestyle="--", label="the margin")
+    raised: list[tuple[float, float]] = []
+    for (is_before, drawn), color, shift in zip(
+        since.items(), ("tab:blue", "tab:green"), (-_SHIFT, _SHIFT), strict=True
+    ):
+        x = [k + (shift if since[False] else 0.0) for k, _ in drawn]
+        for at, (_, change) in zip(x, drawn, strict=True):
+            axis.plot([at, at], [change.low, change.high], color=color, alpha=0.5)
+            raised += [(at, change.value)] if change.verdict == "worse" else []
+        label = "since the night before" if is_before else "since the reference"
+        if drawn:
+            axis.plot(x, [change.value for _, change in drawn], "o", color=color, markersize=4, label=label)
+    if raised:
+        axis.plot(*zip(*raised, strict=True), "v", color="tab:red", label="alarm")
+    axis.set_ylabel(f"change,\n{error_rate(nights[-1])}" if nights else "change", fontsize=8)
+    if read:
+        axis.legend(fontsize=8, loc="best")
+
+
+def _since(mine: Sequence[Answer], before: str, *, is_before: bool) -> list[Answer]:
+    """Choose the change since the night before, or the one since another reference."""
+    return [change for change in mine if (change.versus == before) == is_before][:1]
+
+
+def _or(value: float | None, other: float | None) -> float | None:
+    return other if value is None else value
+
+
+def _figures(said: SaidValue) -> str:
+    """Write the value with its interval in brackets."""
+    return f"{_number(said)} ({_interval(said)})" if said.value is not None else "nothing can be said yet"
+
+
+def _interval(said: SaidValue) -> str:
+    if said.low is None or said.high is None:
+        return ""
+    return " to ".join(number(end, _places(said)) for end in (said.low, said.high))
+
+
+def _number(said: SaidValue) -> str:
+    return "" if said.value is None else number(said.value, _places(said))
+
+
+def _places(said: SaidValue) -> int:
+    """Choose as many decimals as an interval is worth."""
+    half = 0.0 if said.low is None or said.high is None else (said.high - said.low) / 2
+    return places_of(said.value or 0.0, half)

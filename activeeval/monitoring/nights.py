@@ -1,0 +1,305 @@
+"""A night of a watch: what is drawn for tonight's run, all labels so far in hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval.campaigns.draw import kept_texts
+from activeeval.campaigns.making import create
+from activeeval.campaigns.store import NightRow, Store, WatchRow
+from activeeval.core.campaign import Campaign
+from activeeval.core.design import Design
+from activeeval.core.design.carried import Carried, InHand, going_on, numbers_of
+from activeeval.core.errors import InputError, StateError, did_you_mean, shown
+from activeeval.core.pool import key_of
+from activeeval.core.results import Caution, Note
+from activeeval.core.types import Floats
+from activeeval.formats.arrays import unpacked
+from activeeval.formats.files import Stamp
+from activeeval.formats.loading import load_run
+from activeeval.formats.sample_file import lists_of
+from activeeval.formats.text.trec import Run
+from activeeval.inputs.case import Case
+from activeeval.inputs.systems import Asked
+from activeeval.monitoring.before import Before, Tonight, before_more, before_night, last_night
+from activeeval.monitoring.cases import case_of
+from activeeval.monitoring.judged_labels import by_night, n_waiting
+from activeeval.monitoring.leaving import Left, Pair, held_after, in_hand, run_of
+from activeeval.monitoring.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
+from activeeval.monitoring.watched_segments import NightPlan, plan_night
+from activeeval.sampling.draw import with_texts as texts_of_sample
+from activeeval.sampling.samples import Sample
+
+ONLY_LISTS = "the first night's lists"
+"""The name of a run that nothing is compared with: it keeps queries in the pool that have no list tonight."""
+MISSING = "missing"
+"""In the configuration of a night's campaign: the queries of the watch without a list tonight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was drawn on a night.
+
+    Attributes
+    ----------
+    campaign : str
+        In which it is judged.
+    n_new, n_pending : int
+        Items that are to be judged: new ones, and those that an earlier night left.
+    n_in_hand : int
+        Items of tonight's question that were judged before and go on counting.
+    n_known : int
+        Items of tonight's lists whose grades come from elsewhere.
+    n_changed : int
+        Items that have lost their grade, as their text is another.
+    notes : tuple of Note or Caution
+        How many labels half-widths take, where such are asked for.
+    """
+
+    campaign: str
+    n_new: int
+    n_pending: int
+    n_in_hand: int
+    n_known: int
+    n_changed: int
+    notes: tuple[Note | Caution, ...] = ()
+
+
+def draw_night(
+    store: Store,
+    name: str,
+    tonight: Tonight,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Drawn:
+    """Draw what is new on a night and store it as a campaign; all of it or nothing.
+
+    Raises
+    ------
+    InputError
+        Where the night is there already or lies before the last, its run is of other queries, or a scripted judge
+        lacks a grade.
+    """
+    watch = store.watches.get(name)
+    stamp = Stamp.of(tonight.run) if isinstance(tonight.run, (str, os.PathLike)) else None
+    run = load_run(tonight.run)
+    before = before_night(store, watch, tonight, run)
+    return _draw(store, watch, tonight, run, before, progress, stamp=stamp)
+
+
+def draw_more(
+    store: Store,
+    name: str,
+    answers: Mapping[Pair, int] | None = None,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Drawn:
+    """Draw the labels on suspicion of the last night as a campaign of their own, for the same questions.
+
+    Thresholds of the same numbers are raised until the new labels cost the budget on suspicion on average.
+
+    Parameters
+    ----------
+    answers : mapping of (query, document) to int, optional
+        As of `Tonight`.
+
+    Raises
+    ------
+    StateError
+        Where items of the night wait, or it has these labels already.
+    """
+    watch, last = store.watches.get(name), last_night(store, name)
+    if last.is_more:
+        raise StateError(f"watch {name}: {last.night} has its labels on suspicion already: campaign {last.campaign}")
+    check_judged(store, name, last)
+    before = before_more(store, watch)
+    assert before.left is not None
+    tonight = Tonight(run=before.left.run, date=last.night, answers=answers)
+    return _draw(store, watch, tonight, before.left.run, before, progress, on_suspicion=last)
+
+
+def _draw(
+    store: Store,
+    watch: WatchRow,
+    tonight: Tonight,
+    run: Run,
+    before: Before,
+    progress: Callable[[str], object],
+    on_suspicion: NightRow | None = None,
+    stamp: Stamp | None = None,
+) -> Drawn:
+    """Draw and store a step of a night: the first, or where it is given the one that goes on from it.
+
+    Parameters
+    ----------
+    stamp : Stamp, optional
+        Of the file of the run: one that is still being written is no night's.
+    """
+    settings, is_first = Settings.of(watch.config), on_suspicion is None
+    queries = before.queries or tuple(dict.fromkeys(run.query_ids.tolist()))
+    runs = _runs(store, watch, settings, run, tonight.date, before, queries)
+    _check_queries(run, queries)
+    progress("reading the files")
+    max_grade = _scale(store, watch, settings, tonight, before)
+    case = case_of(runs, settings, before.known_grades, before.taught, max_grade, progress)
+    asked = _asked(case, settings, tonight.date)
+    progress("drawing what is new")
+    hand = in_hand(case.inputs.pool, before.held, before.labels)
+    plan = plan_night(case, settings, asked, segments_of(watch, settings), hand) if is_first else NightPlan()
+    budget = settings.budget if is_first else settings.on_suspicion
+    design, probs = _designed(case, settings, asked, plan, hand, budget)
+    sample = _sample(settings, case, asked, design).judged_by_machines(before.machines)
+    if on_suspicion is not None:
+        sample = replace(sample, text_files=kept_texts(store.campaign(on_suspicion.campaign).config))
+    _check_answers(sample, tonight.answers)
+    campaign = f"{watch.name}.{before.step}"
+    sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
+    held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
+    left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
+    put = partial(
+        store.watches.add_night,
+        watch.name,
+        NightRow(date=before.step, campaign=campaign, payload=left.packed(settings.pool_depth)),
+        before.last,
+    )
+    if stamp is not None:
+        stamp.check()
+    beside = {"watch": watch.name, "date": before.step, "seed": settings.seed, MISSING: _missing(run, queries)}
+    beside |= {"texts": {what: asdict(file) for what, file in sample.text_files.items()}} if sample.text_files else {}
+    create(store, campaign, sample, settings.rules, texts=texts, beside=beside, put=put)
+    return _drawn(campaign, sample, hand.probs, before.n_changed, plan.notes)
+
+
+def check_judged(store: Store, name: str, night: NightRow) -> None:
+    """Raise StateError where something that was drawn waits on a night."""
+    if n := n_waiting(store, night):
+        raise StateError(f"watch {name}: {n} items of {night.night} wait: what was drawn counts as a whole")
+
+
+def _missing(run: Run, queries: Sequence[str]) -> dict[str, Any]:
+    """Count the queries of the watch without a list tonight: they count as 0."""
+    listed = set(run.query_ids.tolist())
+    return {
+        "n_missing": sum(query not in listed for query in queries),
+        "n_queries": len(queries),
+        "run": Path(run.source or run.name).name,
+    }
+
+
+def _designed(
+    case: Case, settings: Settings, asked: Sequence[Asked], plan: NightPlan, hand: InHand, budget: float
+) -> tuple[Design, Floats]:
+    """Return the design of a night, and M of every item of the pool after it."""
+    targets = [each.target for each in asked]
+    base = case.design(settings.method, targets, weights=plan.weights, beside=plan.beside)
+    return going_on(base, hand, budget, plan.enough)
+
+
+def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> Sample:
+    names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    return Sample(
+        campaign=Campaign(design, key=int(key_of(settings.seed))),
+        questions=tuple(each.question for each in asked),
+        systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
+        depth=case.depth,
+        seed=settings.seed,
+        model=case.model,
+    )
+
+
+def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
+    """Raise where a scripted judge lacks a grade of what is drawn."""
+    lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
+    if lacking:
+        query, doc = lacking[0]
+        problem = f"document {shown(doc)} of query {shown(query)} is asked for and has no grade "
+        raise InputError(f"{problem}({len(lacking)} such items): expected one", field="oracle")
+
+
+def _drawn(
+    campaign: str, sample: Sample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
+) -> Drawn:
+    design = sample.campaign.design
+    new = [item for unit in sample.campaign.planned for item in unit.items]
+    whole = design.order.items[sample.campaign.whole_selection.places]
+    settled = np.asarray(design.scheme.in_hand)[whole] >= 0
+    n_pending = int(np.count_nonzero(_numbers(sample)[new] < probs_before[new])) if new else 0
+    return Drawn(
+        campaign=campaign,
+        n_new=len(new) - n_pending,
+        n_pending=n_pending,
+        n_in_hand=int(settled.sum()),
+        n_known=int((design.known >= 0).sum()),
+        n_changed=n_changed,
+        notes=notes,
+    )
+
+
+def _numbers(sample: Sample) -> Floats:
+    """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
+    order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
+    assert isinstance(scheme, Carried)
+    numbers = np.ones(order.pool.n_items)
+    numbers[order.items] = numbers_of(order, sample.campaign.key, scheme.versions)
+    return numbers
+
+
+def _runs(
+    store: Store, watch: WatchRow, settings: Settings, run: Run, tonight: str, before: Before, queries: Sequence[str]
+) -> dict[str, Run]:
+    """Return the runs of a night by name: tonight's, last night's, and the reference.
+
+    Where a query has no list in any of these, the first night's run keeps it in the pool: it counts as 0.
+    """
+    runs = {tonight: run}
+    if before.run is not None:
+        runs[before.night] = before.run
+    if settings.reference not in OF_NIGHTS:
+        arrays = unpacked(watch.payload, f"watch {watch.name}", ("run.queries",), "the run of reference")
+        runs[REFERENCE] = run_of(arrays)
+    if before.run is None:
+        return runs
+    first = by_night(store.watches.nights(watch.name))[0][0]
+    listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
+    name = first.night if settings.reference == "first" else ONLY_LISTS
+    if first.night not in runs and (name == first.night or set(queries) - listed):
+        runs[name] = Left.of(store.watches.payload(watch.name, first.date), first.date).run
+    return runs
+
+
+def _check_queries(run: Run, queries: Sequence[str]) -> None:
+    """Raise where a run is of other queries than the watch."""
+    wanted = set(queries)
+    foreign = sorted(set(run.query_ids.tolist()) - wanted)
+    if foreign:
+        meant = did_you_mean(foreign[0], queries)
+        problem = f"query {shown(foreign[0])} is none of the {len(wanted)} queries of the watch ({len(foreign)} such)"
+        raise InputError(f"{run.source}: {problem}; {meant}a watch is of one set of queries")
+
+
+def _scale(store: Store, watch: WatchRow, settings: Settings, tonight: Tonight, before: Before) -> int:
+    """Return the largest grade of a watch: as it was set up, else as its first night had it."""
+    if settings.max_grade is not None:
+        return settings.max_grade
+    if before.queries:  # of a first night that is drawn anew the scale is not yet settled
+        return int(store.campaign(by_night(store.watches.nights(watch.name))[0][0].campaign).max_grade or 0)
+    known = (grade for grade, _ in before.known_grades.values())
+    largest = max((tonight.largest, *known, *before.labels.values()))
+    if not largest:
+        problem = f"watch {watch.name} knows no largest grade: say `max_grade` when it is set up"
+        raise InputError(problem, field="max_grade")
+    return largest
+
+
+def _asked(case: Case, settings: Settings, tonight: str) -> list[Asked]:
+    """Return tonight's questions: its value, and what it is more than each other run whose lists are not the same."""
+    asked = case.asked(settings.measures, ["run", "difference"] if len(case.systems) > 1 else ["run"])
+    of_tonight = [each for each in asked if each.system == tonight and each.versus != ONLY_LISTS]
+    return [each for each in of_tonight if not each.versus or each.target.matters.any()]

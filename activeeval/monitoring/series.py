@@ -1,0 +1,330 @@
+"""Nights as answers: a value each night, and tonight less the night before and less the reference, with verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activeeval.campaigns.over_time import finite
+from activeeval.campaigns.state import CampaignState, answered, state_of
+from activeeval.campaigns.store import NightRow, Store
+from activeeval.core.answers import OPEN, WORSE, Answer, exit_code
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.deciding import needed_of_sample
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.measures import Target
+from activeeval.core.results import Caution, Estimate
+from activeeval.core.types import Bools
+from activeeval.formats.tables.segments import Segments
+from activeeval.monitoring.before import last_night
+from activeeval.monitoring.judged_labels import by_night
+from activeeval.monitoring.nights import MISSING
+from activeeval.monitoring.settings import REFERENCE, Settings, segments_of
+from activeeval.monitoring.watched_segments import SegmentValue, answers_by_segment, segment_value
+from activeeval.sampling.answers import SampleAnswer
+
+PLAIN = 0.95
+"""The confidence of values, and of the interval of a difference by which a night looks bad."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A measure on a night.
+
+    Attributes
+    ----------
+    date, measure : str
+    value, low, high : float or None
+        With a 95 % interval; None while items wait.
+    judged, waiting, known : int
+        Items that were judged for this night, that wait, and whose labels counted already.
+    """
+
+    date: str
+    measure: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    judged: int = 0
+    waiting: int = 0
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightSays:
+    """A night: values, changes with their verdicts, what waits, warnings, values by segment.
+
+    Attributes
+    ----------
+    date, before : str
+        Of the night, and of the one before it; empty for the first.
+    campaign : str
+        The one that is judged: of the night, or of its labels on suspicion.
+    values : sequence of Value
+    changes : sequence of Answer
+        Tonight less the night before and less the reference, each with the interval that decides.
+    waiting : int
+    settings : Settings
+        Of the watch.
+    n_missing, n_queries : int
+        Queries of the watch without a list tonight, and all.
+    run : str
+        The name of tonight's run.
+    looks_bad : bool
+        Whether the labels on suspicion are to be drawn: a plain interval lies below 0, and its verdict is open.
+    n_suspicion : int
+        Items that were drawn on suspicion.
+    cautions : sequence of Caution
+    segments : sequence of SegmentValue
+    findings, segment_findings : sequence of Answer
+        Values, of all queries and by segment.
+    definitions : sequence of (str, str)
+        Measures as they are shown, and in full.
+    """
+
+    date: str
+    campaign: str
+    values: Sequence[Value]
+    changes: Sequence[Answer]
+    waiting: int
+    settings: Settings
+    before: str = ""
+    n_missing: int = 0
+    n_queries: int = 0
+    run: str = ""
+    looks_bad: bool = False
+    n_suspicion: int = 0
+    cautions: Sequence[Caution] = ()
+    segments: Sequence[SegmentValue] = ()
+    findings: Sequence[Answer] = ()
+    segment_findings: Sequence[Answer] = ()
+    definitions: Sequence[tuple[str, str]] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """10 where a change is worse; 11 where one is undecided, items wait or nothing can be read; else 0."""
+        code = exit_code(self.changes)
+        is_read = not self.waiting and all(value.value is not None for value in self.values)
+        return code if code == WORSE or is_read else OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Reading:
+    """The last step of a night that can be read, by both scopes."""
+
+    state: CampaignState
+    look: int
+    by_scope: dict[str, list[SampleAnswer]]
+
+    @classmethod
+    def of(cls, states: Sequence[CampaignState]) -> _Reading | None:
+        """Read the last step of which nothing waits; None where items of the first wait, or nothing has come."""
+        for look in range(len(states) - 1, -1, -1):
+            try:
+                by_scope = {scope: answered(states[look], scope=scope)[0] for scope in ("pool", "population")}
+            except StateError:
+                continue
+            return cls(state=states[look], look=look, by_scope=by_scope)
+        return None
+
+    def of_change(self, measure: str, earlier: str) -> dict[str, SampleAnswer]:
+        """Return the answers of tonight less an earlier run by scope; none where the lists are the same."""
+        return {
+            scope: each
+            for scope, answers in self.by_scope.items()
+            for each in answers
+            if (each.target.name, each.versus) == (measure, earlier)
+        }
+
+
+def night_says(
+    store: Store, settings: Settings, segments: Segments | None, steps: Sequence[NightRow], last: str, first: str
+) -> NightSays:
+    """Read a night as far as it is judged.
+
+    Parameters
+    ----------
+    segments : Segments or None
+        Of the watch, where it has some.
+    steps : sequence of NightRow
+        The night, and its labels on suspicion where there are some.
+    last, first : str
+        The dates of the night before, empty for the first one, and of the first.
+    """
+    date, states = steps[0].night, [state_of(store, step.campaign) for step in steps]
+    reading = _Reading.of(states)
+    waiting, missing = sum(state.progress.waiting for state in states), states[0].campaign.config.get(MISSING, {})
+    shared = {
+        "date": date,
+        "before": last,
+        "campaign": steps[-1].campaign,
+        "waiting": waiting,
+        "settings": settings,
+        "cautions": states[-1].machine_cautions,
+        "n_suspicion": states[1].progress.judged + states[1].progress.waiting if len(states) > 1 else 0,
+        **missing,
+    }
+    if reading is None:  # items wait, or nothing has come
+        values = [_value(date, measure, None, states) for measure in settings.measures]
+        return NightSays(values=values, changes=[], **shared)
+    answers = reading.by_scope[settings.scope]
+    names = [name for name in dict.fromkeys((last, _reference(settings, first, last))) if name and name != date]
+    changes, looks_bad = _changes_of(date, names, reading, settings)
+    by_segment = answers_by_segment(reading.state.read[0], segments)
+    of_tonight = [answer for answer in answers if not answer.versus]
+    return NightSays(
+        values=[_value(date, answer.target.name, answer, states) for answer in of_tonight],
+        changes=changes,
+        looks_bad=looks_bad and len(states) == 1 and settings.on_suspicion > 0,
+        segments=[segment_value(date, answer, settings) for answer in by_segment],
+        segment_findings=[answer.finding for answer in by_segment],
+        findings=[answer.finding for answer in of_tonight],
+        definitions=[(answer.target.name, str(answer.target.measure)) for answer in answers],
+        **shared,
+    )
+
+
+def _changes_of(date: str, names: Sequence[str], reading: _Reading, settings: Settings) -> tuple[list[Answer], bool]:
+    """Make the changes since earlier runs by measure; and whether one looks bad and is undecided."""
+    measures = dict.fromkeys(answer.target.name for answer in reading.by_scope[settings.scope])
+    compared = [(measure, name) for measure in measures for name in names]
+    confidence, campaign = settings.confidence(len(compared), reading.look), reading.state.read[0].campaign
+    changes, looks_bad = [], False
+    for measure, name in compared:
+        by_scope = reading.of_change(measure, name)
+        if not by_scope:
+            changes.append(same_lists(date, name, measure, settings, campaign.design.pool.n_queries))
+            continue
+        estimates, target = {scope: each.estimate for scope, each in by_scope.items()}, by_scope[settings.scope].target
+        changes.append(change_of(date, name, campaign, target, estimates, settings, confidence))
+        looks_bad |= changes[-1].verdict == "undecided" and _is_below(estimates[settings.scope])
+    return changes, looks_bad
+
+
+def last_says(store: Store, name: str) -> NightSays:
+    """Read the last night of a watch.
+
+    Raises
+    ------
+    InputError
+        Where it has none yet.
+    """
+    return nights_say(store, name, last_night(store, name).night)[-1]
+
+
+def nights_say(store: Store, name: str, begin: str = "", end: str = "") -> list[NightSays]:
+    """Read each night of a watch by date; some nights where a first or a last date is given.
+
+    Raises
+    ------
+    InputError
+        Where the watch has no such night.
+    """
+    watch = store.watches.get(name)
+    nights = by_night(store.watches.nights(name))
+    settings = Settings.of(watch.config)
+    segments = segments_of(watch, settings)
+    dates = [steps[0].night for steps in nights]
+    for date in (begin, end):
+        if date and date not in dates:
+            there = f"its nights are from {dates[0]} to {dates[-1]}" if dates else "it has none yet"
+            raise InputError(f"watch {name} has no night of {date}: {there}", field="date")
+    if begin and end and begin > end:
+        raise InputError(f"{begin} is later than {end}: the earlier night comes first", field="date")
+    return [
+        night_says(store, settings, segments, steps, dates[k - 1] if k else "", dates[0])
+        for k, steps in enumerate(nights)
+        if (not begin or dates[k] >= begin) and (not end or dates[k] <= end)
+    ]
+
+
+def change_of(
+    later: str,
+    earlier: str,
+    campaign: Campaign,
+    target: Target,
+    estimates: dict[str, Estimate],
+    settings: Settings,
+    confidence: float,
+) -> Answer:
+    """Make the answer to what a night is more than an earlier one, for the scope of the watch, the other beside it.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        That is read.
+    estimates : dict of str to Estimate
+        Of the target, by scope.
+    confidence : float
+        Of the interval that decides.
+    """
+    answers = {}
+    for scope, estimate in estimates.items():
+        interval = estimate.interval(confidence)
+        needed = needed_of_sample(campaign, target, estimate, interval, settings.margin)
+        answers[scope] = Answer.of(
+            estimate,
+            interval,
+            system=later,
+            versus=earlier,
+            measure=target.name,
+            p_value=estimate.p_value,
+            margin=settings.margin,
+            needed=needed and replace(needed, can_grow=True),  # by the next night's labels
+        )
+    other = "population" if settings.scope == "pool" else "pool"
+    return answers[settings.scope].with_other(answers[other])
+
+
+def same_lists(later: str, earlier: str, measure: str, settings: Settings, n_queries: int) -> Answer:
+    """Make the answer of two runs whose lists are the same as far as the measure reads them."""
+    return Answer(
+        system=later,
+        versus=earlier,
+        measure=measure,
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        n_queries=n_queries,
+        n_items=0,
+        p_value=1.0,
+        margin=settings.margin,
+        same_lists=True,
+        scope=settings.scope,
+    )
+
+
+def _reference(settings: Settings, first: str, last: str) -> str:
+    """Return the name of the reference among a night's systems."""
+    return {"previous": last, "first": first}.get(settings.reference, REFERENCE)
+
+
+def _is_below(estimate: Estimate) -> bool:
+    """Whether the plain interval of a difference lies below 0."""
+    return estimate.bounds(estimate.interval(PLAIN))[1] < 0
+
+
+def _had_labels(state: CampaignState) -> Bools:
+    """Mark the items of a night's lists that had labels before it: judged on an earlier night, or given."""
+    design = state.sample.campaign.drawn_design
+    in_hand = design.scheme.in_hand
+    before = design.known >= 0
+    return np.asarray(before if in_hand is None else before | (in_hand >= 0))
+
+
+def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
+    """Make the value of a night, of which nothing can be read where there is no answer."""
+    low, high = (math.nan, math.nan) if answer is None else answer.estimate.bounds(answer.interval)
+    return Value(
+        date=date,
+        measure=measure,
+        value=None if answer is None else finite(answer.estimate.value),
+        low=finite(low),
+        high=finite(high),
+        judged=sum(state.progress.judged for state in states),
+        waiting=sum(state.progress.waiting for state in states),
+        known=int(_had_labels(states[0]).sum()),
+    )

@@ -1,0 +1,51 @@
+"""From one night to another: the difference of two runs of a watch, read from all that is judged so far."""
+
+from __future__ import annotations
+
+from activeeval.campaigns.store import Store
+from activeeval.core.answers import Answer
+from activeeval.core.campaign import Campaign
+from activeeval.core.design.carried import reread
+from activeeval.core.pool import key_of
+from activeeval.monitoring.cases import case_of
+from activeeval.monitoring.judged_labels import by_night, labels_so_far
+from activeeval.monitoring.leaving import Left, in_hand
+from activeeval.monitoring.nights import check_judged
+from activeeval.monitoring.series import change_of, same_lists
+from activeeval.monitoring.settings import Settings
+
+
+def change_between(store: Store, name: str, earlier: str, later: str) -> list[Answer]:
+    """Read by measure what a night is more than an earlier one, from one sample: all that is judged so far.
+
+    The interval is at the level of a single comparison of a night.
+
+    Raises
+    ------
+    StateError
+        Where items of the last night wait: what was drawn counts as a whole.
+    """
+    settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
+    steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
+    left = {
+        date: Left.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}") for date in (earlier, later)
+    }
+    last = nights[-1]
+    latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    labels = labels_so_far(store, name, nights, latest.held, settings)
+    check_judged(store, name, last)
+    runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade
+    case = case_of(runs, settings, latest.known_grades, labels, top)
+    hand = in_hand(case.inputs.pool, latest.held, labels)
+    changes = []
+    for each in case.asked(settings.measures, ["difference"]):
+        if not each.target.matters.any():
+            n_queries = case.inputs.pool.n_queries
+            changes.append(same_lists(later, earlier, each.target.name, settings, n_queries))
+            continue
+        design = reread(case.design(settings.method, [each.target]), hand)
+        campaign = Campaign(design, key=int(key_of(settings.seed)))
+        estimates = {scope: campaign.estimate(scope=scope) for scope in ("pool", "population")}
+        confidence = settings.confidence(1)
+        changes.append(change_of(later, earlier, campaign, each.target, estimates, settings, confidence))
+    return changes

@@ -1,0 +1,80 @@
+"""What the unjudged items of a watch's last night may be worth, before anybody judges one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activeeval.campaigns.store import Store
+from activeeval.core.pool.keyed import Qrels
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.loading import pool_from_tables
+from activeeval.inputs.loading import sampled_measure
+from activeeval.monitoring.before import last_night
+from activeeval.monitoring.judged_labels import labels_so_far
+from activeeval.monitoring.leaving import Left, Pair, pairs_in
+from activeeval.monitoring.settings import Settings
+from activeeval.scoring.unjudged import Holes, holes_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightHoles:
+    """What a night's run is worth, as far as that is known.
+
+    Attributes
+    ----------
+    date : str
+    holes : tuple of Holes
+        By measure; none where no item of its lists is judged yet.
+    n_unjudged : int
+        Queries without any judgment, which no mean is of.
+    """
+
+    date: str
+    holes: tuple[Holes, ...]
+    n_unjudged: int
+
+
+def holes_of_last_night(
+    store: Store, name: str, budgets: Sequence[int] = (), progress: Callable[[str], object] = lambda what: None
+) -> NightHoles:
+    """Return what the holes of a watch's last night may be worth by each of its measures.
+
+    Known are the labels of all nights so far, and grades from elsewhere.
+
+    Parameters
+    ----------
+    budgets : sequence of int
+        As of `activeeval.scoring.unjudged.holes_of`.
+
+    Raises
+    ------
+    InputError
+        Where the watch has no night yet.
+    """
+    settings, last = Settings.of(store.watches.get(name).config), last_night(store, name)
+    nights = store.watches.nights(name)
+    left = Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    run = replace(left.run, source=last.night)
+    grades = _grades_of(left, labels_so_far(store, name, nights, left.held, settings))
+    if grades.keys().isdisjoint(pairs_in(run)):
+        return NightHoles(date=last.night, holes=(), n_unjudged=len(left.queries))
+    tables = pool_from_tables(_as_judgments(grades), [run], evaluated=1)
+    tables = replace(tables, rankings=[tables.rankings[0].cut_at(settings.pool_depth)])
+    measures, top = [sampled_measure(text) for text in settings.measures], store.campaign(nights[0].campaign).max_grade
+    held = holes_of(tables, 0, run, last.night, measures, max_grade=top, budgets=budgets, progress=progress)
+    return NightHoles(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
+
+
+def _grades_of(left: Left, labels: Mapping[Pair, int]) -> dict[Pair, int]:
+    """Return all grades that are known of the queries of a watch; what its judges say comes before others'."""
+    queries = set(left.queries)
+    grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}
+    return grades | {pair: grade for pair, grade in labels.items() if grade >= 0}
+
+
+def _as_judgments(grades: Mapping[Pair, int]) -> Qrels:
+    queries, docs = (Texts.from_list([pair[k] for pair in grades]) for k in (0, 1))
+    return Qrels(queries, docs, np.array(list(grades.values()), dtype=np.int64), "the labels so far")

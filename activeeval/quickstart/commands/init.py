@@ -1,0 +1,206 @@
+"""``activeeval init``: a few questions, and the commands that follow from the answers."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from activeeval.cli.help import command
+from activeeval.cli.waiting import settle
+from activeeval.cli.wording import complaint
+from activeeval.core.errors import ActiveEvalError, InputError, did_you_mean
+from activeeval.quickstart.commands.init_lines import ME, NOBODY, NONE, SCRIPT, Start, free_name, lines_of
+
+if TYPE_CHECKING:
+    from activeeval.core.pool import QueryPool
+    from activeeval.inputs.case import Case
+
+USUAL_GRADE = 3
+"""Largest grade of TREC's usual scale, which is proposed."""
+_HARMLESS = 0.01
+"""Of the best value that there can be: the margin that is proposed. A fiftieth of a value that is half the best."""
+_T = TypeVar("_T")
+
+
+@command("Answer a few questions, get the commands to run")
+def init() -> None:
+    """Ask what you have and what you want to know, and print the commands to run. No file is touched.
+
+    The questions: your runs, judgments that you have already, who judges, the measure with the largest grade, how many
+    judgments or how precise, and of two runs which difference does not matter. What would not work is asked again. From
+    a pipe the answers are read, one a line, an empty line for the default.
+
+    \b
+    activeeval init
+    printf 'new.run old.run\\n\\nann bob\\nDCG@10 3\\n200\\n0.3\\n' | activeeval init
+    """
+    settle()
+    for line in lines_of(_asked(), free_name()):
+        click.echo(line)
+
+
+def _asked() -> Start:
+    """Ask the questions: how much is to be judged where somebody judges, and the margin of two runs."""
+    runs, pool = _ask(1, "Your run files, the new one first", None, _runs)
+    judged = _ask(2, f"A file of judgments that you have, or {NONE}", NONE, partial(_judgments, pool))
+    judges = _ask(3, f"Who judges: {ME}, the names of several, a {SCRIPT}, or {NOBODY}", ME, partial(_judges, judged))
+    start = Start(runs=runs, judged=judged, judges=judges, measure="", max_grade=None)
+    standard = "DCG@10" if judged else f"DCG@10 {USUAL_GRADE}"
+    start, case = _ask(4, "The measure, and the largest grade there can be", standard, partial(_measure, start))
+    if start.judges != (NOBODY,):
+        question = "How many judgments (200), which share (10%), or how precise (±0.05)"
+        start = replace(start, goal=_ask(5, question, "200", partial(_goal, case, start.measure)))
+    if len(runs) == 2:
+        question = "A difference that does not matter, as a fiftieth of the value; at 0 most harmless changes stay open"
+        proposed = f"{_HARMLESS * case.target(start.measure, 'run').limits(case.max_grade)[1]:.1g}"
+        start = replace(start, margin=_ask(6, question, proposed, _margin))
+    return start
+
+
+def _ask(number: int, question: str, default: str | None, read: Callable[[str], _T]) -> _T:
+    """Return an answer: at a terminal until it can be read, else of the next line."""
+
+    def answer(text: str) -> _T:
+        try:
+            return read(text.strip())
+        except ActiveEvalError as problem:
+            raise click.UsageError(complaint(problem)) from None
+
+    if sys.stdin.isatty():
+        value: _T = click.prompt(f"{number}. {question}", default=default, value_proc=answer, err=True)
+        return value
+    line = sys.stdin.readline().strip() or default
+    if line is None:
+        raise InputError(f"answer {number} is missing: {question}")
+    try:
+        return answer(line)
+    except click.UsageError as problem:
+        raise InputError(f"answer {number}: {problem.message}") from None
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as problem:
+        raise InputError(f"{text}: {problem}") from None
+
+
+def _file(path: str) -> str:
+    """Return a file as commands are to name it; raise where there is none."""
+    if not os.path.isfile(path):
+        here = sorted(entry.name for entry in Path(path).parent.glob("*")) if Path(path).parent.is_dir() else []
+        raise InputError(f"{path}: no such file; {did_you_mean(path, here)}".removesuffix("; "))
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _runs(text: str) -> tuple[tuple[str, ...], QueryPool]:
+    """Read the names of runs; with the pool of what they list."""
+    from activeeval.inputs.case import prepare
+    from activeeval.inputs.choices import Choices
+
+    names = tuple(map(_file, _words(text)))
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"expected one or several files, each once, got {text!r}")
+    return names, prepare(Choices(runs=names, model="uniform", max_grade=1), use_labels=False).inputs.pool
+
+
+def _judgments(pool: QueryPool, text: str) -> str | None:
+    """Read the name of a file of judgments, some of which are of the pool."""
+    from activeeval.inputs.known_grades import known_grades_of
+
+    if text.lower() == NONE:
+        return None
+    names = _words(text)
+    if len(names) != 1:
+        raise InputError(f"expected one file, or {NONE}, got {text!r}")
+    judged = _file(names[0])
+    known_grades_of((judged,), pool)
+    return judged
+
+
+def _judges(judged: str | None, text: str) -> tuple[str, ...]:
+    from activeeval.core.judgments.judge_names import judge_name
+
+    names = tuple(dict.fromkeys(filter(None, map(judge_name, _words(text.replace(",", " "))))))
+    if not names:
+        raise InputError("expected at least one judge")
+    if len(names) > 1 and (mixed := {NOBODY, SCRIPT} & {name.lower() for name in names}):
+        raise InputError(f"{mixed.pop()} stands alone, got {text!r}")
+    if names[0].lower() == NOBODY and judged is None:
+        raise InputError("without judgments somebody has to judge")
+    return tuple(name.lower() for name in names) if len(names) == 1 else names
+
+
+def _measure(start: Start, text: str) -> tuple[Start, Case]:
+    """Read the measure, and the largest grade where one stands behind it; with what the commands will read."""
+    from activeeval.inputs.judging_choice import chosen_judging
+
+    measure, grade = text, None
+    before, _, last = text.rpartition(" ")
+    if before and last.isdecimal():
+        measure, grade = before.strip(), int(last)
+        if not 0 < grade <= 1000:
+            raise InputError(f"the largest grade must be 1 to 1000, got {last}")
+    chosen_judging("grades", [measure])
+    asking = replace(start, measure=measure, max_grade=grade)
+    try:
+        case = asking.case()
+    except ActiveEvalError as problem:
+        if grade is None and problem.field == "max_grade":
+            problem = InputError(f"no judgment tells the largest grade: say it behind the measure, as {measure} 3")
+        raise problem from None
+    if asking.judges != (NOBODY,) and asking.judged and case.known is None:
+        click.echo(f"{asking.judged} has every grade that {measure} needs: nobody has to judge", err=True)
+        asking = replace(asking, judges=(NOBODY,))
+    return asking, case
+
+
+def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:
+    """Read the option and the value that say how much is judged; raise where that is too little."""
+    from activeeval.core.design.methods import default_method
+    from activeeval.core.errors import BudgetError
+    from activeeval.inputs.budgets import Budget
+    from activeeval.sampling.plan_case import planner_of
+
+    for mark in ("±", "+-", "+/-"):
+        if text.startswith(mark):
+            return _half_width(text.removeprefix(mark).strip())
+    budget = Budget.parse(text)
+    if not budget.is_share and budget.amount < 1:
+        return _half_width(text)
+    targets = case.targets([measure], [])
+    method = default_method(*(target.measure for target in targets))
+    least, amount = planner_of(case, targets).least(method), case.for_people(budget, *targets)
+    if amount < least * (1 - 1e-9):
+        raise case.refused(budget, BudgetError("", budget=amount, needed=least), *targets)
+    return "--budget", text.replace(" ", "")
+
+
+def _margin(text: str) -> str:
+    """Read a margin as `compare` takes it."""
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = math.nan
+    if not 0 <= margin < math.inf:
+        raise InputError(f"a margin is a number from 0 on, in the unit of the measure, as 0.01, got {text!r}")
+    return text
+
+
+def _half_width(text: str) -> tuple[str, str]:
+    try:
+        width = float(text)
+    except ValueError:
+        width = math.nan
+    if not 0 < width < math.inf:
+        raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
+    return "--half-width", text

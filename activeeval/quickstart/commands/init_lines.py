@@ -1,0 +1,205 @@
+"""The commands that follow from the answers to ``activeeval init``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from activeeval.cli.help import WIDTH
+from activeeval.core.errors import ActiveEvalError
+
+if TYPE_CHECKING:
+    from activeeval.inputs.case import Case
+
+NONE, ME, NOBODY, SCRIPT = "none", "me", "nobody", "script"
+_INDENT = "    "
+_GATE = "is the new run worse: exit code 0 no, 10 yes, 11 not certain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What the answers say: runs (the new one first), judgments, judges, measure and scale, a goal, and a margin."""
+
+    runs: tuple[str, ...]
+    judged: str | None
+    judges: tuple[str, ...]
+    measure: str
+    max_grade: int | None
+    goal: tuple[str, str] = ("", "")
+    margin: str = ""
+
+    def case(self) -> Case:
+        """Prepare what the commands will read, without a model to train; raise where they would fail.
+
+        Where the judgments hold every item that is needed, this is the case of `NOBODY`.
+
+        Raises
+        ------
+        InputError
+            Where files do not go together, nobody tells the largest grade, or no label can change the measure.
+        """
+        from activeeval.inputs.budgets import is_all_known, whole_cost
+        from activeeval.inputs.case import prepare
+        from activeeval.inputs.choices import Choices
+        from activeeval.inputs.systems import check_differ
+
+        new, *others = self.runs
+        by_all = self.judges == (NOBODY,)
+        judged: dict[str, Any] = {"qrels": self.judged, "unjudged": "irrelevant"} if by_all else {"model": "uniform"}
+        if self.judged and not by_all:
+            judged["judged"] = (self.judged,)
+        runs: dict[str, Any] = {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
+        choices = Choices(**runs, **judged, max_grade=self.max_grade)
+        case = prepare(choices, use_labels=by_all, measures=[self.measure])
+        asked = case.asked([self.measure])
+        if not by_all:
+            check_differ(asked)
+            targets = [each.target for each in asked]
+            if is_all_known(*targets, known=case.known):
+                return replace(self, judges=(NOBODY,)).case()
+            whole_cost(*targets, known=case.known)
+        return case
+
+    @property
+    def in_campaign(self) -> bool:
+        """Whether a store is what they need: a half-width, which `sample` does not take."""
+        return self.goal[0] == "--half-width"
+
+    def sheets(self, name: str) -> dict[str, str]:
+        """Return the sheet of each judge, as commands name them; of one judge that of all."""
+        from activeeval.sampling.sheets import SheetPlan
+
+        plan = SheetPlan(path=f"{name}.csv", judges=self.judges)
+        return dict(zip(self.judges, plan.paths, strict=True))
+
+    @property
+    def allowed(self) -> list[str]:
+        """The margin of a gate."""
+        return ["--margin", self.margin] if self.margin else []
+
+    @property
+    def pool(self) -> list[str]:
+        """The options that say what is drawn from, and for which measure."""
+        new, *others = self.runs
+        words = ["--run", new]
+        words += ["--versus-run", others[0]] if len(others) == 1 else [w for run in others for w in ("--run", run)]
+        words += ["--judged", self.judged] if self.judged else []
+        words += ["--max-grade", str(self.max_grade)] if self.max_grade else []
+        return [*words, "--measure", self.measure]
+
+
+def free_name() -> str:
+    """Return a name that no file of a sample or a campaign in this folder has."""
+    taken = {entry.name.split(".")[0].split("-")[0] for entry in Path().glob("judging*")}
+    return next(name for k in range(len(taken) + 1) if (name := f"judging{k + 1 if k else ''}") not in taken)
+
+
+def lines_of(start: Start, name: str) -> Iterator[str]:
+    """Yield the commands that answers come to, and before each what it is for."""
+    new, *others = start.runs
+    if start.judges == (NOBODY,):
+        yield from _judged_already(start)
+        return
+    yield from _step("what to expect, before anybody judges", "plan", *start.pool, *start.goal, *_whole(start))
+    yield from _together(start, name) if start.in_campaign else _alone(start, name)
+    if len(others) == 1:
+        source = ["--campaign", name] if start.in_campaign else _sample_words(start, name)
+        yield from _step(_GATE, "compare", others[0], new, *source, "--scope", "pool", *start.allowed)
+
+
+def _judged_already(start: Start) -> Iterator[str]:
+    new, *others = start.runs
+    more = ["--versus", others[0]] if len(others) == 1 else [word for run in others for word in ("--run", run)]
+    yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
+    if len(others) == 1:
+        judged = ["--qrels", str(start.judged), "--measure", start.measure, "--unjudged", "irrelevant"]
+        yield from _step(_GATE, "compare", others[0], new, *judged, *start.allowed)
+
+
+def _alone(start: Start, name: str) -> Iterator[str]:
+    sample, sheets = f"{name}.sample", start.sheets(name)
+    judges = [word for judge in sheets if len(sheets) > 1 for word in ("--judge", judge)]
+    files = ["--out", sample, "--sheet", f"{name}.csv"]
+    about = f"draw what to judge{_in_one(start)}"
+    yield from _step(about, "sample", *start.pool, *start.goal, *_whole(start), *judges, *files)
+    for judge, sheet in sheets.items():
+        who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
+        yield f"# {who} in the column grade of {shlex.quote(sheet)}"
+    yield from _step("then", "estimate", sample, *sheets.values())
+
+
+def _whole(start: Start) -> list[str]:
+    """The option by which all that is to be judged is drawn at once, where a measure has it follow labels."""
+    return ["--looks", "none"] if _follows_labels(start.measure) else []
+
+
+def _in_one(start: Start) -> str:
+    return ", in one sheet (without --looks none in several, with fewer labels)" if _whole(start) else ""
+
+
+def _follows_labels(measure: str) -> bool:
+    """Whether a sample by a measure comes sheet by sheet, which no list of commands can say beforehand."""
+    from activeeval.core.measures import parse_measure
+    from activeeval.sampling.adaptive_depth import FOLLOWING
+
+    try:
+        return isinstance(parse_measure(measure), FOLLOWING)
+    except ActiveEvalError:  # of those that need the scale none does
+        return False
+
+
+def _sample_words(start: Start, name: str) -> list[str]:
+    """Return a sample and its sheets as `compare` takes them."""
+    return [
+        "--sample",
+        f"{name}.sample",
+        *(word for sheet in start.sheets(name).values() for word in ("--sheet", sheet)),
+    ]
+
+
+def _together(start: Start, name: str) -> Iterator[str]:
+    about = f"draw and store what to judge{_in_one(start)}"
+    yield from _step(about, "campaign", "create", name, *start.pool, *start.goal, *_whole(start))
+    sheets = start.sheets(name)
+    whose = "a sheet for each judge" if len(sheets) > 1 else "a sheet"
+    about = f"block by block: {whose}, whose column grade is filled in, and back"
+    judges = [word for judge in sheets for word in ("--judge", judge)]
+    yield from _step(about, "campaign", "next", name, *judges, "--out", f"{name}.csv")
+    yield from _step(None, "campaign", "import", name, *sheets.values())
+    yield from _step("how far it is, and a page for the team", "campaign", "status", name)
+    yield from _step(None, "campaign", "report", name)
+
+
+def _step(about: str | None, *words: str) -> Iterator[str]:
+    """Yield a command in lines that can be pasted, behind what it is for."""
+    if about is not None:
+        yield f"# {about}"
+    yield from folded(["activeeval", *words])
+
+
+def folded(words: Sequence[str], width: int = WIDTH) -> Iterator[str]:
+    r"""Yield a command for a shell, folded behind options' values where it is wider than a width.
+
+    Examples
+    --------
+    >>> print(*folded(["activeeval", "plan", "--run", "new one.run", "--budget", "200"], 44), sep="\n")
+    activeeval plan --run 'new one.run' \
+        --budget 200
+    """
+    parts: list[str] = []
+    for word in words:
+        if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("-"):
+            parts[-1] += f" {shlex.quote(word)}"
+        else:
+            parts.append(shlex.quote(word))
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + len(part) + 3 > width:
+            yield f"{line} \\"
+            line = _INDENT + part
+        else:
+            line += f" {part}"
+    yield line

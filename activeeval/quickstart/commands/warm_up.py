@@ -1,0 +1,26 @@
+"""``activeeval warm-up``: compile what a first call would wait for."""
+
+from __future__ import annotations
+
+from activeeval.cli.help import command
+from activeeval.cli.output import say
+from activeeval.cli.waiting import progress
+
+
+@command("Compile everything now, so that no later command waits for it", "warm-up")
+def warm_up() -> None:
+    """Compile everything now, so that no later call waits for it: for images and for the first morning.
+
+    What is compiled is kept beside the package, or where NUMBA_CACHE_DIR says.
+
+    \b
+    activeeval warm-up
+    """
+    from activeeval.core.design.methods import METHODS
+    from activeeval.core.kernels.first_use import WATCHERS
+    from activeeval.quickstart.warm_up import warm_up as compile_all
+
+    WATCHERS.clear()  # who calls this knows
+    with progress(len(METHODS), "compiling") as advance:
+        compile_all(advance)
+    say("everything is compiled")

@@ -1,0 +1,342 @@
+"""What a judged sample answers: an estimate with its interval for each question, of all queries or by segment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.answers import Answer, Needed
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.deciding import needed_of_sample
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.estimation import pair_roots, simultaneous_confidence
+from activeeval.core.estimation.significance import holm
+from activeeval.core.measures import Target
+from activeeval.core.pool import Rankings
+from activeeval.core.results import Caution, Estimate, Interval, Note, Told
+from activeeval.formats.sample_file import lists_of
+from activeeval.formats.tables.segments import Segments, read_segments
+from activeeval.inputs.choices import GRADER
+from activeeval.inputs.systems import Asked, contrasts_of, direction
+from activeeval.report.cautions import MISSING_LISTS
+from activeeval.sampling.samples import Sample
+
+FEWEST = 10
+"""Judged queries that chance chose below which a segment is not read. Twelve segments by chance of each of six sizes on
+MQ2008 (DCG@10 by items, ERR by depth, one ranking and two, a tenth of the budget, 150 repetitions): from 5 on the
+intervals covered 91 to 98 %, below that most were infinite."""
+
+
+GUARD = ("model turned", "model says little")
+"""Cautions where people's grades fall, or hardly rise, with what a machine's expect."""
+_ALIKE = 0.01
+"""Half-widths that differ by less are the same to a reader."""
+
+
+class Shared(NamedTuple):
+    """What a difference says together with all others of its measure.
+
+    Attributes
+    ----------
+    interval : Interval
+        All of them hold at once with the confidence that was asked for.
+    p_holm : float
+        The p value by Holm's method.
+    """
+
+    interval: Interval
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleAnswer:
+    """A question with what a sample says of it.
+
+    Attributes
+    ----------
+    question : str
+        difference, run or versus.
+    target : Target
+    estimate : Estimate
+    interval : Interval
+        Of the kind and confidence that were asked for; of segments such that all hold at once with that confidence.
+    p_value : float
+        Of the t test that the target is 0; of segments times their number.
+    half_width_at_end : float
+        What a t interval of this confidence should come to once all of the sample is judged.
+    segment : str or None
+    system, versus : str
+        Which system it is of, and of a difference the one that is taken off; else empty.
+    shared : Shared or None
+        What a difference of more than two systems says together with all others of its measure.
+    needed : Needed or None
+        What should decide a difference that is open.
+    other : SampleAnswer or None
+        The answer to the same question for the other scope.
+    """
+
+    question: str
+    target: Target
+    estimate: Estimate
+    interval: Interval
+    p_value: float
+    half_width_at_end: float
+    system: str
+    versus: str = ""
+    segment: str | None = None
+    shared: Shared | None = None
+    needed: Needed | None = None
+    other: SampleAnswer | None = None
+
+    @property
+    def title(self) -> str:
+        """What messages call it: measure, systems, and segment."""
+        return ", ".join(filter(None, (self.target.name, direction(self.system, self.versus), self.segment)))
+
+    @property
+    def finding(self) -> Answer:
+        """What is told of it; of more than two systems with the interval and p value of all differences at once."""
+        interval, p_value = self.shared or (self.interval, self.p_value)
+        now, end = (self.interval.high - self.interval.low) / 2, self.half_width_at_end
+        answer = Answer.of(
+            self.estimate,
+            interval,
+            system=self.system,
+            versus=self.versus,
+            measure=self.target.name,
+            n_items=None if self.target.measure.is_judged_whole else self.estimate.n_judged,
+            p_value=p_value if self.versus and interval.low < interval.high else None,
+            segment=self.segment,
+            half_width_at_end=end if end < (1 - _ALIKE) * now else None,
+            needed=self.needed,
+            same_lists=bool(self.versus) and not self.target.matters.any(),
+        )
+        return answer if self.other is None or self.shared is not None else answer.with_other(self.other.finding)
+
+
+def answers(
+    sample: Sample,
+    asked: Sequence[Asked],
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> tuple[list[SampleAnswer], list[Note]]:
+    """Return the answer to each question, and what to know of the segments.
+
+    Parameters
+    ----------
+    asked : sequence of Asked
+        As `Sample.asked` returns them.
+    kind : str
+        A key of `activeeval.core.estimation.INTERVALS`.
+    segments : str, optional
+        A file as `activeeval.formats.tables.segments.read_segments` reads it: an answer for each segment of each
+        question. What may go wrong is then shared out (Bonferroni): all intervals of a question hold at once, also
+        where segments overlap.
+
+    Raises
+    ------
+    StateError
+        Where no block is complete.
+    InputError
+        Where the sample does not reach a question, or no segment is large enough.
+    """
+    ends = cut_notes(sample, asked)
+    if segments is None:
+        guard = _of_grader(sample)
+
+        def read(question: Asked, scope: str) -> SampleAnswer:
+            estimate = _guarded(sample.estimate(question.target, scope), guard)
+            return _answer(sample.campaign, question, estimate, 1, kind=kind, confidence=confidence)
+
+        if sample.is_contest:
+            answered = together(sample, [read(question, scope) for question in asked], kind)
+            return [_with_needed(sample.campaign, answer) for answer in answered], ends
+        (other,) = {"pool", "population"} - {scope}
+        both = [[_with_needed(sample.campaign, read(question, each)) for each in (scope, other)] for question in asked]
+        return [replace(answer, other=beside) for answer, beside in both], ends
+    answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
+    if not answered:
+        raise InputError(f"{segments}: no segment has {FEWEST} judged queries: there is nothing to read")
+    return answered, ends + notes
+
+
+def by_segment(
+    sample: Sample,
+    asked: Sequence[Asked],
+    segments: Segments,
+    *,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+) -> tuple[list[SampleAnswer], list[Note]]:
+    """Return the answer to each question in each segment that is large enough, and what to know; as `answers`."""
+    members, notes = segments.of(sample.campaign.design.pool)
+    answer = partial(_answer, sample.campaign, kind=kind, confidence=confidence)
+    answered = []
+    small: dict[tuple[str, ...], list[str]] = {}
+    for question in asked:
+        read = _by_segment(sample, question.target, members, scope)
+        missing = tuple(name for name in members if name not in read)
+        small.setdefault(missing, []).append(f"{question.target.name} ({question.title})")
+        for name, (part, estimate) in read.items():
+            answered.append(answer(question._replace(target=part), estimate, len(read), name))
+    for missing, of in small.items():
+        if missing:
+            whose = () if len(small) == 1 else tuple(of)
+            notes.append(Note("small segments", {"fewest": FEWEST, "questions": whose, "segments": missing}))
+    return together(sample, answered, kind), notes
+
+
+def _answer(
+    campaign: Campaign,
+    question: Asked,
+    estimate: Estimate,
+    n_rows: int,
+    segment: str | None = None,
+    *,
+    kind: str,
+    confidence: float,
+) -> SampleAnswer:
+    """Return an answer whose interval holds at once with those of its ``n_rows`` segments."""
+    each, scope = 1 - (1 - confidence) / n_rows, estimate.scope
+    return SampleAnswer(
+        question=question.question,
+        target=question.target,
+        estimate=estimate,
+        interval=_interval(campaign, kind, each, question.target, scope),
+        p_value=min(1.0, n_rows * campaign.p_value_now(estimate.p_value, question.target, scope=scope)),
+        half_width_at_end=campaign.half_width_at_end(each, question.target, scope=scope),
+        segment=segment,
+        system=question.system,
+        versus=question.versus,
+    )
+
+
+def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, scope: str) -> Interval:
+    """Return the interval of a kind that all readings of a sample share."""
+    each = confidence
+    if kind != "group-sequential":  # which shares among the looks that were planned
+        each = campaign.confidence_now(confidence, target, scope=scope)
+    return replace(campaign.interval(kind, each, target, scope=scope), confidence=confidence)
+
+
+def _of_grader(sample: Sample) -> tuple[Caution, ...]:
+    """Return what is to be said where people's grades do not rise with what graders that are machines expect."""
+    if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
+        return ()
+    if not (slope.is_turned or slope.says_little):
+        return ()
+    numbers: dict[str, Told] = {"model": sample.model.replace(GRADER, ""), "slope": slope.value}
+    numbers |= {"std_error": slope.std_error, "n_items": slope.n_items}
+    return (Caution("careful", "model turned" if slope.is_turned else "model says little", numbers),)
+
+
+def _guarded(estimate: Estimate, concerns: tuple[Caution, ...]) -> Estimate:
+    return replace(estimate, concerns=(*estimate.concerns, *concerns)) if concerns else estimate
+
+
+def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
+    """Return an answer with what should decide it, where it is a difference that is open."""
+    if not answer.versus:
+        return answer
+    interval = (answer.shared or answer).interval
+    return replace(answer, needed=needed_of_sample(campaign, answer.target, answer.estimate, interval))
+
+
+def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
+    """Return answers whose differences of more than two systems know what all of them say at once, by measure.
+
+    Each interval gets the confidence at which all hold with theirs
+    (`activeeval.core.estimation.simultaneous_confidence`).
+    """
+    families: dict[tuple[str, str | None], list[int]] = {}
+    for k, answer in enumerate(answered):
+        if answer.versus and sample.is_contest:
+            families.setdefault((str(answer.target.measure), answer.segment), []).append(k)
+    out = list(answered)
+    for places in families.values():
+        family = [answered[k] for k in places]
+        confidence = _shared_confidence(sample, family)
+        adjusted = holm([answer.p_value for answer in family])
+        for k, answer, p_holm in zip(places, family, adjusted.tolist(), strict=True):
+            scope = answer.estimate.scope
+            wide = _interval(sample.campaign, kind, confidence, answer.target, scope)
+            out[k] = replace(answer, shared=Shared(wide, p_holm))
+    return out
+
+
+def _shared_confidence(sample: Sample, family: Sequence[SampleAnswer]) -> float:
+    """Return the confidence of each interval of some differences such that all of them hold at once."""
+    names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
+    uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
+    if not uncertain:
+        return confidence
+    pairs = [(names.index(answer.system), names.index(answer.versus)) for answer in uncertain]
+    variances = _pair_variances(sample, family)
+    degrees = [answer.estimate.degrees_of_freedom for answer in uncertain]
+    return simultaneous_confidence(pair_roots(variances, pairs), degrees, confidence)
+
+
+def _pair_variances(sample: Sample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
+    """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
+    names, scope = sample.systems, family[0].estimate.scope
+    known = {(answer.system, answer.versus): answer.estimate for answer in family}
+    lists = lists_of(sample.campaign.design)
+    variances = np.zeros((len(names), len(names)))
+    for i, j in contrasts_of(len(names)):
+        estimate = known.get((names[i], names[j]))
+        if estimate is None:
+            other = replace(family[0].target, ranking=lists[i], versus=lists[j])
+            estimate = sample.estimate(other, scope)
+        variances[i, j] = variances[j, i] = estimate.std_error**2
+    return variances
+
+
+def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[Note]:
+    """Return what is to be said where a question counts all ranks of lists that were cut."""
+    cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
+    return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
+
+
+def missing_lists_of(sample: Sample, asked: Iterable[Asked | SampleAnswer]) -> list[Note]:
+    """Return a note for each system without a list for some queries; nothing of a pool of which a part is at hand."""
+    if sample.campaign.design.order.larger_pool is not None:
+        return []
+    lists: dict[str, Rankings] = {}
+    for each in asked:
+        named = ((each.system, each.target.ranking), (each.versus, each.target.versus))
+        lists |= {name: ranking for name, ranking in named if ranking is not None}
+    counts = {name: int(np.count_nonzero(ranking.lengths == 0)) for name, ranking in lists.items()}
+    of = {name: ranking.pool.n_queries for name, ranking in lists.items()}
+    return [Note(MISSING_LISTS, {"n": n, "of": of[name], "name": name}) for name, n in counts.items() if n]
+
+
+def _is_certain(sample: Sample, target: Target, estimate: Estimate) -> bool:
+    """Return whether nothing of the pool was left to chance."""
+    of_pool = estimate if estimate.scope == "pool" else sample.campaign.estimate(target)
+    return of_pool.std_error == 0
+
+
+def _by_segment(
+    sample: Sample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
+) -> dict[str, tuple[Target, Estimate]]:
+    """Return the estimate of each segment that is large enough, or of which nothing is left to chance."""
+    large = {}
+    for name, within in members.items():
+        part = replace(target, within=within)
+        try:
+            estimate = sample.estimate(part, scope)
+        except StateError:  # nothing of the segment has been judged
+            continue
+        if min(estimate.n_open, estimate.n_queries) >= FEWEST or _is_certain(sample, part, estimate):
+            large[name] = (part, estimate)
+    return large

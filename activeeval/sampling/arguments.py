@@ -1,0 +1,125 @@
+"""What `sample` and `plan` share: which pool, which model, what is known, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from activeeval.core.errors import InputError
+from activeeval.formats.tables.frames import kind_of_frame
+from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, runs_of, sources_of
+from activeeval.inputs.choices import Choices
+from activeeval.traffic.queries import drawn_of
+
+
+class PoolOptions(TypedDict, total=False):
+    """What else `sample` and `plan` may be told of a pool, its grade model and its costs.
+
+    Attributes
+    ----------
+    train : path, frame, dict or Judgments
+        Judgments of other queries, which train the grade model; queries of the pool that they hold are not measured.
+    grade_probs : path, frame or callable
+        The grade model: a table of query_id, doc_id, p0, p1, …; or a function of the pool (`QueryPool`) that returns an
+        array of shape (n_items, n_grades).
+    graders : path, frame, Judgments, Grades, list of these, or dict of names to these
+        Machines that graded the items, say language models: they say where to look and are never labels.
+    grader_trust : {"auto", "model", "regressor", "off"}
+        What they are for, see `activeeval.inputs.choices.Choices`.
+    model : str or list of str
+        forest, logit, uniform or scores; several make a mixture. By default forest where there is something to learn
+        from, else uniform.
+    pool_runs : list of path, frame or dict
+        Runs for features only.
+    pool_depth : int
+        The rank at which lists end, and the pool is what they hold then. By default 100.
+    judged_policy : {"refuse", "majority", "median"}
+        What several judges' different grades of a known item count as.
+    contrasts : {"all", "first"}
+        Of several runs: which are compared.
+    ties : {"id", "rank", "input"}
+        Order of equal scores.
+    overhead : float
+        Cost of turning to a query, in mean items.
+    cost : str
+        uniform, or a file of what each item costs.
+    traffic : str
+        A file that says how often each query is asked.
+    queries : path, or what `activeeval.draw_queries` returns
+        Queries that were drawn from a log of searches: the scope ``population`` is then all its traffic.
+    query_factor, tune : bool
+    defensive_share : float
+    """
+
+    train: Any
+    grade_probs: Any
+    graders: Any
+    grader_trust: str
+    model: str | Sequence[str]
+    pool_runs: Sequence[Any]
+    pool_depth: int
+    judged_policy: str
+    contrasts: str
+    ties: str
+    overhead: float
+    cost: str
+    traffic: str
+    queries: Any
+    query_factor: bool
+    tune: bool
+    defensive_share: float
+
+
+_NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
+
+
+def choices_of(
+    runs: Any, names: Any, judged: Any, max_grade: int | None, seed: int, options: Mapping[str, Any]
+) -> Choices:
+    """Return what the arguments of `sample` and `plan` choose.
+
+    Raises
+    ------
+    TypeError
+        Where an option is none.
+    """
+    known = PoolOptions.__annotations__
+    if unknown := options.keys() - known.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known)}")
+    loaded, called = runs_of(runs, names)
+    extra = options.get("pool_runs")
+    models, tables = _models(options)
+    plain = {name: value for name, value in options.items() if name not in _NOT_PLAIN and value is not None}
+    if "queries" in plain:
+        plain["queries"] = drawn_of(plain["queries"])
+    return Choices(
+        runs=loaded,
+        pool_runs=[] if extra is None else runs_of(extra)[0],
+        names=called,
+        judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
+        train_qrels=judgments_in(options.get("train")),
+        graders=graders_of(options.get("graders")),
+        model=models or None,
+        tables=tables,
+        max_grade=max_grade,
+        seed=seed,
+        **plain,
+    )
+
+
+def frame_kind_of(runs: Any, judged: Any, options: Mapping[str, Any]) -> str:
+    """Return the library of the first frame among the arguments."""
+    return kind_of_frame(*listed(runs), *sources_of(judged), options.get("train"), options.get("grade_probs"))
+
+
+def _models(options: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the grade models by the names that choices have for them, and what stands for their files."""
+    models, tables = list(options.get("model") or ()), dict[str, Any]()
+    source = options.get("grade_probs")
+    if source is None:
+        return models, tables
+    if isinstance(source, dict):
+        raise InputError("`grade_probs` is a path, a data frame or a function of the pool, got a dict")
+    models.append(f"probs={source if isinstance(source, str) else 'grade_probs'}")
+    tables[models[-1].partition("=")[2]] = source
+    return models, tables

@@ -1,0 +1,104 @@
+"""``activeeval next``: the next instalment of a sample whose depths follow labels."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command
+from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands import sampling_options, sheet_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from activeeval.sampling.next_batch import Followed
+    from activeeval.sampling.sheets import SheetPlan
+
+
+@command("The next sheet, where the first one's labels decide it", "next")
+@click.argument("path", metavar="SAMPLE")
+@click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
+@click.option("--sheet", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
+@sheet_options.people_options
+@sampling_options.texts_options
+@input_options.policy_option
+@input_options.machine_is_truth_option
+@output.force_option
+def next_(
+    path: str,
+    sheets: tuple[str, ...],
+    sheet: str,
+    policy: str,
+    machine_is_truth: bool,
+    documents: str | None,
+    queries: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Draw the next instalment of a sample that was drawn with --looks, once all of its sheets so far are judged.
+
+    How far a query is worth judging follows from its own labels, so that the second sheet depends on the first. The
+    sample is written anew in its place, with what was asked: keep all sheets, and give all of them each time. Where
+    nothing comes next it says so, and `activeeval estimate` reads the sheets.
+
+    \b
+    activeeval next week1.sample week1.csv --sheet week1b.csv
+    activeeval next week1.sample week1.csv week1b.csv --sheet week1c.csv
+    """
+    from activeeval.sampling.next_batch import follow
+
+    plan = sheet_options.planned(sheet, **{name: options.pop(name) for name in tuple(options)}, force=force)
+    tell("reading the sample and its sheets")
+    texts: dict[str, Any] = {"documents": documents, "queries": queries, "say": sampling_options.say}
+    with input_options.worded():
+        followed = follow(path, sheets, plan, policy=policy, machine_is_truth=machine_is_truth, **texts)
+    _say(followed, path, sheets, plan, policy)
+
+
+def _say(followed: Followed, path: str, sheets: tuple[str, ...], plan: SheetPlan, policy: str) -> None:
+    """Say what was written, and what to do next."""
+    if not followed.n_items:
+        output.say(f"nothing more: {followed.spent:,.4g} of a budget of {followed.budget:,.4g} were asked")
+        from activeeval.sampling.estimate import beyond
+
+        output.say_notes(beyond(followed.n_unread))
+        output.say(f"`{_command('estimate', path, *sheets, *_policy(policy))}` reads it")
+        return
+    written = plan.paths
+    again = ", once more: its sample was drawn before" if followed.is_again else f"; {path} holds what was asked"
+    output.say(f"wrote {', '.join(written)}: {counted(followed.n_items, 'item')}, instalment {followed.number}{again}")
+    all_sheets = (*sheets, *written)
+    output.say(f"next: `{next_command(path, all_sheets, plan, policy, followed.number + 1)}`, once it is judged")
+
+
+def next_command(
+    path: str, sheets: Sequence[str], plan: SheetPlan | None = None, policy: str = "refuse", number: int = 2
+) -> str:
+    """Return the command that draws the instalment of a number, onto a sheet that is not there yet.
+
+    Parameters
+    ----------
+    plan : SheetPlan, optional
+        Whose sheets those so far are.
+    """
+    place, ending = Path(path), "".join(Path(sheets[0]).suffixes[-1:]) or ".csv"
+    while os.path.exists(name := str(place.with_name(f"{place.stem}-{number}{ending}"))):
+        number += 1
+    sheet_options = [word for judge in (plan.judges if plan else ()) for word in ("--judge", judge)]
+    sheet_options += ["--overlap", str(plan.overlap)] if plan and plan.overlap else []
+    return _command("next", path, *sheets, "--sheet", name, *sheet_options, *_policy(policy))
+
+
+def _policy(policy: str) -> list[str]:
+    return [] if policy == "refuse" else ["--policy", policy]
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["activeeval", *words])

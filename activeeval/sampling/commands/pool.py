@@ -1,0 +1,58 @@
+"""``activeeval pool``: pools in files, for machines that work together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command, group
+from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
+
+
+@group("Write pools that are too large for one machine")
+def pool() -> None:
+    """Write pools to parquet, in partitions that several processes or machines go over.
+
+    \b
+    activeeval pool write --run new.run --versus-run old.run --max-grade 3 --out pool
+    activeeval sample --pool-parquet 'pool/*.parquet' --run new --versus-run old --budget 200 \\
+        --engine processes:8 --out week1.sample --sheet week1.csv
+    """
+
+
+pool.add_late("Write", write="sampling.commands.pool:write")
+
+
+@command("Write a pool to parquet")
+@input_options.pool_options
+@click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
+              help="Files that it is written to.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="Folder to write, or its address.")
+@output.force_option
+@output.output_option
+def write(partitions: int, out: str, force: bool, form: str, **options: Any) -> None:
+    """Write the pool of some runs to parquet, with what a grade model says of each document.
+
+    `sample`, `plan`, `top-up` and `campaign create` take it as --pool-parquet 'DIR/*.parquet'; the sample is the one
+    that they draw of the runs themselves. docs/scale.md says which columns the files have, so that other programs can
+    write such.
+
+    \b
+    activeeval pool write --run new.run --versus-run old.run --max-grade 3 --partitions 8 --out pool
+    """
+    from dataclasses import asdict
+
+    from activeeval.inputs.choices import Choices
+    from activeeval.sampling.pool_files import write_pool
+
+    with input_options.worded():
+        written = write_pool(Choices(**options), out, partitions, force=force, progress=tell)
+    output.say_notes(written.notes)
+    files = f"{written.n_partitions} partition{'s' * (written.n_partitions > 1)}"
+    what = f"{counted(written.n_queries, 'query')}, {counted(written.n_items, 'item')}, model {written.model}"
+    output.say(f"wrote {out}: {what}, in {files}; its runs: {', '.join(written.runs)}")
+    rows = {name: value for name, value in asdict(written).items() if name != "notes"}
+    output.emit_done([rows], form)

@@ -1,0 +1,369 @@
+"""``activeeval sample``, ``estimate``, ``top-up`` and ``design``: from a pool without labels to an estimate."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command
+from activeeval.cli.waiting import tell
+from activeeval.core.errors import InputError, UndrawnError
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.commands import sampling_options, sheet_options
+from activeeval.sampling.commands.answer_table import show_estimates
+from activeeval.sampling.commands.next import next_command
+from activeeval.sampling.commands.price_options import price_of, price_options, priced
+
+if TYPE_CHECKING:
+    from activeeval.core.planning.prices import Price
+    from activeeval.inputs.budgets import Budget
+    from activeeval.sampling.samples import Sample
+    from activeeval.sampling.sheets import SheetPlan
+
+_out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
+_sheet_option = click.option(
+    "--sheet", required=True, metavar="FILE", help=f"Sheet for the judges: {sheet_options.FORMS}."
+)
+
+
+@command("Draw what to judge, and write the sheet for the judges")
+@sampling_options.drawing_options
+@sampling_options.target_options
+@_out_option
+@_sheet_option
+@sheet_options.people_options
+@sampling_options.texts_options
+@price_options
+@output.force_option
+def sample(out: str, sheet: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
+    """Draw what to judge for a budget, or for half-widths to reach; no label of the pool is looked at. Judges fill in
+    the sheet that it writes, and `activeeval estimate` reads it with the sample.
+
+    One sample answers every measure and question that is named here; what is not named may be out of its reach later.
+    Writes two files. The sheet goes to the judges: one row an item, block by block. They fill in the column `grade`, in
+    a spreadsheet if they like, and write `cannot` where an item cannot be judged. The sample stays with you;
+    `activeeval estimate` reads both, also once the first blocks alone are judged.
+
+    With --documents and --queries the sheet holds what the judges are to read. For a spreadsheet such a text is cut
+    behind 32,767 characters, and one that would pass for a formula stands behind an apostrophe.
+
+    With --segments and --segment-half-width the budget is the least that brings the interval of each of these segments,
+    all at once, to its own ±; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
+
+    With --judging top-k and a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
+    comparing two documents at a time, as `activeeval label` asks for, or otherwise: `activeeval estimate` takes a table
+    of query, rank and doc_id.
+
+    \b
+    activeeval sample --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200 \\
+        --out week1.sample --sheet week1.csv
+    activeeval sample --run a.run --run b.run --run c.run --max-grade 3 --budget 10% \\
+        --out abc.sample --sheet abc.csv
+    """
+    from activeeval.sampling.draw import draw_for
+    from activeeval.sampling.estimate import estimate as estimate_of
+
+    price, plan = price_of(options), _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
+    with input_options.worded():
+        drawn = draw_for(*sampling_options.requested(options, queries), progress=tell, say=sampling_options.say)
+    made = drawn.sample
+    _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
+    _say_price(made, plan, price)
+    if made.campaign.planned:
+        output.say(_next_step(made, out, plan))
+    else:
+        show_estimates(estimate_of([(out, [])]), "text", places=4)
+    output.warn_of_weights(made.campaign.design.name, made.campaign.design)
+
+
+@command("Add to the budget of a sample", "top-up")
+@click.argument("path", metavar="SAMPLE")
+@click.option("--budget", type=input_options.BUDGET, required=True, help=f"What is added. {input_options.BUDGET_HELP}.")
+@_out_option
+@_sheet_option
+@sheet_options.people_options
+@sampling_options.texts_options
+@price_options
+@sampling_options.files_options
+@output.force_option
+def top_up(
+    path: str,
+    budget: Budget,
+    out: str,
+    sheet: str,
+    documents: str | None,
+    queries: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Add to the budget of a sample: the same sample, and more of it.
+
+    The new sheet holds only what is new. `activeeval estimate` then takes the new sample and all sheets. A top-up that
+    was decided by looking at estimates is a look: a plain interval then misses more often than it says. Where several
+    judges share the work, give --judge and --overlap again.
+
+    \b
+    activeeval top-up week1.sample --budget 100 --out week2.sample --sheet week2.csv
+    activeeval estimate week2.sample week1.csv week2.csv
+    """
+    from activeeval.sampling.draw_pool_files import top_up_of_files
+    from activeeval.sampling.samples import read_sample
+
+    price, plan = price_of(options), _plan(sheet, force, options)
+    _check_files(out, plan, force, documents, queries)
+    tell(f"topping up {path}")
+    with input_options.worded():
+        files = sampling_options.pool_in_files(options)
+        before, sample_id = read_sample(path)
+        is_in_hand = files is None and before.campaign.design.order.larger_pool is None
+        grown = (
+            before.topped_up(budget, sample_id)
+            if is_in_hand
+            else top_up_of_files(before, sample_id, budget, files, tell)
+        )
+    if before.judges and len(plan.judges) < 2:
+        theirs, share = ", ".join(before.judges), "--judge, repeated, shares it out, with --overlap"
+        output.say(f"{path} was shared out to {theirs}; {plan.path} is one sheet for all: {share}")
+    _write(grown, out, plan, documents, queries, whence=f"topped up from {path}")
+    _say_price(grown, plan, price)
+    reads = f"{shlex.join(['activeeval', 'estimate', out])} SHEET... {shlex.join(plan.paths)}{_policy(grown, plan)}"
+    if grown.campaign.paths is not None:
+        reads = f"{shlex.join(['activeeval', 'next', out])} SHEET... {shlex.join(plan.paths)} --sheet NEXT.csv"
+        output.say(f"once judged, `{reads}` goes on, with the sheets so far")
+        return
+    output.say(f"`{reads}` reads it with the sheets so far")
+
+
+@command("Write the sheet of a sample once more", "sheet")
+@click.argument("path", metavar="SAMPLE")
+@click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
+@sheet_options.people_options
+@sampling_options.texts_options
+@output.force_option
+def sheet_again(path: str, out: str, documents: str | None, queries: str | None, force: bool, **options: Any) -> None:
+    """Write the sheet of a sample once more, the same bytes as `sample` or `top-up` wrote it: none is judged.
+
+    For a sheet that was lost, or that a killed command did not come to write. Texts are looked up in the files that
+    they were drawn with, unless --documents and --queries name others; judges and --overlap are to be given again.
+
+    \b
+    activeeval sheet week1.sample --out week1.csv
+    """
+    from activeeval.inputs.texts import recalled, texts_of
+    from activeeval.sampling.samples import read_sample
+
+    plan = _plan(out, force, options)
+    _check_sheet(path, plan, documents, queries)
+    sample, sample_id = read_sample(path)
+    files, notes = recalled(sample.text_files, documents, queries)
+    texts, more = texts_of(sample.pairs, out, **{what: file.path for what, file in files.items()})
+    output.say_notes([*notes, *more])
+    sample.write_sheet(plan, sample_id, texts)
+    output.say(f"sample {sample_id}: wrote {_listed(plan)} for the judges")
+    reads = shlex.join(["activeeval", "estimate", path, *plan.paths])
+    output.say(f"`{reads}{_policy(sample, plan)}` reads it once it is judged")
+
+
+def _say_price(sample: Sample, plan: SheetPlan, price: Price | None) -> None:
+    """Say what judging the sheets comes to in money and hours."""
+    if costs := priced(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments"):
+        output.say(costs)
+
+
+def _gradings(sample: Sample, plan: SheetPlan) -> int:
+    """Return how many rows there are to fill in: an item on the sheets of all judges has several."""
+    n_items = len(sample.pairs)
+    return n_items + min(plan.overlap or 0, n_items) * max(len(plan.judges) - 1, 0)
+
+
+def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
+    """Return which commands take the sample and its sheets."""
+    from activeeval.core.judgments.judging import ByComparisons
+
+    match sample.campaign.judging:
+        case ByComparisons(k=k):
+            asks = f"{shlex.join(['activeeval', 'label', plan.path, '--k', str(k)])} --log JUDGE.log --out JUDGE.csv"
+            return f"`{asks}` asks, `{shlex.join(['activeeval', 'estimate', out, 'JUDGE.csv'])}` reads what it writes"
+    if sample.campaign.paths is not None:
+        policy = _policy(sample, plan).removeprefix(" --policy ") or "refuse"
+        return f"once judged, `{next_command(out, plan.paths, plan, policy)}` draws what comes next"
+    reads = "reads both" if len(plan.paths) == 1 else "reads them all"
+    return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
+
+
+def _policy(sample: Sample, plan: SheetPlan) -> str:
+    """Return the option without which sheets that share items are refused where their judges differ."""
+    from activeeval.sampling.policies import policy_that_works
+
+    if not plan.overlap:
+        return ""
+    measures = [str(target.measure) for target in sample.campaign.design.targets]
+    return f" --policy {policy_that_works(len(plan.judges), measures)}"
+
+
+def _plan(sheet: str, force: bool, options: dict[str, Any]) -> SheetPlan:
+    """Return where the sheets go and who judges them, by the options that only they have."""
+    names = ("judges", "overlap", "grade_names", "guidelines")
+    return sheet_options.planned(sheet, **{name: options.pop(name) for name in names}, force=force)
+
+
+def _listed(plan: SheetPlan) -> str:
+    return ", ".join(plan.paths)
+
+
+def _check_files(out: str, plan: SheetPlan, force: bool, *texts: str | None) -> None:
+    _check_sheet(out, plan, *texts)
+    output.check_new(out, (), force)
+
+
+def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
+    written = {os.path.realpath(sheet) for sheet in plan.paths}
+    if os.path.realpath(out) in written:
+        raise InputError(f"{out}: the sample and its sheet are two files, got one name for both")
+    for path in filter(None, texts):
+        if not os.path.exists(path):  # said before anything is drawn
+            raise InputError(f"{path}: no such file")
+        if os.path.realpath(path) in {os.path.realpath(out), *written}:
+            raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
+
+
+def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str) -> None:
+    from activeeval.sampling.draw import with_texts
+
+    kept, texts = with_texts(sample, plan.path, documents, queries, sampling_options.say)
+    sample_id = kept.write(out, plan, texts)
+    output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
+    if plan.overlap:
+        n_items, n_judges = len(sample.pairs), len(plan.judges)
+        n = min(plan.overlap, n_items)
+        shared = (
+            f"{counted(n, 'item')} {agreeing(n, 'stands', 'stand')} on the sheets of all {n_judges} judges, the "
+            "others on one each"
+        )
+        output.say(f"{shared}: {counted(_gradings(sample, plan), 'grading')} for {counted(n_items, 'judgment')}")
+
+
+@command("Turn a sample and its judged sheets into estimates")
+@click.argument("path", metavar="SAMPLE")
+@click.argument("sheets", metavar="SHEET...", nargs=-1)
+@sampling_options.asked_options
+@input_options.policy_option
+@input_options.machine_is_truth_option
+@input_options.scope_option("pool")
+@click.option(
+    "--interval",
+    "kind",
+    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
+    default="t",
+    help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
+    "group-sequential: for those who look again, at the end of a block.",
+)
+@click.option(
+    "--by",
+    "segments",
+    metavar="FILE",
+    help="A row for each segment: a table of query_id and segment. All intervals of a question hold at once.",
+)
+@input_options.confidence_option
+@output.explain_option
+@output.tracked_options
+def estimate(
+    path: str,
+    sheets: tuple[str, ...],
+    kind: str,
+    segments: str | None,
+    places: int,
+    form: str,
+    **asked: Any,
+) -> None:
+    """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
+
+    Of more than two systems all differences of a measure are told at once too: intervals that all hold together, p
+    values by Holm's method, and the part of the order that is certain.
+
+    An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
+    many do, and what else a reader should know, is said on stderr.
+
+    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
+    round counts by what its budget was planned to add: budgets are set before the first is judged.
+
+    \b
+    activeeval estimate week1.sample week1.csv
+    activeeval estimate round1.sample round1.csv round2.sample round2.csv
+    """
+    from activeeval.sampling.estimate import estimate as estimate_of
+    from activeeval.sampling.rounds import by_round
+
+    rounds = by_round((path, *sheets))
+    if len(rounds) > 1 and (kind != "t" or segments):
+        raise click.UsageError("several rounds are read with t intervals and without --by")
+    tell("reading the sample and its sheets")
+    try:
+        estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
+    except UndrawnError as problem:
+        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
+    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
+    show_estimates(estimates, form, places, grow=_growing(path), onward=onward, files=[path, *sheets])
+
+
+def _growing(path: str) -> str:
+    """Return the command that tops a sample up, into files that are not there yet."""
+    place = Path(path)
+    names = (place.with_name(f"{place.stem}-{k}") for k in count(2))
+    stem = next(
+        name for name in names if not (name.with_suffix(".sample").exists() or name.with_suffix(".csv").exists())
+    )
+    files = ["--out", str(stem.with_suffix(".sample")), "--sheet", str(stem.with_suffix(".csv"))]
+    return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
+
+
+@command("Write how likely each query is to be drawn")
+@input_options.pool_options
+@click.option("--measure", default="DCG", help=f"{input_options.MEASURES_HELP}.")
+@sampling_options.method_option
+@click.option("--budget", type=input_options.BUDGET, default="10%", help=f"{input_options.BUDGET_HELP}.")
+@click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
+@click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
+@output.force_option
+def design(
+    measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any
+) -> None:
+    """Write the sampling distribution, moments and costs of every query of a pool, without any label.
+
+    Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
+    (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
+    or by the sample), n_items. Costs are in mean items.
+
+    \b
+    activeeval design --run new.run --max-grade 3 --measure DCG@10 --budget 200 --out design.csv
+    """
+    from activeeval.formats.suffixes import SUFFIXES
+    from activeeval.formats.tables.export import write_columns
+    from activeeval.inputs.case import check_fits
+    from activeeval.report.pictures import PICTURES, plot_design
+    from activeeval.report.rows import design_columns
+    from activeeval.sampling.samples import design_of
+
+    check_fits([measure], [method] if method else [])
+    output.check_new(out, SUFFIXES, force)
+    if plot:
+        output.check_out(plot, PICTURES)
+    case = input_options.prepared(options, [measure], use_labels=False, most_systems=2)
+    made = design_of(case, measure, method, budget, options["defensive_share"])
+    output.warn_of_weights(made.name, made)
+    if plot:
+        plot_design(made, plot)
+    columns = design_columns(made)
+    write_columns(columns, out)
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "the sample" if made.scheme.can_be_topped_up else "a draw"
+    output.say(f"wrote {out}: {counted(made.pool.n_queries, 'query')}, {made.target.name}, {what} takes {taken}")
+    if plot:
+        output.say(f"wrote {plot}")

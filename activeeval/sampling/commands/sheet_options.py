@@ -1,0 +1,85 @@
+"""For whom a sheet is: the options of all commands that write one, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.input_options import with_options
+from activeeval.cli.output import check_new
+
+if TYPE_CHECKING:
+    from activeeval.sampling.sheets import SheetPlan
+
+FORMS = ".csv, .tsv, .jsonl, .parquet, or .xlsx with a list of the grades to choose from"
+
+
+class _NamedGrade(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    name = "N=NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, str]:
+        grade, mark, name = str(value).partition("=")
+        if not mark or not grade.strip().isdecimal() or not name.strip():
+            self.fail(f"{value!r} is no grade with its name, expected as 2=relevant", param, context)
+        return int(grade), name.strip()
+
+
+judges_option = click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="JUDGE",
+    help="Who judges: the name stands on the sheet. Of several each has a sheet, NAME-JUDGE.csv, and items are shared "
+    "out, block by block, by query. Repeatable.",
+)
+overlap_option = click.option(
+    "--overlap",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Of several judges: so many items are graded by all of them, which costs that much more than --budget.",
+)
+_GUIDE = (
+    click.option(
+        "--grade",
+        "grade_names",
+        multiple=True,
+        type=_NamedGrade(),
+        help="What a grade is called on a sheet .xlsx, as 2=relevant; repeatable.",
+    ),
+    click.option("--guidelines", metavar="FILE", help="How to judge, plain text: the second page of a sheet .xlsx."),
+)
+
+
+def guide_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a workbook says of the grades."""
+    return with_options(command, _GUIDE)
+
+
+def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add who judges a sheet, and what a workbook says of the grades."""
+    return judges_option(overlap_option(guide_options(command)))
+
+
+def planned(
+    sheet: str,
+    judges: tuple[str, ...] = (),
+    overlap: int = 0,
+    grade_names: tuple[tuple[int, str], ...] = (),
+    guidelines: str | None = None,
+    *,
+    force: bool = False,
+) -> SheetPlan:
+    """Return what the options of a sheet come to, before anything is drawn: its files can be written."""
+    from activeeval.formats.files import open_text
+    from activeeval.formats.suffixes import SHEETS
+    from activeeval.formats.tables.grades import Guide
+    from activeeval.sampling.sheets import SheetPlan
+
+    guide = Guide(names=dict(grade_names), guidelines="" if guidelines is None else open_text(guidelines))
+    plan = SheetPlan(path=sheet, judges=judges, overlap=overlap, guide=guide).checked()
+    for path in plan.paths:
+        check_new(path, SHEETS, force)
+    return plan

@@ -1,0 +1,286 @@
+"""Drawing a sample for choices and a request: the case, the budget that a goal takes, the sample and its texts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.design.methods import find_method
+from activeeval.core.errors import ChoiceError
+from activeeval.core.planning import Goal
+from activeeval.core.results import Caution, Note, Told
+from activeeval.formats.arrays import is_arrays
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.case import Case, check_fits, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.judging_choice import chosen_judging
+from activeeval.inputs.texts import SheetTexts, recalled, texts_of
+from activeeval.sampling.adaptive_depth import OF_SHEETS
+from activeeval.sampling.expected_precision import expected_notes
+from activeeval.sampling.grader_price import priced_names
+from activeeval.sampling.plan_case import budget_for
+from activeeval.sampling.samples import Sample, draw
+from activeeval.sampling.segment_budgets import HalfWidths, SegmentGoals, segment_budget
+
+_SEED_BITS = 31
+_NEARLY_ALL = 0.9
+"""Share of the items that count, known already, from which on it is asked whose grades these are: a machine's file
+lacks a few replies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRequest:
+    """What is asked of a sample, and what it may cost: a budget, or in its place what to reach.
+
+    Attributes
+    ----------
+    measures : sequence of str
+    questions : sequence of {"difference", "run", "versus"}
+        None: the differences of several rankings, or the one there is.
+    judging : {"grades", "top-k"}
+    weights : {"equal", "sum", "minimax"}
+        How several targets are balanced.
+    method : str or None
+        By default the best for the measures that a bad model cannot spoil.
+    expected : bool
+        Of draws with replacement: the budget is met on average.
+    looks : {"each", "3", "1", "none"} or None
+        When the labels of a query decide how deep it is judged, of methods that judge to depths. None: as ``usual`` of
+        measures whose depths usually follow labels, else not at all.
+    usual : {"each", "3", "1", "none"}
+    surely : bool
+        Of such a sample: as of `activeeval.sampling.samples.draw`.
+    budget : Budget or None
+    half_width, difference : float or None
+        What the intervals should come to, or a difference that they should leave 0 out for.
+    power : float
+        The chance to detect that difference.
+    segments : str or None
+        A file that says which queries are of which segment.
+    segment_half_widths : mapping of str to float, or sequence of (str, float)
+        What the intervals of segments should come to; ``half_width`` may stand beside, for the whole.
+    """
+
+    measures: Sequence[str] = ("DCG",)
+    questions: Sequence[str] = ()
+    judging: str = "grades"
+    weights: str = "equal"
+    method: str | None = None
+    expected: bool = False
+    looks: str | None = None
+    usual: str = OF_SHEETS
+    surely: bool = False
+    budget: Budget | None = None
+    half_width: float | None = None
+    difference: float | None = None
+    power: float = 0.8
+    segments: str | None = None
+    segment_half_widths: HalfWidths = ()
+
+    def checked_price(self) -> Budget | Goal | SegmentGoals:
+        """Return what the sample may cost, or in its place what is to be reached.
+
+        Raises
+        ------
+        ChoiceError
+            Where not one of the three is given, or the method does not meet a budget on average.
+        InputError
+            Where a method does not fit a measure, or one of them is unknown.
+        """
+        price = self._price()
+        if self.expected and not (self.method and find_method(self.method).scheme.on_average(True)):
+            problem = "`expected` is for draws with replacement: passive, active, active_uniC, active_uniD"
+            raise ChoiceError(problem, field="expected")
+        check_fits(self.measures, [self.method] if self.method else [])
+        return price
+
+    def _price(self) -> Budget | Goal | SegmentGoals:
+        if self.segments is not None or self.segment_half_widths:
+            goals = SegmentGoals.of(self.segments, self.segment_half_widths, self.half_width)
+            for name in ("budget", "difference"):
+                if getattr(self, name) is not None:
+                    problem = f"`segment_half_widths` ask which budget: give these or `{name}`"
+                    raise ChoiceError(problem, field=name)
+            return goals
+        if sum(value is not None for value in (self.budget, self.half_width, self.difference)) != 1:
+            raise ChoiceError("give one of `budget`, `half_width` and `difference`", field="budget")
+        return self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
+
+
+@dataclass(frozen=True, slots=True)
+class GoalBudget:
+    """The budget that a goal takes, as far as the grade model is right about how uncertain it is."""
+
+    goal: Goal | SegmentGoals
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
+
+    case: Case | None
+    sample: Sample
+    budget: Budget
+
+
+def fresh_seed() -> int:
+    """Return a seed of the operating system's, for a sample that is not drawn again."""
+    return secrets.randbits(_SEED_BITS)
+
+
+def draw_for(
+    choices: Choices,
+    request: SampleRequest,
+    *,
+    progress: Callable[[str], object] = lambda what: None,
+    say: Callable[[Note | Caution | GoalBudget], object] = lambda note: None,
+) -> Drawn:
+    """Draw the sample that a request asks for; no label of the pool is looked at.
+
+    Parameters
+    ----------
+    choices : Choices
+        Its ``judging`` follows from the request.
+    progress : callable
+        Told what is next.
+    say : callable
+        Told what to know of the case, of the budget and of what the sample should come to, as soon as it is known;
+        ``list.append`` keeps it.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    InputError
+        Where a file or a number is wrong, or no budget reaches the goal.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    price = request.checked_price()
+    judging = chosen_judging(request.judging, request.measures)
+    chosen = replace(choices, judging=judging)
+    chosen.check_files()
+    if choices.pool_parquet is not None:
+        return _of_files(chosen, request, price, progress, say)
+    case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
+    for note in case.notes:
+        say(note)
+    progress("choosing what to judge")
+    share = choices.defensive_share
+    budget, how = _budget_of(case, request, price, share, say)
+    how |= {"method": request.method, "expected": request.expected, "surely": request.surely}
+    drawn = Drawn(case, draw(case, request.measures, request.questions, budget, defensive_share=share, **how), budget)
+    if asking := case.asking_cost(*(targets := drawn.sample.campaign.design.targets)):
+        shared: dict[str, Told] = {"budget": budget.of(*targets, known=case.known), "cost": asking}
+        say(Note("asking paid", {**shared, "names": priced_names(case), "unit": case.inputs.pool.cost_unit}))
+    for note in _nearly_all_judged(choices, case, drawn.sample):
+        say(note)
+    for expected in expected_notes(case, drawn.sample, share):
+        say(expected)
+    return drawn
+
+
+def _of_files(
+    choices: Choices,
+    request: SampleRequest,
+    price: Budget | Goal | SegmentGoals,
+    progress: Callable[[str], object],
+    say: Callable[[Note | Caution | GoalBudget], object],
+) -> Drawn:
+    """Draw the sample of a pool in files."""
+    from activeeval.sampling.draw_pool_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
+
+    if not isinstance(price, Budget):
+        what = "segment_half_widths" if isinstance(price, SegmentGoals) else "half_width"
+        raise ChoiceError(f"`{what}` need the pool at hand: of `pool_parquet` give a `budget`", field=what)
+    if not choices.judging.has_grades:
+        raise ChoiceError("a pool in files is judged by grades, not `judging` top-k", field="judging")
+    how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "looks", "usual")}
+    asked = FilesAsked.of(choices, request.measures, request.questions, **how)
+    if choices.trust_ids:
+        say(Note("ids trusted", {}))
+    sample = draw_of_files(choices, asked, price, expected=request.expected, surely=request.surely, progress=progress)
+    return Drawn(None, sample, price)
+
+
+def _budget_of(
+    case: Case,
+    request: SampleRequest,
+    price: Budget | Goal | SegmentGoals,
+    share: float | None,
+    say: Callable[[Note | Caution | GoalBudget], object],
+) -> tuple[Budget, dict[str, Any]]:
+    """Return the budget of a sample, and how its questions are balanced; say what a goal takes."""
+    how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
+    if isinstance(price, Budget):
+        return price, how
+    if isinstance(price, Goal):
+        measures = list(dict.fromkeys(request.measures))
+        budget = budget_for(case, measures, price, request.method, share, questions=request.questions, **how)
+        say(GoalBudget(price, budget))
+        return budget, how
+    chosen: dict[str, Any] = {"method": request.method, "weights": request.weights, "looks": request.looks}
+    planned = segment_budget(case, request.measures, request.questions, price, defensive_share=share, **chosen)
+    say(GoalBudget(price, planned.budget))
+    for note in planned.notes:
+        say(note)
+    return planned.budget, {"weights": planned.weights, "beside": planned.beside, "looks": "none"}
+
+
+def _nearly_all_judged(choices: Choices, case: Case, sample: Sample) -> list[Note]:
+    """Return the question whose grades these are that leave little to judge: a file of them cannot tell."""
+    matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
+    if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
+        return []
+    files = tuple(source for source in choices.judged if isinstance(source, str) and not is_arrays(source))
+    if not files or choices.machine_is_truth:
+        return []
+    n_known = int((case.known[matters] >= 0).sum())
+    return [Note("all judged", {"n": n_known, "of": int(matters.sum()), "sources": files})]
+
+
+def texts_for(
+    sample: Sample,
+    sheet: str,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+) -> SheetTexts:
+    """Return what the judges of a sample read, and say what whoever has drawn it should know.
+
+    Parameters
+    ----------
+    sheet : str
+        What messages call the place that the texts are for.
+    documents, queries : str, optional
+        Tables as `activeeval.formats.tables.text_tables.read_texts` reads them.
+    say : callable
+        Told each note.
+    """
+    texts, notes = texts_of(sample.pairs, sheet, documents, queries)
+    for note in (*sample.notes(), *notes):
+        say(note)
+    return texts
+
+
+def with_texts(
+    sample: Sample,
+    sheet: str,
+    documents: str | None = None,
+    queries: str | None = None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+) -> tuple[Sample, SheetTexts]:
+    """Return a sample that knows where its texts are, and the texts; else as `texts_for`.
+
+    What is not named is looked up where the sample had it before.
+    """
+    files, notes = recalled(sample.text_files, documents, queries)
+    for note in notes:
+        say(note)
+    texts = texts_for(sample, sheet, say=say, **{what: file.path for what, file in files.items()})
+    return replace(sample, text_files={what: file.kept for what, file in files.items()}), texts

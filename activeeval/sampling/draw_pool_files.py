@@ -1,0 +1,292 @@
+"""Drawing a sample of a pool in files: what `activeeval.sampling.draw` does of one that this machine holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.campaign import Campaign
+from activeeval.core.design.methods import Method, default_method, find_method
+from activeeval.core.errors import BudgetError, ChoiceError, InputError
+from activeeval.core.grade_models import QueryFactor
+from activeeval.core.measures import SampledMeasure, Target, shown_name
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.loading import ending_at, on_one_scale, sampled_measure
+from activeeval.inputs.systems import Pair, asked_of
+from activeeval.report.numbers import counted
+from activeeval.sampling.adaptive_depth import looks_of
+from activeeval.sampling.samples import Sample
+from activeeval.scale.chunks import Chunk
+from activeeval.scale.designs import ChunkedDesign, chunked_design
+from activeeval.scale.engines.selection import opened_engine
+from activeeval.scale.partitions import PartitionedPool
+from activeeval.scale.scratch import Scratch, scratch_of
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What a chunk is asked: each measure of each ranking, or of two."""
+
+    measures: tuple[SampledMeasure, ...]
+    pairs: tuple[tuple[str, Pair], ...]
+
+    def __call__(self, chunk: Chunk) -> list[Target]:
+        """Return the targets."""
+        lists = [chunk.ranking, *([] if chunk.versus is None else [chunk.versus]), *chunk.others]
+        return [
+            Target(measure, lists[system], None if other is None else lists[other])
+            for measure in self.measures
+            for _, (system, other) in self.pairs
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FilesAsked:
+    """A pool in files with what is asked of it.
+
+    Attributes
+    ----------
+    pool : PartitionedPool
+    questions : Questions
+    method : Method
+    looks : str
+    max_grade : int
+    weights : tuple of float or None
+    again : dict
+        How it was asked, for JSON: what `of_sample` asks anew.
+    """
+
+    pool: PartitionedPool
+    questions: Questions
+    method: Method
+    looks: str
+    max_grade: int
+    weights: tuple[float, ...] | None
+    again: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        choices: Choices,
+        measures: Sequence[str],
+        questions: Sequence[str],
+        *,
+        method: str | None = None,
+        weights: str = "equal",
+        looks: str | None = None,
+        usual: str = "none",
+    ) -> FilesAsked:
+        """Return what is asked of the files that choices name, each measure and question once.
+
+        Raises
+        ------
+        InputError, ChoiceError
+            Where a file, a run, a measure or a method is not as it has to be.
+        """
+        assert choices.pool_parquet is not None
+        pool = PartitionedPool.of(choices.pool_parquet, [str(name) for (name,) in choices.systems])
+        said, n = pool.said, len(pool.runs)
+        chosen = questions or ["run" if n == 1 else "difference"]
+        pairs = tuple((q, pair) for q in dict.fromkeys(chosen) for pair in asked_of(q, n, choices.contrasts))
+        scaled = _on_one_scale([sampled_measure(text) for text in dict.fromkeys(measures)], said, choices.max_grade)
+        asked = Questions(tuple(ending_at(measure, said.get("depth")) for measure in scaled), pairs)
+        how = find_method(method) if method else default_method(*asked.measures)
+        blind = bool(said.get("is_uniform")) and any(other is None for _, (_, other) in pairs)
+        max_grade = max(measure.max_grade or 0 for measure in scaled) or int(said.get("max_grade") or 0)
+        n_targets = len(asked.measures) * len(pairs)
+        if weights == "minimax" and n_targets > 1:
+            raise ChoiceError("`weights` minimax need the whole pool at hand: equal or sum", field="weights")
+        return cls(
+            pool=pool.for_scale(max_grade + 1),
+            questions=asked,
+            method=how,
+            looks=looks_of(how, asked.measures, looks, usual, blind=blind),
+            max_grade=max_grade,
+            weights=(1.0,) * n_targets if weights == "sum" and n_targets > 1 else None,
+            again={
+                "measures": list(measures),
+                "questions": list(chosen),
+                "method": how.name,
+                "weights": weights,
+                "runs": list(pool.runs),
+                "contrasts": choices.contrasts,
+                "max_grade": choices.max_grade,
+                "defensive_share": choices.defensive_share,
+            },
+        )
+
+    @classmethod
+    def of_sample(cls, sample: Sample, choices: Choices) -> tuple[FilesAsked, Choices]:
+        """Return what a sample of a pool in files was asked, with the choices that it was drawn by.
+
+        Parameters
+        ----------
+        choices : Choices
+            Where the pool is, and who goes over it.
+
+        Raises
+        ------
+        ChoiceError
+            Where it is of no such pool.
+        """
+        if sample.files is None or sample.seed is None:
+            problem = "the sample was not drawn of a pool in files: leave `pool_parquet` out"
+            raise ChoiceError(problem, field="pool_parquet")
+        files = dict(sample.files)
+        asked = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
+        whole = replace(choices, **files, seed=sample.seed)
+        return cls.of(whole, asked.pop("measures"), asked.pop("questions"), looks="none", **asked), whole
+
+    @property
+    def factor(self) -> QueryFactor | None:
+        """The query factor that was written with the pool."""
+        said = self.pool.said.get("factor")
+        return None if said is None or self.method.ignores_factor else QueryFactor(**said)
+
+    def design(
+        self, choices: Choices, engine: Any, scratch: Scratch | None, progress: Callable[[str], object]
+    ) -> ChunkedDesign:
+        """Return the design of the pool."""
+        return chunked_design(
+            self.pool,
+            self.questions,
+            self.method.name,
+            factor=self.factor,
+            max_grade=self.max_grade,
+            weights=self.weights,
+            defensive_share=choices.defensive_share,
+            looks=self.looks,
+            engine=engine,
+            scratch=scratch,
+            trust_ids=choices.trust_ids,
+            progress=progress,
+        )
+
+
+def _on_one_scale(measures: Sequence[SampledMeasure], said: dict[str, Any], stated: int | None) -> list[SampledMeasure]:
+    """Return measures bound to the scale of a pool, or to a larger one that one of them has."""
+    top = stated or said.get("max_grade")
+    if top is None:
+        problem = "`max_grade` is needed: the pool does not say the largest grade of its scale"
+        raise ChoiceError(problem, field="max_grade")
+    return on_one_scale(measures, int(top), stated or said.get("stated_grade"), "the pool's scale ends at")
+
+
+def draw_of_files(
+    choices: Choices,
+    asked: FilesAsked,
+    budget: Budget,
+    *,
+    expected: bool = False,
+    surely: bool = False,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Sample:
+    """Draw the sample of a pool in files, the same as of that pool in one piece.
+
+    Raises
+    ------
+    InputError, BudgetError
+        As `activeeval.sampling.samples.draw`, and where a partition is wrong.
+    EngineError
+        Where workers cannot be reached, or are lost.
+    """
+    how: dict[str, Any] = {"expected": expected, "by_instalments": True, "surely": surely}
+    with designed(choices, asked, progress) as design:
+        check_open(design, asked)
+        campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
+    mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
+    return Sample(
+        campaign=campaign,
+        questions=tuple(question for question, _ in asked.questions.pairs) * len(asked.questions.measures),
+        systems=tuple(asked.pool.runs[k] for k in mentioned),
+        depth=asked.pool.said.get("depth"),
+        seed=choices.seed,
+        model=asked.pool.said.get("model", ""),
+        truth_of_machines=tuple((str(source), int(n)) for source, n in asked.pool.said.get("machines", [])),
+        files=asked.again,
+    )
+
+
+def top_up_of_files(
+    sample: Sample,
+    sample_id: str,
+    budget: Budget,
+    choices: Choices | None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Sample:
+    """Return a sample of a pool in files with a budget added to its own: the same sample, and more of the pool.
+
+    Parameters
+    ----------
+    sample_id : str
+        That of the sample.
+    choices : Choices or None
+        Where the pool is, and who goes over it.
+
+    Raises
+    ------
+    ChoiceError
+        Where it is not said where the pool is.
+    InputError
+        Where the pool is not the one that it was drawn of, or its depths follow labels.
+    """
+    if choices is None:
+        problem = "the sample holds what it needs of a pool in files, not the rest: say where that is, `pool_parquet`"
+        raise ChoiceError(problem, field="pool_parquet")
+    asked, choices = FilesAsked.of_sample(sample, choices)
+    before = sample.campaign.drawn_design
+    if before.looks != "none" or before.budget is None:
+        raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
+    with designed(choices, asked, progress) as design:
+        more = _amount(budget, design)
+        how: dict[str, Any] = {"blocks": before.blocks[:-1], "up_to": before.budget + more}
+        campaign = _campaign(design, asked, choices.seed, before.budget, how)
+    planned = ([(u.query_id, u.item_ids) for u in each.planned] for each in (campaign, sample.campaign))
+    if next(planned) != next(planned):
+        raise InputError("the pool is not the one that the sample was drawn of", field="pool_parquet")
+    return replace(sample, campaign=campaign).topped_up(Budget(more), sample_id)
+
+
+@contextmanager
+def designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
+    """Give the design of a pool in files while its workers and tables are there."""
+    with ExitStack() as open_now:
+        engine = choices.engine
+        if isinstance(engine, str):
+            engine = open_now.enter_context(opened_engine(engine))
+        yield asked.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)
+
+
+def _amount(budget: Budget, design: ChunkedDesign) -> float:
+    """Return a budget in mean items; where all is known a share is of one item."""
+    return budget.amount * (design.whole_cost or 1.0) if budget.is_share else budget.amount
+
+
+def _campaign(design: ChunkedDesign, asked: FilesAsked, seed: int, budget: float, how: dict[str, Any]) -> Campaign:
+    """Return the campaign of a seed, as `activeeval.inputs.case.prepare` spawns it."""
+    rng = np.random.SeedSequence(seed).spawn(4)[-1]
+    try:
+        return design.campaign(budget, asked.pool, rng=rng, **how)
+    except BudgetError as problem:
+        raise Budget(budget).refused(problem) from None
+
+
+def check_open(design: ChunkedDesign, asked: FilesAsked) -> None:
+    """Raise where no label can change the value of a target, or partitions are missing."""
+    written = asked.pool.said.get("n_queries", design.n_queries)
+    if written != design.n_queries:
+        problem = (
+            f"the pool was written with {counted(written, 'query')}, {design.n_queries:,} came: a partition is missing"
+        )
+        raise InputError(problem if written > design.n_queries else problem.replace("is missing", "is there twice"))
+    n_pairs = len(asked.questions.pairs)
+    for t in np.flatnonzero(design.survey.reaches == 0).tolist():
+        name = shown_name(asked.questions.measures[t // n_pairs])
+        _, (_, other) = asked.questions.pairs[t % n_pairs]
+        why = "holds no item" if other is None else "does not differ from the other where it counts"
+        raise InputError(f"no label can change {name}: the ranking {why}, there is nothing to judge")

@@ -1,0 +1,270 @@
+"""What judged samples answer, with all that is to be known of it: of one sample, or of rounds together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from activeeval.core.campaign.labels import Progress
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.measures import Measure, shown_name
+from activeeval.core.results import Estimate, Interval, Note
+from activeeval.inputs.choices import GRADER
+from activeeval.inputs.systems import direction
+from activeeval.report.cautions import missing_fields, missing_lists
+from activeeval.report.findings import (
+    contest_sentence,
+    definitions,
+    headline,
+    intervals_in_words,
+    scope_in_words,
+    sentence,
+)
+from activeeval.report.rendering import Cell
+from activeeval.sampling.answers import SampleAnswer, answers, missing_lists_of
+from activeeval.sampling.rounds import judged_rounds, round_answers
+from activeeval.sampling.samples import Sample
+from activeeval.sampling.system_order import Place, places
+
+Rows = list[dict[str, Cell]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """The answers of a judged sample, or of rounds.
+
+    Attributes
+    ----------
+    answers : list of SampleAnswer
+    notes : list of Note
+    places : list of Place
+        Where each of more than two systems stands; of rounds nothing is known of all pairs together.
+    progress : Progress
+    agreement : Agreement
+    policy : str
+        What several judges' grades count as.
+    scope, kind : str
+        Of the intervals.
+    confidence : float
+    model : str
+        The grade model that it was drawn by, as far as that is known.
+    goes_on : bool
+        Whether more follows from the labels of a sample whose depths follow them.
+    n_unread : int
+        Items that are judged and not read where nothing follows; a note says it.
+    missing : list of Note
+        Which systems have no list for some queries; the headline says it first.
+    readings : int
+        Of a sample that was topped up, which share what the intervals may miss.
+    """
+
+    answers: list[SampleAnswer]
+    notes: list[Note]
+    places: list[Place]
+    progress: Progress
+    agreement: Agreement
+    policy: str
+    scope: str
+    kind: str
+    confidence: float
+    model: str = ""
+    goes_on: bool = False
+    n_unread: int = 0
+    missing: Sequence[Note] = ()
+    readings: int = 1
+
+    @property
+    def headline(self) -> list[str]:
+        """Which lists are missing; of more than two systems who may be the best, else the differences, or values."""
+        return missing_lists(self.missing) + self._findings
+
+    @property
+    def _findings(self) -> list[str]:
+        if not self.places:
+            return headline([answer.finding for answer in self.answers])
+        families: dict[tuple[str, str | None], list[Place]] = {}
+        for place in self.places:
+            families.setdefault((place.measure, place.segment), []).append(place)
+        return [self._contest(family) for family in families.values()]
+
+    def _contest(self, family: Sequence[Place]) -> str:
+        first = family[0]
+        pairs = [answer.finding for answer in self.answers if answer.shared and answer.segment == first.segment]
+        pairs = [finding for finding in pairs if finding.measure == first.measure]
+        n_told = sum(finding.verdict in ("better", "worse") for finding in pairs)
+        best = [place.system for place in family if place.ranks[0] == 1]
+        measure = first.measure if first.segment is None else f"{first.measure} of {first.segment}"
+        return contest_sentence(measure, best, len(family), n_told, len(pairs))
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What measures and intervals are, each a sentence."""
+        notes = definitions((answer.target.name, str(answer.target.measure)) for answer in self.answers)
+        about = scope_in_words(self.scope, self.answers[0].estimate.log if self.answers else "")
+        intervals = intervals_in_words(f"{100 * self.confidence:g} %", self.kind, self.readings)
+        notes.append(f"{intervals}, about {about}.")
+        return notes + ([f"Grade model: {self.model.replace(GRADER, 'grader ')}."] if self.model else [])
+
+    @classmethod
+    def of(
+        cls,
+        read: Sequence[Sample],
+        answered: tuple[list[SampleAnswer], list[Note]],
+        *,
+        progress: Progress,
+        agreement: Agreement,
+        policy: str,
+        scope: str,
+        kind: str,
+        confidence: float,
+    ) -> Self:
+        """Take what the samples that were ``read`` answer, with its notes, and place their systems where it can."""
+        answers, notes = answered
+        n_unread = sum(sample.campaign.n_unread for sample in read)
+        return cls(
+            answers=answers,
+            notes=notes + beyond(n_unread),
+            places=places(read[0].systems, answers) if len(read) == 1 else [],
+            progress=progress,
+            agreement=agreement,
+            policy=policy,
+            scope=scope,
+            kind=kind,
+            confidence=confidence,
+            model=read[0].model,
+            goes_on=read[-1].campaign.goes_on,
+            n_unread=n_unread,
+            missing=missing_lists_of(read[0], answers),
+            readings=len(read[0].campaign.readings) if len(read) == 1 and kind != "group-sequential" else 1,
+        )
+
+    def rows(self, beside: Mapping[str, Cell] | None = None) -> Rows:
+        """Return a row for each answer, with what is told ``beside`` each, and the ranks that each system can have."""
+        rows = [self.row(answer) | dict(beside or {}) for answer in self.answers]
+        return rows + [_rank_row(place, self.confidence) for place in self.places]
+
+    def row(self, answer: SampleAnswer) -> dict[str, Cell]:
+        """Return the row of one of the answers."""
+        missing = missing_fields(self.missing, answer.system, answer.versus)
+        return answer_row(answer, self.kind, self.progress) | missing | {"model": self.model}
+
+
+def estimate(
+    rounds: Sequence[tuple[str, Sequence[str]]],
+    measures: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    policy: str = "refuse",
+    machine_is_truth: bool = False,
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> Estimates:
+    """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`.
+
+    Parameters
+    ----------
+    machine_is_truth : bool
+        As of `activeeval.sampling.judged_samples.judged`.
+    """
+    samples, progress, agreement = judged_rounds(rounds, policy, machine_is_truth=machine_is_truth)
+    how: dict[str, Any] = {"policy": policy, "scope": scope, "kind": kind, "confidence": confidence}
+    return estimate_judged(samples, progress, agreement, measures, questions, contrasts, segments=segments, **how)
+
+
+def estimate_judged(
+    samples: Sequence[Sample],
+    progress: Progress,
+    agreement: Agreement,
+    measures: Sequence[Any] = (),
+    questions: Sequence[str] = (),
+    contrasts: str | None = None,
+    *,
+    policy: str = "refuse",
+    scope: str = "pool",
+    kind: str = "t",
+    confidence: float = 0.95,
+    segments: str | None = None,
+) -> Estimates:
+    """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
+    if len(samples) > 1:
+        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+    else:
+        asked = samples[0].asked(measures, questions, contrasts)
+        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
+    return Estimates.of(
+        samples,
+        answered,
+        progress=progress,
+        agreement=agreement,
+        policy=policy,
+        scope=scope,
+        kind=kind,
+        confidence=confidence,
+    )
+
+
+def beyond(n_unread: int) -> list[Note]:
+    """Return what is to be said of so many items that are judged and not read; nothing of none."""
+    return [Note("judged beyond", {"n": n_unread})] if n_unread else []
+
+
+def estimate_row(asked: Mapping[str, str], result: Estimate, interval: Interval, /, **more: Cell) -> dict[str, Cell]:
+    """Tabulate an estimate, what was ``asked`` first and ``more`` columns behind its interval.
+
+    The interval has room for items that cannot be judged: it is the one that decides.
+    """
+    low, high = result.bounds(interval)
+    return {
+        **asked,
+        "scope": result.scope,
+        **({"log": result.log} if result.log else {}),
+        "value": result.value,
+        "std_error": result.std_error,
+        "low": low,
+        "high": high,
+        "confidence": interval.confidence,
+        **more,
+        "effective_sample_size": result.effective_sample_size,
+        "queries": result.n_queries,
+        "items": result.n_judged,
+        "spent": result.cost,
+        **({} if result.cannot is None else {"cannot_low": result.cannot.low, "cannot_high": result.cannot.high}),
+    }
+
+
+def asked_row(measure: Measure, question: str, system: str, versus: str) -> dict[str, str]:
+    """Return what is asked of which systems as fields; ``direction`` is what is taken off what."""
+    asked = {"measure": shown_name(measure), "question": question, "system": system}
+    return (
+        asked
+        | ({"versus": versus} if versus else {})
+        | {"direction": direction(system, versus), "definition": str(measure)}
+    )
+
+
+def answer_row(answer: SampleAnswer, kind: str, progress: Progress) -> dict[str, Cell]:
+    """Return an answer as a row; differences of more than two systems are told all at once too."""
+    asked = asked_row(answer.target.measure, answer.question, answer.system, answer.versus)
+    more: dict[str, Cell] = {}
+    if answer.shared is not None:
+        low, high = answer.estimate.bounds(answer.shared.interval)
+        more |= {"low_simultaneous": low, "high_simultaneous": high}
+    more["p_value"] = answer.p_value if answer.question == "difference" else None
+    more |= {} if answer.shared is None else {"p_holm": answer.shared.p_holm}
+    more |= answer.finding.fields()
+    more |= {} if answer.segment is None else {"segment": answer.segment}
+    more |= {"half_width_at_end": answer.half_width_at_end if kind == "t" else None, "interval": kind}
+    more |= {"method": answer.estimate.method, **progress._asdict(), "draws": answer.estimate.n_draws}
+    return estimate_row(asked, answer.estimate, answer.interval, **more) | {"sentence": sentence(answer.finding)}
+
+
+def _rank_row(place: Place, confidence: float) -> dict[str, Cell]:
+    """Return the ranks that a system can have as a row."""
+    named: dict[str, Cell] = {"measure": place.measure, "question": "rank", "system": place.system}
+    named |= {} if place.segment is None else {"segment": place.segment}
+    ranks = {"rank_from": place.ranks[0], "rank_to": place.ranks[1]}
+    return {**named, "scope": place.scope, "confidence": confidence, **ranks}

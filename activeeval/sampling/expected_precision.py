@@ -1,0 +1,101 @@
+"""What a drawn sample should come to, before it is judged: nothing is written by then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from activeeval.core.design import Design
+from activeeval.core.design.methods import default_method
+from activeeval.core.errors import BudgetError
+from activeeval.core.measures import Target, shown_name
+from activeeval.core.planning import MOST_ITEMS, Prospect
+from activeeval.core.results import Caution, Note, Told, rounded_up
+from activeeval.inputs.case import Case
+from activeeval.sampling.plan_case import name_of, planner_of
+from activeeval.sampling.samples import Sample
+
+_FEW = 30
+_WORTH = 2.0
+"""How many times as many queries another measure has to bring to be named."""
+
+
+def expected_notes(case: Case, sample: Sample, defensive_share: float | None = None) -> list[Note | Caution]:
+    """Return the half-widths to expect of a sample's questions, and what is dear: few queries for the money.
+
+    Of a pool of more than a million items nothing: what is to be expected of that takes as long as the sample. Nothing
+    too where nothing is left to chance.
+
+    Parameters
+    ----------
+    case : Case
+        That it was drawn of.
+    defensive_share : float, optional
+        As it was drawn with.
+    """
+    design = sample.campaign.drawn_design
+    if design.pool.n_items * len(design.targets) > MOST_ITEMS or not sample.campaign.planned:
+        return []
+    prospects = prospects_of(case, design)
+    halves = [prospect.half_width() for prospect in prospects]
+    if not any(halves) or not all(map(math.isfinite, halves)):
+        return []
+    ranges = [prospect.known_half_widths() for prospect in prospects]
+    is_guess = any(low is None for low, _ in ranges)
+    planned = Note(
+        "planned",
+        {
+            "names": tuple(name_of(case, asked) for asked in sample.made_for),
+            "half_widths": tuple(halves),
+            "lows": tuple(low for low, _ in ranges),
+            "highs": tuple(high for _, high in ranges),
+            "of_all": tuple(prospect.half_width("population") for prospect in prospects),
+            "n_queries": rounded_up(prospects[0].queries),
+            "log": None if design.pool.draw is None else design.pool.draw.log.name,
+        },
+    )
+    first = design.blocks[0] if design.looks == "none" else None
+    stage: dict[str, Told] = {"n": None if first is None else rounded_up(first), "unit": design.pool.cost_unit}
+    unknown = [Note("width unknown", stage)] if is_guess else []
+    return [planned, *unknown, *_dear(case, design, prospects, defensive_share)]
+
+
+def prospects_of(case: Case, design: Design) -> tuple[Prospect, ...]:
+    """Return what to expect of a design at its budget, for each of its targets;
+    `activeeval.core.planning.Planner.drawn`."""
+    return planner_of(case, design.targets).drawn(design)
+
+
+def _dear(
+    case: Case, design: Design, prospects: Sequence[Prospect], defensive_share: float | None
+) -> Iterator[Caution]:
+    """Yield each measure for which few queries are judged, as all their items count, beside one for which more are."""
+    named = set()
+    for target, prospect in zip(design.targets, prospects, strict=True):
+        instead = getattr(target.measure, "numerator", None)
+        if instead is None or prospect.queries >= _FEW or target.name in named:
+            continue
+        other = Target(instead, target.ranking, target.versus)
+        method = default_method(instead).name
+        try:
+            cheaper = case.design(method, other, defensive_share, budget=design.budget)
+        except BudgetError:
+            continue
+        (better,) = prospects_of(case, cheaper)
+        if better.queries < _WORTH * prospect.queries:
+            continue
+        named.add(target.name)
+        yield Caution(
+            "careful",
+            "dear",
+            {
+                "measure": target.name,
+                "budget": prospect.budget if design.budget is None else design.budget,
+                "unit": design.pool.cost_unit,
+                "n_queries": rounded_up(prospect.queries),
+                "half_width": prospect.half_width(),
+                "instead": shown_name(instead),
+                "instead_queries": rounded_up(better.queries),
+                "instead_half_width": better.half_width(),
+            },
+        )

@@ -1,0 +1,132 @@
+"""A sample with what was judged of it, from sheets and from what a caller holds in memory; what it said meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.campaign.labels import Progress
+from activeeval.core.campaign.reading import read
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments import Judgments
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.judgments.table import refuse_as_labels
+from activeeval.core.measures import Target
+from activeeval.core.pool.texts import Texts
+from activeeval.formats.comparisons import truths_of
+from activeeval.formats.judgments.machines import check_of_people
+from activeeval.formats.judgments.table_forms import is_truths, of_table
+from activeeval.formats.loading import load_qrels
+from activeeval.formats.sample_sheet import take
+from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
+from activeeval.formats.tables.sheets import Sheet, frame_sheet
+from activeeval.report.numbers import counted
+from activeeval.report.result_pictures import Moment
+from activeeval.sampling.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
+from activeeval.sampling.samples import Sample
+
+_OF_A_SHEET = {"sample", "block"}
+
+
+def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
+    """Return a sample with what sources say, how far that goes, and how far judges agree.
+
+    Parameters
+    ----------
+    sources : sequence
+        Each a path, a data frame or judgments: a sheet of the sample, ranks, or judgments that name no sample. Of the
+        last its items' grades are looked up; what they do not grade waits.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What becomes of an item that several judges grade differently.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of another sample, holds a foreign item or lacks one, or judgments grade none of its items.
+    """
+    sample_id = sample.packed()[0]
+    judged: dict[str, Judged] = {}
+    for number, source in enumerate(sources, 1):
+        name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else f"judged {number}"
+        judged[name] = _judged(source, name, sample, sample_id)
+    check_one_truth(judged, policy)
+    draws = {name: sheet_in(held, name, sample.campaign, sample_id) for name, held in judged.items()}
+    campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
+    taken = replace(sample, campaign=campaign).judged_by_machines(machines_in(judged))
+    return taken, campaign.progress, campaign.agreement
+
+
+def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
+    """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
+    campaign = sample.campaign
+    selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
+    moments: list[Moment] = []
+    for selection in {each.level: each for each in selections}.values():
+        try:
+            estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
+        except StateError:
+            continue
+        low, high = estimate.interval(confidence)
+        moments.append(Moment(n_items=estimate.n_items, value=estimate.value, low=low, high=high))
+    return moments
+
+
+def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
+    """Return what a source says, as a sheet or as ranks."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_all_judged([name], sample.campaign.design.max_grade)[name]
+    if isinstance(source, Judgments):
+        return _looked_up(source, name, sample, sample_id)
+    if isinstance(source, dict):
+        labels = load_qrels(source)
+        columns = {"query_id": labels.query_ids.tolist(), "doc_id": labels.doc_ids.tolist(), "grade": labels.grades}
+        return _looked_up(of_table(Sheet(name, columns)), name, sample, sample_id)
+    try:
+        sheet = frame_sheet(source, name).plainly_named()
+    except TypeError:
+        kind = type(source).__name__
+        raise InputError(f"judgments must come as a path, a data frame or judgments, got {kind}") from None
+    is_ranked, is_sheet = is_truths(set(sheet.columns)), set(sheet.columns) >= _OF_A_SHEET
+    if is_ranked or is_sheet:
+        check_of_people(sheet)
+    if is_ranked:
+        return Ranks(truths_of(sheet))
+    if is_sheet:
+        return draws_of(sheet, name)
+    return _looked_up(of_table(sheet), name, sample, sample_id)
+
+
+def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) -> Draws:
+    """Return what judgments of people say of the items of a sample, as its sheet.
+
+    Judgments of machines that `Judgments.as_truth` takes for people's are counted.
+    """
+    if not judgments.is_of_grades:
+        judgments.refuse("grades")
+    if len(judgments) and not judgments.is_of_people.any():
+        refuse_as_labels(name)
+    units = sample.campaign.planned
+    blocks = {(unit.query_id, doc): unit.block for unit in units for doc in unit.item_ids}
+    kept = judgments.where(judgments.is_of_people)
+    rows = []
+    for row in kept:
+        if (row.query, row.item) in blocks and row.kind in ("grade", "cannot"):
+            grade = CANNOT if row.kind == "cannot" else row.value
+            rows += [(row.query, row.item, grade, row.judge.name)] if row.kind == "cannot" or grade >= 0 else []
+    if not rows and len(judgments):
+        raise InputError(f"{name}: none of its {counted(len(judgments), 'judgment')} is of an item of the sample")
+    judged = {(query, doc) for query, doc, *_ in rows}
+    rows += [(query, doc, EMPTY, "") for query, doc in blocks if (query, doc) not in judged]
+    return Draws(
+        sample=sample_id,
+        block=np.array([blocks[query, doc] for query, doc, *_ in rows], dtype=np.int64),
+        query_id=Texts.from_list([query for query, *_ in rows]),
+        doc_id=Texts.from_list([doc for _, doc, *_ in rows]),
+        grade=np.array([grade for *_, grade, _ in rows], dtype=np.int64),
+        judge=Texts.from_list([judge for *_, judge in rows]),
+        n_of_machines=judgments.n_of_machines,
+    )

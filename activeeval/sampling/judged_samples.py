@@ -1,0 +1,83 @@
+"""Samples on file, read with all that their judged sheets say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from activeeval.core.campaign.labels import Progress
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.policies import Agreement
+from activeeval.formats.sample_sheet import take
+from activeeval.formats.tables.draws import Draws
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.ranked_sheets import check_one_truth, machines_in, read_all_judged, sheet_in
+from activeeval.sampling.samples import Sample, read_sample
+
+
+def judged(
+    path: str, sheets: Sequence[str], policy: str = "refuse", *, machine_is_truth: bool = False
+) -> tuple[Sample, Progress, Agreement]:
+    """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
+
+    Parameters
+    ----------
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What becomes of an item that several judges grade differently.
+    machine_is_truth : bool
+        Take what machines say on sheets for people's; every estimate of the sample says so.
+    """
+    sample, sample_id = read_sample(path)
+    if not sample.campaign.planned:  # its sheet has a header alone, and nothing that waits for anybody
+        return sample, sample.campaign.progress, sample.campaign.agreement
+    if not sheets:
+        n_items = sum(len(unit.items) for unit in sample.campaign.planned)
+        raise InputError(
+            f"{path}: {counted(n_items, 'item')} {agreeing(n_items, 'is', 'are')} to be judged: give "
+            "the judged sheet beside it"
+        )
+    judgments = read_all_judged(sheets, sample.campaign.design.max_grade, machine_is_truth=machine_is_truth)
+    check_one_truth(judgments, policy)
+    draws = {sheet: sheet_in(read, sheet, sample.campaign, sample_id) for sheet, read in judgments.items()}
+    campaign = take(sample.campaign, draws, (sample_id, *sample.earlier), policy)
+    taken = replace(sample, campaign=campaign).judged_by_machines(machines_in(judgments))
+    return taken, campaign.progress, campaign.agreement
+
+
+def judged_pilots(paths: Sequence[str], sheets: Sequence[str], *, machine_is_truth: bool = False) -> dict[str, Sample]:
+    """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
+
+    Parameters
+    ----------
+    machine_is_truth : bool
+        As of `judged`.
+
+    Raises
+    ------
+    InputError
+        Where a sheet is of none of them, or a sample has no sheet.
+    """
+    judgments = read_all_judged(sheets, machine_is_truth=machine_is_truth)
+    check_one_truth(judgments, "refuse")
+    drawn = {path: read_sample(path) for path in paths}
+    draws: dict[str, Draws] = {}
+    for name, read in judgments.items():
+        if len(drawn) == 1:
+            ((alone, alone_id),) = drawn.values()
+            draws[name] = sheet_in(read, name, alone.campaign, alone_id)
+        elif isinstance(read, Draws):
+            draws[name] = read
+        else:
+            raise InputError(f"{name}: ranks name no sample, expected one of `pilots` with them", field="pilots")
+    ids = {path: (theirs, *sample.earlier) for path, (sample, theirs) in drawn.items()}
+    for name, sheet in draws.items():
+        if not any(sheet.sample in theirs for theirs in ids.values()):
+            raise InputError(f"{name}: the sheet is of sample {sheet.sample!r}, expected one of {', '.join(paths)}")
+    pilots = {}
+    for path, (sample, _) in drawn.items():
+        theirs = {name: sheet for name, sheet in draws.items() if sheet.sample in ids[path]}
+        if not theirs:
+            raise InputError(f"{path}: the pilot has no sheet, expected its judgments (`sheets`)", field="sheets")
+        campaign = take(sample.campaign, theirs, ids[path], "median")
+        pilots[path] = replace(sample, campaign=campaign).judged_by_machines(machines_in(theirs))
+    return pilots

@@ -1,0 +1,188 @@
+"""Planning for a pool in files: what budgets should reach, and what goals should take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.core.errors import BudgetError, ChoiceError, InputError
+from activeeval.core.measures import shown_name
+from activeeval.core.planning import UNREHEARSED, UNTRAINED, ForecastBySums, Goal, Prospect
+from activeeval.core.results import Note, rounded_up
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.choices import Choices
+from activeeval.inputs.systems import direction
+from activeeval.sampling.draw_pool_files import FilesAsked, check_open, designed
+from activeeval.sampling.plan_case import CURVE
+from activeeval.scale.designs import ChunkedDesign
+from activeeval.scale.outlook import Outlook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesPlanRow:
+    """What a budget should come to for a question.
+
+    Attributes
+    ----------
+    measure, question, direction, method : str
+    budget : float
+        In mean items.
+    half_width : float
+        Of the interval for the queries of the pool: the median of samples.
+    low, high : float or None
+        Between which four of five should lie: None before the first label.
+    queries, items : float
+        Judged on average.
+    goal : str or None
+        What the budget should reach.
+    """
+
+    measure: str
+    question: str
+    direction: str
+    method: str
+    budget: float
+    half_width: float
+    low: float | None
+    high: float | None
+    queries: float
+    items: float
+    goal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesPlan:
+    """What a pool in files takes.
+
+    Attributes
+    ----------
+    rows : tuple of FilesPlanRow
+        Budget by budget, question by question.
+    n_queries : int
+    cost : float
+        What judging everything costs, in mean items.
+    notes : tuple of Note
+    """
+
+    rows: tuple[FilesPlanRow, ...]
+    n_queries: int
+    cost: float
+    notes: tuple[Note, ...]
+
+
+def plan_files(
+    choices: Choices,
+    measures: Sequence[str],
+    questions: Sequence[str] = (),
+    budgets: Sequence[Budget] = (),
+    goals: Sequence[Goal] = (),
+    *,
+    method: str | None = None,
+    weights: str = "equal",
+    looks: str | None = None,
+    confidence: float = 0.95,
+    progress: Callable[[str], object] = lambda what: None,
+) -> FilesPlan:
+    """Return what one sample of a pool in files should come to, by budget; no query is drawn.
+
+    Where depths follow labels it is planned as if they did not.
+
+    Raises
+    ------
+    ChoiceError, InputError
+        As `FilesAsked.of`; where no budget in the pool reaches a goal; of draws with replacement.
+    """
+    asked = FilesAsked.of(choices, measures, questions, method=method, weights=weights, looks="none")
+    if asked.method.scheme.is_with_replacement:
+        problem = f"of a pool in files levels are planned for, not draws with replacement: {asked.method.name}"
+        raise ChoiceError(problem, field="method")
+    with designed(choices, asked, progress) as design:
+        check_open(design, asked)
+        forecasts = _forecasts(design, asked)
+        shares = [Budget(share, is_share=True) for share in CURVE] if not (budgets or goals) else budgets
+        amounts: list[tuple[float, Goal | None]] = []
+        for budget in shares:
+            amount = budget.amount * design.whole_cost if budget.is_share else budget.amount
+            if budgets or forecasts[0].least <= amount:
+                amounts.append((_checked(amount, forecasts[0]), None))
+        amounts += [(_needed(goal, forecasts, asked), goal) for goal in goals]
+    rows = [
+        _row(asked, which, forecast.at(amount), goal, confidence)
+        for amount, goal in amounts
+        for which, forecast in enumerate(forecasts)
+    ]
+    notes = [Note("planned without looks", {})] if looks not in (None, "none") else []
+    return FilesPlan(rows=tuple(rows), n_queries=design.n_queries, cost=design.cost, notes=tuple(notes))
+
+
+def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]:
+    """Return what to expect of each target."""
+    outlook = Outlook.of(design)
+    shared: dict[str, Any] = {name: getattr(outlook, name) for name in ("costs", "queries", "items", "by_chance")}
+    shared |= {"cost": outlook.cost, "least": outlook.least, "n_queries": design.n_queries}
+    scale = UNREHEARSED if asked.pool.said.get("is_uniform") else UNTRAINED
+    shared |= {"method": asked.method.name, "is_fitted": asked.method.is_fitted, "scale": scale}
+    shared["is_untried"] = bool(asked.pool.said.get("is_uniform"))
+    return [
+        ForecastBySums(variances=variances, widest=_widest(asked, which), **shared)
+        for which, variances in enumerate(outlook.variances)
+    ]
+
+
+def _widest(asked: FilesAsked, which: int) -> float:
+    """Compute half of what lies between the lowest and the highest that a target's measure can be.
+
+    Nobody has counted the ranks of the longest list: sums over all ranks have no bound.
+    """
+    pairs = asked.questions.pairs
+    measure, (_, (_, other)) = asked.questions.measures[which // len(pairs)], pairs[which % len(pairs)]
+    if measure.cutoff is None and measure.is_additive:
+        return math.inf
+    low, high = measure.limits(asked.max_grade, measure.cutoff or 1)
+    return (high - low) / (2 if other is None else 1)
+
+
+def _checked(amount: float, forecast: ForecastBySums) -> float:
+    if amount < forecast.least * (1 - 1e-9):
+        raise Budget(amount).refused(BudgetError("", budget=amount, needed=forecast.least))
+    return amount
+
+
+def _needed(goal: Goal, forecasts: Sequence[ForecastBySums], asked: FilesAsked) -> float:
+    """Return the budget with which all targets reach a goal."""
+    if goal.scope != "pool":
+        raise ChoiceError("of a pool in files it is planned for its queries: `scope` pool", field="scope")
+    needed = [goal.budget(forecast) for forecast in forecasts]
+    budgets = [budget for budget in needed if budget is not None]
+    if len(budgets) < len(needed):
+        which = needed.index(None)
+        raise InputError(f"no budget in the pool reaches {goal} for {_called(asked, which)[0]}", field="half_width")
+    return float(rounded_up(max(budgets)))
+
+
+def _called(asked: FilesAsked, which: int) -> tuple[str, str, str]:
+    """Return measure, question and direction of a target."""
+    pairs, runs = asked.questions.pairs, asked.pool.runs
+    question, (system, other) = pairs[which % len(pairs)]
+    measure = asked.questions.measures[which // len(pairs)]
+    return shown_name(measure), question, direction(runs[system], "" if other is None else runs[other])
+
+
+def _row(asked: FilesAsked, which: int, prospect: Prospect, goal: Goal | None, confidence: float) -> FilesPlanRow:
+    measure, question, of_which = _called(asked, which)
+    low, high = prospect.known_half_widths("pool", confidence)
+    return FilesPlanRow(
+        measure=measure,
+        question=question,
+        direction=of_which,
+        method=asked.method.name,
+        budget=prospect.budget,
+        half_width=prospect.half_width("pool", confidence),
+        low=low,
+        high=high,
+        queries=prospect.queries,
+        items=prospect.items,
+        goal=None if goal is None else str(goal),
+    )

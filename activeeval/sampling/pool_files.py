@@ -1,0 +1,223 @@
+"""Pools in files: written of runs and what is believed of their grades."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.design.methods import default_method
+from activeeval.core.errors import ChoiceError, InputError
+from activeeval.core.pool import QueryPool, Rankings
+from activeeval.core.results import Caution, Note
+from activeeval.core.types import Ints
+from activeeval.inputs.case import Case, prepare
+from activeeval.inputs.choices import Choices
+from activeeval.report.numbers import counted
+from activeeval.scale.partition_files import holds_any, remove, with_empty, within, write
+
+_GROUP_ITEMS = 2**17
+"""Of a row group: a sample's queries are read from few of them."""
+_IS_THERE = "is there already: choose another name, or `force`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPool:
+    """A pool that was written.
+
+    Attributes
+    ----------
+    out : str
+    runs : tuple of str
+        What its runs are called there.
+    n_partitions, n_queries, n_items : int
+    model : str
+    notes : tuple of Note or Caution
+    """
+
+    out: str
+    runs: tuple[str, ...]
+    n_partitions: int
+    n_queries: int
+    n_items: int
+    model: str
+    notes: tuple[Note | Caution, ...]
+
+
+def write_pool(
+    choices: Choices,
+    out: str,
+    n_partitions: int,
+    *,
+    force: bool = False,
+    progress: Callable[[str], object] = lambda what: None,
+) -> WrittenPool:
+    """Write the pool of some choices to parquet, with what a grade model says of each item.
+
+    Parameters
+    ----------
+    out : str
+        A folder that is not there yet, or holds nothing.
+    n_partitions : int
+        Files, of about as many items each.
+    force : bool
+        Put it in the place of a folder that is there.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other, or are of what such a pool does not hold.
+    InputError
+        Where a file or a number is wrong, or the place cannot be written to.
+    """
+    if choices.graders:
+        raise ChoiceError("a pool in files holds probabilities, no `graders`: give them as `model`", field="graders")
+    if choices.queries is not None:
+        problem = "a pool in files does not know of `queries` that were drawn from a log: give `traffic`"
+        raise ChoiceError(problem, field="queries")
+    case = prepare(choices, use_labels=False, progress=progress)
+    runs = _called(choices, case)
+    pool = case.inputs.pool
+    n = max(1, min(n_partitions, pool.n_queries))
+    progress(f"writing {counted(n, 'partition')}")
+    with _Folder(out, force) as folder:
+        for k, (first, last) in enumerate(_parts(pool.query_offsets, n)):
+            said = _said(case) | {"n_queries": pool.n_queries}
+            write(_in(folder, f"part-{k:05d}.parquet"), _groups(case, runs, first, last), said)
+    return WrittenPool(
+        out=out,
+        runs=runs,
+        n_partitions=n,
+        n_queries=pool.n_queries,
+        n_items=pool.n_items,
+        model=case.model,
+        notes=case.notes,
+    )
+
+
+def _called(choices: Choices, case: Case) -> tuple[str, ...]:
+    """Return what a pool's columns call the runs: names that were given, or those of files without the last suffix."""
+    files = [system[0] for system in choices.systems] if choices.runs else []
+    stems = tuple(Path(file).stem if isinstance(file, str | os.PathLike) else "" for file in files)
+    names = tuple(choices.names) or (stems if all(stems) and stems else case.systems)
+    if len(set(names)) < len(names):
+        problem = f"the runs of a pool need different names, got {', '.join(names)}: give `names`"
+        raise ChoiceError(problem, field="names")
+    return names
+
+
+def _said(case: Case) -> dict[str, Any]:
+    """Return what a pool says of itself, beside its columns."""
+    factor = case.beliefs.factor
+    return {
+        "version": 1,
+        "whole_groups": True,
+        "max_grade": case.max_grade,
+        "stated_grade": case.stated_grade,
+        "depth": case.depth,
+        "model": case.model,
+        "is_uniform": case.beliefs.is_uniform,
+        "factor": None if factor is None else {name: getattr(factor, name) for name in ("sigma", "slope", "shift")},
+        "machines": [[str(n.numbers["source"]), n.numbers["n"]] for n in case.notes if n.code == "machine is truth"],
+    }
+
+
+def _parts(offsets: Ints, n: int) -> list[tuple[int, int]]:
+    """Return runs of whole queries of about as many items each."""
+    wanted = np.linspace(0, offsets[-1], n + 1)
+    edges = np.searchsorted(offsets, wanted)
+    edges[0], edges[-1] = 0, offsets.size - 1
+    for k in range(1, n):  # none is empty
+        edges[k] = min(max(edges[k], edges[k - 1] + 1), offsets.size - 1 - (n - k))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def _groups(case: Case, runs: tuple[str, ...], first: int, last: int) -> Iterator[Mapping[str, Any]]:
+    """Yield the columns of each row group of some queries."""
+    pool = case.inputs.pool
+    offsets = pool.query_offsets[first : last + 1]
+    n_groups = max(1, min(-(-int(offsets[-1] - offsets[0]) // _GROUP_ITEMS), last - first))
+    ranks = [_ranks(ranking) for ranking in case.inputs.rankings]
+    for a, b in _parts(offsets - offsets[0], n_groups):
+        items = slice(int(pool.query_offsets[first + a]), int(pool.query_offsets[first + b]))
+        columns = _columns(case, pool, first + a, first + b, items)
+        for name, rank in zip(runs, ranks, strict=True):
+            columns[f"rank:{name}"] = with_empty(rank[items], rank[items] == 0)
+        yield columns
+
+
+def _columns(case: Case, pool: QueryPool, first: int, last: int, items: slice) -> dict[str, Any]:
+    lengths = np.diff(pool.query_offsets[first : last + 1])
+
+    def of_items(per_query: Any) -> Any:
+        return np.repeat(np.asarray(per_query)[first:last], lengths)
+
+    columns: dict[str, Any] = {
+        "query_id": of_items(pool.query_ids).tolist(),
+        "doc_id": pool.item_texts[items].tolist(),
+        "cost": pool.item_costs[items],
+        "query_cost": of_items(pool.query_costs),
+    }
+    if np.ptp(pool.query_probs) > 0:
+        columns["traffic"] = of_items(pool.query_probs)
+    if case.known is not None:
+        columns["grade"] = with_empty(case.known[items].astype(np.int16), case.known[items] < 0)
+    of_pool = case.beliefs.for_method(default_method(), case.max_grade + 1)
+    models = [of_pool["grade_probs"], *of_pool["extra_probs"]]
+    for m, probs in enumerate(models):
+        prefix = f"m{m}:" if m else ""
+        columns |= {f"{prefix}p{k}": column.astype(np.float32) for k, column in enumerate(np.asarray(probs)[items].T)}
+    return columns
+
+
+def _ranks(ranking: Rankings) -> Any:
+    ranks = np.zeros(ranking.pool.n_items, dtype=np.int32)
+    ranks[ranking.items] = ranking.ranks
+    return ranks
+
+
+def _in(folder: str, name: str) -> str:
+    return within(folder, name) if "://" in folder else os.path.join(folder, name)
+
+
+class _Folder:
+    """A folder that takes its name once all is in it; one behind an address is written to directly."""
+
+    def __init__(self, out: str, force: bool) -> None:
+        self._out, self._force, self._made = out, force, ""
+
+    def __enter__(self) -> str:
+        if "://" in self._out:
+            if holds_any(self._out):
+                if not self._force:
+                    raise InputError(f"{self._out}: {_IS_THERE}", field="out")
+                remove(self._out)
+            return self._out
+        place = Path(self._out)
+        if place.exists() and not place.is_dir():
+            raise InputError(f"{self._out}: is a file, expected the name of a folder", field="out")
+        if place.exists() and any(place.iterdir()) and not self._force:
+            raise InputError(f"{self._out}: {_IS_THERE}", field="out")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._made = tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent)
+            os.chmod(self._made, 0o755)
+        except OSError as problem:
+            raise InputError(f"{self._out}: cannot write: {problem.strerror}", field="out") from None
+        return self._made
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._made:
+            return
+        if kind is not None:
+            shutil.rmtree(self._made, ignore_errors=True)
+            return
+        if os.path.isdir(self._out):
+            shutil.rmtree(self._out)
+        os.rename(self._made, self._out)

@@ -1,0 +1,27 @@
+"""Money and hours in words."""
+
+from __future__ import annotations
+
+from activeeval.core.planning.prices import Price
+
+
+def price_words(price: Price | None, n_judgments: float) -> str:
+    """Return what some judgments cost and how long they take; nothing where neither is known.
+
+    Examples
+    --------
+    >>> print(price_words(Price(seconds=90, hourly_rate=24), 200))
+    120 EUR, 5 hours
+    >>> price_words(None, 200)
+    ''
+    """
+    if price is None:
+        return ""
+    money, hours = price.money(n_judgments), price.hours(n_judgments)
+    parts = [] if money is None else [f"{amount_words(money)} {price.currency}"]
+    return ", ".join([*parts, *([] if hours is None else [f"{hours:.2g} hours"])])
+
+
+def amount_words(money: float) -> str:
+    """Return an amount of money: whole from a hundred on, else with its cents where it has any."""
+    return f"{money:,.0f}" if money >= 100 or round(money, 2) == round(money) else f"{money:,.2f}"

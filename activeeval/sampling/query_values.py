@@ -1,0 +1,123 @@
+"""The values of a new run and an old one, query by query, and which queries lose most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.reading import judged_queries
+from activeeval.core.ends import ROUNDING
+from activeeval.core.measures import LabelsLike, Target
+from activeeval.core.types import Floats
+from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import Cell
+from activeeval.sampling.lost_queries import MOST_SHOWN, LosingQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryValues:
+    """The values of a new run and an old one, query by query.
+
+    Attributes
+    ----------
+    query_ids : list of str
+    values, versus_values : ndarray, shape (n,)
+        Of the new run and of the old one.
+    weights : ndarray, shape (n,)
+        The share of each query in the mean, p; of a sample p/π, see `activeeval.core.campaign.reading.judged_queries`.
+    is_sample : bool
+        Whether these are the queries of a sample; values are then by the judged documents alone.
+
+    Examples
+    --------
+    >>> half = np.full(2, 0.5)
+    >>> made = QueryValues(query_ids=["q1", "q2"], values=half, versus_values=np.array([1.0, 0.25]), weights=half)
+    >>> made.shares, made.worst
+    (array([1., 0.]), [0])
+    """
+
+    query_ids: list[str]
+    values: Floats
+    versus_values: Floats
+    weights: Floats
+    is_sample: bool = False
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each query in all that is lost: weight × (old − new) where that is above 0, summing to 1."""
+        lost = self.versus_values - self.values
+        lost[lost <= ROUNDING * np.maximum(np.abs(self.values), np.abs(self.versus_values))] = 0.0
+        lost *= self.weights
+        return lost / lost.sum() if lost.any() else lost
+
+    @property
+    def worst(self) -> list[int]:
+        """The queries that lose, the largest share first; equal ones in their order."""
+        shares = self.shares
+        return [int(k) for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+
+    def rows(self, measure: str, system: str, versus: str) -> list[dict[str, Cell]]:
+        """Return a row for each query, with the names that ``activeeval score -q`` has."""
+        columns = (self.query_ids, self.values, self.versus_values, self.weights, self.shares)
+        return [
+            {
+                "query_id": query,
+                "run": system,
+                "versus": versus,
+                "measure": measure,
+                "value": float(value),
+                "versus_value": float(other),
+                "difference": float(value - other),
+                "weight": float(weight),
+                "share_of_loss": float(share),
+            }
+            for query, value, other, weight, share in zip(*columns, strict=True)
+        ]
+
+    @property
+    def losing(self) -> list[LosingQuery]:
+        """The queries that lose most, for `activeeval.sampling.lost_queries`."""
+        shares = self.shares
+        return [
+            LosingQuery(
+                query_id=self.query_ids[k],
+                value=float(self.values[k]),
+                versus_value=float(self.versus_values[k]),
+                weight=float(self.weights[k]),
+                share=float(shares[k]),
+            )
+            for k in self.worst[:MOST_SHOWN]
+        ]
+
+    def title(self, measure: str) -> str:
+        """Return what stands above the table of `losing`."""
+        n, judged = len(self.worst), counted(len(self.query_ids), "judged query")
+        which = "all" if n <= MOST_SHOWN else f"the {MOST_SHOWN} that lose most"
+        by = "; values are by the judged documents alone" if self.is_sample else ""
+        return f"{n:,} of {judged} {agreeing(n, 'loses', 'lose')} by {measure}, {which}{by}:"
+
+
+def values_by_judgments(target: Target, grades: LabelsLike) -> QueryValues:
+    """Return the values of both rankings of a difference by the grades of all items."""
+    pool = target.pool
+    return QueryValues(
+        query_ids=pool.query_texts.tolist(),
+        values=replace(target, versus=None).values(grades),
+        versus_values=replace(target, ranking=target.other, versus=None).values(grades),
+        weights=np.array(pool.query_probs),
+    )
+
+
+def values_of_sample(campaign: Campaign, target: Target) -> QueryValues:
+    """Return the values of both rankings of a difference in the queries that were judged, by their judged documents."""
+    queries, weights, labels = judged_queries(campaign.design, campaign.selection, campaign.labels, target)
+    whole = values_by_judgments(target, labels)
+    return QueryValues(
+        query_ids=[whole.query_ids[q] for q in queries.tolist()],
+        values=whole.values[queries],
+        versus_values=whole.versus_values[queries],
+        weights=weights,
+        is_sample=True,
+    )

@@ -1,0 +1,145 @@
+"""Rounds of one campaign: what labels of the inputs teach the next, and samples on file that are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from activeeval.core.campaign.labels import Progress
+from activeeval.core.campaign.rounds import Believe
+from activeeval.core.campaign.together import read_together, round_weights
+from activeeval.core.design.methods import Method
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.results import Note
+from activeeval.core.types import Ints
+from activeeval.formats.arrays import is_arrays
+from activeeval.formats.suffixes import SPREADSHEETS, bare_suffix
+from activeeval.inputs.loading import Inputs
+from activeeval.inputs.modelling import believe
+from activeeval.sampling.answers import SampleAnswer, cut_notes
+from activeeval.sampling.judged_samples import judged
+from activeeval.sampling.samples import Sample, with_machines
+
+
+def teaching(
+    inputs: Inputs,
+    kinds: str | Sequence[str],
+    max_grade: int,
+    method: Method,
+    seed: int = 0,
+    *,
+    n_jobs: int | None = None,
+) -> Believe:
+    """Return what `activeeval.core.campaign.rounds.Rounds` asks: what grade models believe once some grades are known.
+
+    Parameters
+    ----------
+    kinds : str or sequence of str
+        As of `activeeval.inputs.modelling.believe`; the uniform model stands in while known grades are too few.
+    """
+    untaught = replace(inputs, training=None)
+
+    def beliefs(known: Ints) -> Mapping[str, Any]:
+        taught = untaught.taught_by(known)
+        names = kinds if taught.training is not None else "uniform"
+        models = believe(taught, names, max_grade, np.random.default_rng(seed), n_jobs=n_jobs)
+        return models.for_method(method, max_grade + 1)
+
+    return beliefs
+
+
+def by_round(paths: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return each sample with the sheets that follow it.
+
+    Raises
+    ------
+    InputError
+        Where one of several samples has no sheet.
+    """
+    rounds: list[tuple[str, list[str]]] = []
+    for path in paths:
+        if not rounds or _may_be_sample(path):
+            rounds.append((path, []))
+        else:
+            rounds[-1][1].append(path)
+    if len(rounds) > 1 and not _may_be_sample(paths[0]):
+        meant = f"{rounds[1][0]} {paths[0]}"
+        raise InputError(f"{paths[0]}: a sample goes before its sheets, expected as {meant}")
+    lacking = [path for path, sheets in rounds if not sheets]
+    if lacking and len(rounds) > 1:
+        raise InputError(f"{lacking[0]}: no sheet follows it; name each round's sample and then its sheets")
+    return rounds
+
+
+def _may_be_sample(path: str) -> bool:
+    # .xlsx and .ods are packed as arrays are
+    return is_arrays(path) and bare_suffix(path) not in SPREADSHEETS
+
+
+def judged_rounds(
+    rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse", *, machine_is_truth: bool = False
+) -> tuple[list[Sample], Progress, Agreement]:
+    """Return the samples of rounds with all that was judged on their sheets; else as `judged`."""
+    by_round = [judged(path, sheets, policy, machine_is_truth=machine_is_truth) for path, sheets in rounds]
+    progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
+    agreement = Agreement(*(sum(counts) for counts in zip(*(counted for _, _, counted in by_round), strict=True)))
+    return [sample for sample, _, _ in by_round], progress, agreement
+
+
+def round_answers(
+    samples: Sequence[Sample],
+    measures: Sequence[str],
+    questions: Sequence[str],
+    contrasts: str | None = None,
+    *,
+    scope: str = "pool",
+    confidence: float = 0.95,
+    is_campaign: bool = False,
+) -> tuple[list[SampleAnswer], list[Note]]:
+    """Return what rounds answer together to each question, and what to know of it.
+
+    Parameters
+    ----------
+    is_campaign : bool
+        See `activeeval.core.campaign.together.read_together`.
+
+    Raises
+    ------
+    InputError, StateError
+        As `activeeval.core.campaign.together.read_together`, and where a round does not reach a question.
+    """
+    asked = [sample.asked(measures, questions, contrasts) for sample in samples]
+    is_contest = samples[0].is_contest
+    named = [
+        [(each.title if is_contest else each.question, str(each.target.measure)) for each in of_sample]
+        for of_sample in asked
+    ]
+    if any(of_sample != named[0] for of_sample in named):
+        problem = "the rounds were made for different questions: name one with `measures` and `questions`"
+        raise InputError(problem, field="questions")
+    campaigns = [sample.campaign for sample in samples]
+    answers, notes = [], cut_notes(samples[0], asked[0])
+    for k, question in enumerate(asked[0]):
+        estimate = read_together(
+            campaigns, [of_sample[k].target for of_sample in asked], scope, is_campaign=is_campaign
+        )
+        estimate, end = with_machines(samples, estimate), estimate.interval(confidence)
+        answers.append(
+            SampleAnswer(
+                question=question.question,
+                target=question.target,
+                estimate=estimate,
+                interval=end,
+                p_value=estimate.p_value,
+                half_width_at_end=(end.high - end.low) / 2,  # all are judged
+                system=question.system,
+                versus=question.versus,
+            )
+        )
+        weights = tuple(map(float, round_weights(campaigns, question.target)))
+        notes.append(Note("rounds", {"measure": question.target.name, "question": question.title, "weights": weights}))
+    return answers, notes

@@ -1,0 +1,158 @@
+"""Samples drawn for runs and a budget, and read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from activeeval.core.results import Caution, Note
+from activeeval.inputs.arguments import budget_of, checked, looks_of, measures_of, warn_of
+from activeeval.sampling.arguments import PoolOptions, choices_of, frame_kind_of
+from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for, fresh_seed
+from activeeval.sampling.drawn_sample import Sample, sentences_of
+from activeeval.sampling.samples import read_sample
+
+
+@checked
+def sample(
+    runs: Any,
+    *,
+    measure: Any = "DCG",
+    budget: Any = None,
+    max_grade: int | None = None,
+    share: float | None = None,
+    half_width: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    segments: str | os.PathLike[str] | None = None,
+    segment_half_widths: Mapping[str, float] | None = None,
+    questions: Any = (),
+    judged: Any = None,
+    names: Sequence[str] = (),
+    method: str | None = None,
+    judging: str = "grades",
+    weights: str = "equal",
+    looks: str | int | None = None,
+    seed: int | None = None,
+    **options: Unpack[PoolOptions],
+) -> Sample:
+    """Draw what to judge for a budget; no label of the pool is looked at.
+
+    Parameters
+    ----------
+    runs : path, dict of dicts or data frame, a list of them, or a mapping of names to them
+        The runs to measure; of two the first less the second, as ``[new, old]``.
+    measure : str or measure, or a list of them
+        One sample answers all of them.
+    budget : int, float or str
+        How many judgments, in mean items where costs differ, or a share of judging everything: 200, "10%". Never
+        exceeded. Or, in its place, ``share``, or what to reach:
+    half_width : float, optional
+        What the intervals should come to.
+    difference, power : float
+        A difference that they should leave 0 out for, and the chance of that.
+    segments : path, optional
+        A table of query_id and segment.
+    segment_half_widths : mapping of str to float, optional
+        What the intervals of these segments should come to, all of them at once, by the least budget; ``half_width``
+        may stand beside, for all queries.
+    max_grade : int
+        The largest grade of the scale.
+    questions : {"difference", "run", "versus"} or a list of them
+        By default the difference of several runs, or the one there is.
+    judged : path, frame, dict or Judgments, or a list of them
+        What is known already: it costs nothing, is not asked for again, and teaches the grade model.
+    names : sequence of str
+        What the runs are called; by default their files.
+    method : str, optional
+        By default the best for the measures that a bad model cannot spoil.
+    judging : {"grades", "top-k"}
+    weights : {"equal", "sum", "minimax"}
+        How several questions share the sample.
+    looks : {"each", "3", "1", "none"}, optional
+        Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
+        looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
+        then the first instalment, and `Sample.next` draws what follows. By default 3 where
+        nDCG alone is asked, of two runs or with a grade model, else none.
+    seed : int, optional
+        One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
+    options
+        `activeeval.sampling.arguments.PoolOptions`: train, grade_probs, machine_grades, model, pool_depth, overhead, ….
+
+    Raises
+    ------
+    ChoiceError, InputError
+        Where an argument is wrong, or one is missing.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+
+    Examples
+    --------
+    >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
+    ...         for k, name in enumerate(["new", "old"], 1)}
+    >>> drawn = sample(runs, measure="DCG@5", budget=60, max_grade=3, seed=1)
+    >>> sheet = drawn.sheet("polars")
+    >>> sheet.columns
+    ['sample', 'block', 'query_id', 'doc_id', 'judge', 'grade', 'note']
+    >>> import polars as pl
+    >>> judged = sheet.with_columns(grade=pl.col("doc_id").str.slice(1).cast(pl.Int64) % 4)
+    >>> result = drawn.estimate(judged)
+    >>> result.system, result.versus, result.low < result.value < result.high
+    ('new', 'old', True)
+
+    >>> import tempfile, pathlib
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(80)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pathlib.Path(folder, "segments.csv")
+    ...     _ = table.write_text("query_id,segment\\n" + "".join(f"q{q},{'ab'[q % 2]}\\n" for q in range(80)))
+    ...     asked = {"segments": table, "segment_half_widths": {"a": 2.0, "b": 2.5}}
+    ...     for_segments = sample(run, measure="DCG@5", max_grade=3, seed=1, **asked)
+    >>> any(note.startswith("± 2 for a, ± 2.5 for b takes a budget of") for note in for_segments.notes)
+    True
+    """
+    measures, _ = measures_of(measure)
+    chosen = fresh_seed() if seed is None else seed
+    choices = choices_of(runs, names, judged, max_grade, chosen, options)
+    request = SampleRequest(
+        measures=measures,
+        questions=tuple(questions or ()),
+        judging=judging,
+        weights=weights,
+        looks=looks_of(looks),
+        method=method,
+        budget=budget_of(budget, share),
+        half_width=half_width,
+        difference=difference,
+        power=power,
+        segments=None if segments is None else os.fspath(segments),
+        segment_half_widths=segment_half_widths or {},
+    )
+    notes: list[Note | Caution | GoalBudget] = []
+    drawn = draw_for(choices, request, say=notes.append).sample
+    made = [*notes, *drawn.notes()]
+    warn_of([("", [note for note in made if isinstance(note, Caution)])])
+    return Sample(drawn=drawn, notes=sentences_of(made), frame_kind=frame_kind_of(runs, judged, options))
+
+
+@checked
+def load_sample(path: Any) -> Sample:
+    """Return a sample that `Sample.save` or ``activeeval sample`` wrote.
+
+    Raises
+    ------
+    InputError
+        Where it was changed, damaged or never one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = drawn.save(f"{folder}/week1.sample")
+    ...     load_sample(f"{folder}/week1.sample").id == drawn.id
+    True
+    """
+    drawn, _ = read_sample(os.fspath(path))
+    return Sample(drawn=drawn, notes=sentences_of(drawn.notes()))

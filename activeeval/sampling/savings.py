@@ -1,0 +1,63 @@
+"""What a sample saves against random queries: a sentence, a table, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from activeeval.report.pictures import line_style, new_figure, over_budget, save_figure
+from activeeval.report.rows import amount
+
+if TYPE_CHECKING:
+    from activeeval.core.simulation import Saving
+
+
+def saving_words(saving: Saving) -> str:
+    """Return a sentence: how sure a budget makes a difference, and what random queries need for the same."""
+    compared = saving.compared
+    if compared is None:
+        return f"{saving.title}: no budget reaches what another does; more queries would show it."
+    saved = f"{compared.labels_saved:.0%} are saved" if compared.labels_saved > 0 else "none are saved"
+    return (
+        f"{saving.title}, new − old: {amount(compared.budget)} judgments give ± {compared.half_width:.3g}; random "
+        f"queries judged whole need {compared.random_budget:,.0f} for that, {saved} ({compared.coverage:.0%} of the "
+        f"95 % intervals held the truth)."
+    )
+
+
+def savings_rows(savings: Sequence[Saving]) -> list[dict[str, str]]:
+    """Return a row for each measure and each way to choose: the ± by budget."""
+    return [
+        {"measure": saving.title, "judged": label}
+        | {amount(budget): f"{half:.3g}" for budget, half in zip(saving.budgets, halves, strict=True)}
+        for saving in savings
+        for label, halves in (("random queries", saving.random), ("activeeval", saving.sampled))
+    ]
+
+
+def plot_savings(savings: Sequence[Saving], path: str | Path) -> None:
+    """Draw how sure a difference is by budget, a panel for each measure: random queries and activeeval.
+
+    An arrow leads from a budget of activeeval to what random queries need for the same; the share that is saved stands
+    beside it.
+    """
+    figure, axes = new_figure(path, len(savings))
+    bold = {"textcoords": "offset points", "fontsize": 13, "weight": "bold"}
+    for axis, saving in zip(axes, savings, strict=True):
+        lines = (
+            ("random queries", "passive", saving.random, 1, {"xytext": (8, 8), "ha": "left", "va": "bottom"}),
+            ("activeeval", "items", saving.sampled, -2, {"xytext": (-10, -8), "ha": "right", "va": "top"}),
+        )
+        for label, method, halves, place, beside in lines:
+            style = line_style(method) | {"lw": 2.2, "ms": 6}
+            axis.plot(saving.budgets, halves, **style)
+            axis.annotate(label, (saving.budgets[place], halves[place]), **bold, **beside, color=style["color"])
+        over_budget(axis, f"{saving.title}: is the new ranker better?", list(saving.budgets))
+        axis.set(xlabel="judgments", ylabel="± of the difference")
+        if (compared := saving.compared) and compared.labels_saved > 0:
+            here, there = ((x, compared.half_width) for x in (compared.budget, compared.random_budget))
+            axis.annotate("", there, here, arrowprops={"arrowstyle": "<->", "color": "black", "lw": 1.6})
+            saved = f"{compared.labels_saved:.0%} fewer\njudgments"
+            axis.annotate(saved, there, **bold, xytext=(12, 8), ha="left", va="center")
+    save_figure(figure, path)

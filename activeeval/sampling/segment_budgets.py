@@ -1,0 +1,298 @@
+"""A budget by segment: one sample of the least cost whose intervals come to a half-width of its own in each.
+
+Intervals of segments hold all at once: as `activeeval.sampling.answers.answers` reads them by Bonferroni, each has the
+confidence 1 − α / k of k segments of the file that the pool holds, whether or not they are named here. That of the
+whole stands alone. Queries outside every named segment keep the least rates that every design leaves what it expects
+little of (`activeeval.core.design.rates.order_of`), so that the whole can be read as well; more of them is judged where
+a half-width of the whole takes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from activeeval.core.checks import brief, is_number
+from activeeval.core.design import equal_loss_weights
+from activeeval.core.design.methods import Method, default_method, find_method
+from activeeval.core.errors import ChoiceError, InputError, did_you_mean
+from activeeval.core.measures import Target
+from activeeval.core.planning import BoundedPlan, Forecast, Goal, Planner, SegmentRow, least_budget
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Caution, Note, Told, rounded_up
+from activeeval.core.types import Bools
+from activeeval.formats.tables.segments import Segments, read_segments
+from activeeval.inputs.budgets import Budget, check_open
+from activeeval.inputs.case import Case
+from activeeval.inputs.systems import Asked, check_differ
+from activeeval.sampling.answers import FEWEST
+from activeeval.sampling.plan_case import name_of, planner_of
+
+_SLACK = 0.9
+HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentGoals:
+    """Half-widths to reach, by segment, and of the whole where one is given.
+
+    Attributes
+    ----------
+    source : str
+        The file that says which queries are of which segment.
+    half_widths : mapping of str to float
+    whole : float or None
+    scope : {"pool", "population"}
+        What the intervals are about.
+    confidence : float
+        With which those of all segments hold at once.
+
+    Examples
+    --------
+    >>> print(SegmentGoals(source="segments.csv", half_widths={"mobile": 0.05, "desktop": 0.1}, whole=0.03))
+    ± 0.05 for mobile, ± 0.1 for desktop, ± 0.03 for all
+    """
+
+    source: str
+    half_widths: Mapping[str, float]
+    whole: float | None = None
+    scope: str = "pool"
+    confidence: float = 0.95
+
+    @classmethod
+    def of(cls, segments: str | None, half_widths: HalfWidths, whole: float | None = None, **how: Any) -> SegmentGoals:
+        """Return the half-widths of segments once they are seen to be ones.
+
+        Raises
+        ------
+        ChoiceError, InputError
+            Where one of the two is missing, a segment is named twice, or a half-width is no positive number.
+        """
+        pairs = list(half_widths.items() if isinstance(half_widths, Mapping) else half_widths)
+        if not pairs:
+            problem = "`segments` says which queries `segment_half_widths` are about: give one, as mobile=0.05"
+            raise ChoiceError(problem, field="segment_half_widths")
+        if segments is None:
+            problem = "`segment_half_widths` needs `segments`: a table of query_id and segment"
+            raise ChoiceError(problem, field="segments")
+        held: dict[str, float] = {}
+        for name, half_width in pairs:
+            if name in held:
+                raise ChoiceError(
+                    f"segment {name} is given twice in `segment_half_widths`", field="segment_half_widths"
+                )
+            if not is_number(half_width) or not 0 < half_width < math.inf:
+                problem = f"the half-width of segment {name} must be a positive number, got {brief(half_width)}"
+                raise InputError(problem, field="segment_half_widths")
+            held[name] = float(half_width)
+        return cls(source=segments, half_widths=held, whole=whole, **how)
+
+    def of_part(self, name: str | None, n_segments: int) -> Goal | None:
+        """Return the goal of a segment, one of so many that the pool holds, or of the whole, None; None without one."""
+        half_width = self.whole if name is None else self.half_widths[name]
+        if half_width is None:
+            return None
+        confidence = self.confidence if name is None else 1 - (1 - self.confidence) / n_segments
+        return Goal(half_width=half_width, scope=self.scope, confidence=confidence)
+
+    def check_known(self, segments: Segments) -> None:
+        """Raise InputError where a segment is none of the file's."""
+        known = list(dict.fromkeys(segments.names.tolist()))
+        for name in self.half_widths:
+            if name not in known:
+                named = f"{did_you_mean(name, known)}known: {', '.join(known)}"
+                raise InputError(f"{self.source}: no segment {name!r}; {named}", field="segment_half_widths")
+
+    def members(self, segments: Segments, pool: QueryPool) -> tuple[dict[str, Bools], list[Note]]:
+        """Return which queries each segment holds, and what to know of it, once all named ones hold some."""
+        self.check_known(segments)
+        members, notes = segments.of(pool)
+        for name in self.half_widths:
+            if name not in members:
+                problem = f"{self.source}: the pool holds no query of segment {name}"
+                raise InputError(problem, field="segment_half_widths")
+        return members, notes
+
+    def __str__(self) -> str:
+        whose = " of the population" if self.scope == "population" else ""
+        parts = [f"± {half:g} for {name}" for name, half in self.half_widths.items()]
+        return ", ".join([*parts, *([] if self.whole is None else [f"± {self.whole:g} for all"])]) + whose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SegmentBudget:
+    """The budget that half-widths by segment take, and how a sample is drawn for it.
+
+    Attributes
+    ----------
+    goals : SegmentGoals
+    bounded : BoundedPlan
+    budget : Budget
+        With what graders cost that have a price.
+    beside : tuple of Target
+        The questions in the named segments; their weights stand behind those of the questions in ``weights``.
+    weights : tuple of float
+    rows : tuple of SegmentRow
+        The named segments, question by question, then the whole.
+    notes : tuple of Note or Caution
+        On the file, and on what to expect.
+    """
+
+    goals: SegmentGoals
+    bounded: BoundedPlan
+    budget: Budget
+    beside: tuple[Target, ...]
+    weights: tuple[float, ...]
+    rows: tuple[SegmentRow, ...]
+    notes: tuple[Note | Caution, ...]
+
+    def headline(self, unit: str, seconds: float | None = None) -> Note:
+        """Return what to do: the budget, and what a sample takes that knows of no segments."""
+        alike, budget = self.bounded.alike, self.bounded.budget
+        return Note(
+            "segments budget",
+            {
+                "goals": str(self.goals),
+                "budget": float(self.budget.amount),
+                "unit": unit,
+                "method": self.bounded.method,
+                "alike": rounded_up(alike),
+                "times": alike / budget if budget > 0 else 1.0,
+                "hours": None if seconds is None else self.budget.amount * seconds / 3600,
+            },
+        )
+
+
+def segment_budget(
+    case: Case,
+    measures: Sequence[str],
+    questions: Sequence[str],
+    goals: SegmentGoals,
+    *,
+    method: str | None = None,
+    defensive_share: float | None = None,
+    weights: str = "equal",
+    looks: str | None = None,
+) -> SegmentBudget:
+    """Return the least budget with which one sample should reach every half-width, for every measure and question.
+
+    Raises
+    ------
+    ChoiceError, InputError
+        Where a segment is unknown or holds no query of the pool, a half-width is out of reach, or what is chosen does
+        not go with segments.
+    """
+    if weights != "equal":
+        raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
+    if looks not in (None, "none"):
+        problem = f"`looks` {looks} lets labels decide: half-widths by segment are planned before any, by `looks` none"
+        raise ChoiceError(problem, field="looks")
+    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [each.target for each in asked]
+    check_differ(asked)
+    check_open(*targets)
+    chosen = _checked_method(method, targets)
+    members, notes = goals.members(read_segments(goals.source), case.inputs.pool)
+    parts = [(name, each) for name in (None, *goals.half_widths) for each in asked]
+    every = [each.target if name is None else replace(each.target, within=members[name]) for name, each in parts]
+    planner = planner_of(case, every, defensive_share=defensive_share)
+    about = _About(case=case, goals=goals, parts=parts, planner=planner, members=members)
+    bounded = least_budget(planner, chosen, about.wanted, about.whole_weights(chosen, len(asked)), about.unreachable)
+    asking = case.asking_cost(*targets)
+    rows = tuple(about.row(which, bounded) for which in (*range(len(asked), len(parts)), *range(len(asked))))
+    return SegmentBudget(
+        goals=goals,
+        bounded=bounded,
+        budget=Budget(float(rounded_up(bounded.budget + asking))),
+        beside=tuple(every[len(asked) :]),
+        weights=tuple(bounded.weights.tolist()),
+        rows=rows,
+        notes=(*notes, *expected_by_segment(rows)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _About:
+    """The questions of the whole, then those of every named segment, and what is planned for them."""
+
+    case: Case
+    goals: SegmentGoals
+    parts: Sequence[tuple[str | None, Asked]]
+    planner: Planner
+    members: Mapping[str, Bools]
+
+    @property
+    def wanted(self) -> dict[int, Goal]:
+        """The goals, by the number of the part."""
+        goals = ((which, self.goals.of_part(name, len(self.members))) for which, (name, _) in enumerate(self.parts))
+        return {which: goal for which, goal in goals if goal is not None}
+
+    def whole_weights(self, method: Method, n: int) -> list[float]:
+        """Return the weights of a sample for the questions, the first ones, that knows of no segments."""
+        nothing = [0.0] * (len(self.parts) - n)
+        if n == 1:
+            return [1.0, *nothing]
+        p = self.planner.targets[0].pool.query_probs
+        return [*equal_loss_weights(self.planner.design_input(method).first(n).planned(p)), *nothing]
+
+    def unreachable(self, which: int, forecast: Forecast) -> InputError:
+        """Return the error of a half-width that judging everything does not reach."""
+        (name, asked), goal = self.parts[which], self.wanted[which]
+        least = forecast.all_judged.half_width(goal.scope, goal.confidence)
+        several = len({id(each) for _, each in self.parts}) > 1
+        where = "the whole" if name is None else f"segment {name}"
+        what = f"{where}{f', {name_of(self.case, asked)},' if several else ''} cannot be narrower than ± {least:.3g}"
+        whose = " for the population" if goal.scope == "population" else ""
+        text = f"{what}{whose}, with everything judged; expected at least that, got {goal.half_width:g}"
+        return InputError(text, field="half_width" if name is None else "segment_half_widths")
+
+    def row(self, which: int, bounded: BoundedPlan) -> SegmentRow:
+        """Return what to expect of a part."""
+        (name, asked), goal, scope = self.parts[which], self.wanted.get(which), self.goals.scope
+        prospect = bounded.forecasts[which].at(float(rounded_up(bounded.budget)))
+        confidence = self.goals.confidence if goal is None else goal.confidence
+        half_width, (low, high) = prospect.half_width(scope, confidence), prospect.known_half_widths(scope, confidence)
+        return SegmentRow(
+            segment=name,
+            measure=asked.target.name,
+            question=asked.question,
+            name=name_of(self.case, asked),
+            goal=None if goal is None else goal.half_width,
+            half_width=half_width,
+            low=low,
+            high=high,
+            queries=prospect.queries,
+            items=prospect.items,
+            n_queries=int(asked.target.pool.n_queries if name is None else self.members[name].sum()),
+            is_slack=goal is not None and goal.half_width is not None and half_width < _SLACK * goal.half_width,
+        )
+
+
+def expected_by_segment(rows: Sequence[SegmentRow]) -> list[Note | Caution]:
+    """Return what to expect of every named segment as notes, and which are too small a part to be read."""
+    notes: list[Note | Caution] = []
+    for row in rows:
+        if row.segment is None:
+            continue
+        numbers: dict[str, Told] = {"segment": row.segment, "name": row.name, "half_width": row.half_width}
+        numbers |= {"low": row.low, "high": row.high, "n_queries": rounded_up(row.queries), "of": row.n_queries}
+        notes.append(Note("planned segment", {**numbers, "n_items": rounded_up(row.items)}))
+    few = [row for row in rows if row.segment is not None and row.half_width > 0 and row.queries < FEWEST]
+    names = tuple(dict.fromkeys(row.segment or "" for row in few))
+    return [*notes, *([Caution("careful", "hardly read", {"segments": names, "fewest": FEWEST})] if few else [])]
+
+
+def _checked_method(name: str | None, targets: Sequence[Target]) -> Method:
+    """Return the method of a sample that looks where segments need it; refuse what cannot."""
+    if not all(target.measure.reads_parts for target in targets):
+        whole = "not of the top k, nor of gains by rank"
+        problem = f"half-widths by segment are of measures that can read a part of a query's labels: {whole}"
+        raise InputError(problem, field="segment_half_widths")
+    method = find_method(name or default_method(*(target.measure for target in targets)).name)
+    if not method.scheme.answers_several or not method.is_optimal:
+        why = "draws with replacement" if method.with_replacement else "takes all queries alike"
+        problem = f"method {method.name!r} {why}: half-widths by segment are for whole, depth and items"
+        raise InputError(problem, field="method")
+    return method

@@ -1,0 +1,78 @@
+"""The words of budgets by segment, and their rows for reading and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from activeeval.report.numbers import FOUR_IN_FIVE, spanned
+from activeeval.report.rendering import Cell
+
+if TYPE_CHECKING:
+    from activeeval.core.planning import BoundedPlan, SegmentRow
+
+Words = str | Callable[[Mapping[str, Any]], str]
+
+
+def _budget(numbers: Mapping[str, Any]) -> str:
+    hours = "" if numbers["hours"] is None else ", {hours:.3g hour},"
+    alike = "a sample that knows of no segments takes {alike:,}, {times:.1f} times that"
+    return f"{{goals}}: about {{budget:,.0f}} {{unit}}{hours} by {{method}}; {alike}"
+
+
+def _planned_segment(numbers: Mapping[str, Any]) -> str:
+    known = "" if numbers["low"] is None else " ({low:.3g} to {high:.3g})"
+    text = f"segment {{segment}}, {{name}}: ± {{half_width:.3g}}{known} to expect, of "
+    return text + "{n_queries:,} of {of:query}, {n_items:judgment}"
+
+
+WORDS: dict[str, Words] = {
+    "segments budget": _budget,
+    "planned segment": _planned_segment,
+    "night enough": "{goals}: about {needed:new label} tonight, of the {budget:g} that a night may cost",
+    "night in hand": "{goals}: what is in hand should do, nothing new is drawn",
+    "night too dear": "{goals} would take about {needed:new label} tonight: drawn for {budget:g}, the intervals "
+    "will be wider",
+    "hardly read": "fewer than {fewest:query} of segment {segments} are to be judged: below that a segment is not "
+    "read; ask for a smaller half-width",
+}
+
+
+def segment_rows(
+    rows: Sequence[SegmentRow], plan: BoundedPlan, budget: float, seconds: float | None = None
+) -> list[dict[str, Cell]]:
+    """Return a row for each question in each named segment, and in all, where ``segment`` is None.
+
+    ``hours`` are there where ``seconds``, what judging a mean item takes, are given.
+    """
+    hours: dict[str, Cell] = {} if seconds is None else {"hours": budget * seconds / 3600}
+    return [
+        {**asdict(row), "method": plan.method, "budget": budget, "budget_alike": plan.alike, **hours} for row in rows
+    ]
+
+
+def plain_segment_rows(rows: Sequence[SegmentRow]) -> list[dict[str, str]]:
+    """Return rows for reading, the question where there are several."""
+    several = len({row.name for row in rows}) > 1
+    return [_plain(row, several=several) for row in rows]
+
+
+def segment_footnote(rows: Sequence[SegmentRow], confidence: float) -> str:
+    """Return what the columns of `plain_segment_rows` mean."""
+    at_once = f"Intervals of all segments hold at once with {100 * confidence:g} %; that of all stands alone."
+    slack = ["*: the others take more than this one needs."] if any(row.is_slack for row in rows) else []
+    return " ".join([at_once, FOUR_IN_FIVE, *slack])
+
+
+def _plain(row: SegmentRow, *, several: bool) -> dict[str, str]:
+    asked = "" if row.goal is None else f"{row.goal:g}{' *' if row.is_slack else ''}"
+    return {
+        "segment": "all" if row.segment is None else row.segment,
+        **({"question": row.name} if several else {}),
+        "asked": asked,
+        "half-width": f"{row.half_width:.3g}",
+        "four in five": spanned(row.low, row.high),
+        "queries": f"{row.queries:,.0f} of {row.n_queries:,}",
+        "judgments": f"{row.items:,.0f}",
+    }

@@ -1,0 +1,141 @@
+"""Sheets for people: one for all who judge, or one for each of several, all of them or none."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from activeeval.core.errors import InputError
+from activeeval.core.judgments.judge_names import judge_name
+from activeeval.core.judgments.sharing import Item, shared_out
+from activeeval.core.pool.texts import Texts
+from activeeval.core.types import Ints
+from activeeval.formats.suffixes import SHEETS, bare_suffix, check_table
+from activeeval.formats.tables.draws import Draws, write_draws
+from activeeval.formats.tables.grades import Guide
+from activeeval.formats.writing import Together
+
+_NO_FILE_NAME = re.compile(r"[^\w.@+-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SheetPlan:
+    """Where a sheet goes, and who judges it.
+
+    Attributes
+    ----------
+    path : str
+        Of the sheet; of several judges each has one of his own beside it, named after both.
+    judges : tuple of str
+        Their names; without any nobody's name stands on the sheet.
+    overlap : int
+        How many items stand on everybody's sheet, so that it is known how far judges agree.
+    guide : Guide
+    """
+
+    path: str
+    judges: tuple[str, ...] = ()
+    overlap: int = 0
+    guide: Guide = field(default_factory=Guide)
+
+    def __post_init__(self) -> None:
+        names = tuple(judge_name(judge) for judge in self.judges)
+        object.__setattr__(self, "judges", names)
+        if "" in names or len(set(names)) < len(names):
+            raise InputError("`judge` must be a name, each once", field="judge")
+        if self.overlap and len(names) < 2:
+            problem = "`overlap` is of several judges: name at least two of them with `judge`"
+            raise InputError(problem, field="overlap")
+        twice = [path for path in self.paths if self.paths.count(path) > 1]
+        if twice:
+            raise InputError(f"two judges have the sheet {twice[0]}: name them apart", field="judge")
+
+    @property
+    def paths(self) -> list[str]:
+        """The file of each judge, or the one of all."""
+        if len(self.judges) < 2:
+            return [self.path]
+        place = Path(self.path)
+        packed = place.suffix if place.suffix.lower() == ".gz" else ""
+        name = place.name.removesuffix(packed)
+        ending = (packed and Path(name).suffix + packed) or place.suffix
+        stem = place.name.removesuffix(ending)
+        return [str(place.with_name(f"{stem}-{_NO_FILE_NAME.sub('_', judge)}{ending}")) for judge in self.judges]
+
+    def checked(self, *, grades: bool = True) -> SheetPlan:
+        """Return the plan; raises InputError where what it asks for cannot stand in such a file.
+
+        Parameters
+        ----------
+        grades : bool
+            Whether grades are asked for, and not the order of documents.
+        """
+        if bare_suffix(self.path) not in SHEETS:
+            raise InputError(f"{self.path}: expected a name that ends in {', '.join(SHEETS)}")
+        if (self.guide.names or self.guide.guidelines) and bare_suffix(self.path) != ".xlsx":
+            raise InputError(f"{self.path}: names of grades and guidelines stand in .xlsx alone")
+        for path in self.paths:
+            check_table(path)
+        if not grades and len(self.judges) > 1:
+            raise InputError("of top-k judging a query has one judge: give each judge a campaign, or one of them all")
+        return self
+
+    def guided(self, max_grade: int | None) -> SheetPlan:
+        """Return the plan with the scale that the grades are of."""
+        return replace(self, guide=replace(self.guide, max_grade=max_grade))
+
+    def rows(self, draws: Draws) -> list[Ints]:
+        """Return which rows of a sheet, in the order in which they are read, each file has."""
+        order = draws.by_query
+        if len(self.judges) < 2:
+            return [order]
+        shared = set(_spread(draws)[: self.overlap])
+        queries, blocks = draws.query_id.tolist(), draws.block.tolist()
+        everybody = len(self.judges)
+        items = [Item(blocks[row], queries[row], everybody if row in shared else 1) for row in order.tolist()]
+        chosen = shared_out(items, self.judges)
+        return [order[[judge in names for names in chosen]] for judge in self.judges]
+
+
+def _spread(draws: Draws) -> list[int]:
+    """Return all rows in an order that follows from their ids alone: a sample's id may differ between machines."""
+    pairs = zip(draws.query_id.tolist(), draws.doc_id.tolist(), strict=True)
+    keys = [hashlib.sha256(f"{query}\0{doc}".encode()).digest() for query, doc in pairs]
+    return sorted(range(draws.n_rows), key=lambda row: keys[row])
+
+
+def write_sheets(
+    draws: Draws, plan: SheetPlan, files: Together, texts: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Write what is to be judged as a plan says, the same bytes whenever it is written.
+
+    Parameters
+    ----------
+    texts : mapping of str to sequence of str, optional
+        What the judges are to read, a text for each row.
+    """
+    judges: Sequence[str] = plan.judges or ("",)
+    for judge, path, rows in zip(judges, plan.paths, plan.rows(draws), strict=True):
+        write_rows(draws.at(rows), path, files, judge, _texts_at(texts, rows), plan.guide)
+
+
+def write_rows(
+    draws: Draws,
+    path: str,
+    files: Together,
+    judge: str = "",
+    texts: Mapping[str, Sequence[str]] | None = None,
+    guide: Guide | None = None,
+) -> None:
+    """Write a sheet of one judge, whose name stands in every row; of nobody where the name is empty."""
+    named = replace(draws, judge=Texts.from_list([judge] * draws.n_rows)) if judge else draws
+    write_draws(named, path, files, texts, guide)
+
+
+def _texts_at(texts: Mapping[str, Sequence[str]] | None, rows: Ints) -> dict[str, list[str]]:
+    return {name: np.array(words, dtype=object)[rows].tolist() for name, words in (texts or {}).items()}

@@ -1,0 +1,46 @@
+"""What an engine raises of its own, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from activeeval.core.errors import ActiveEvalError, EngineError
+
+_LONGEST = 300
+
+
+@contextmanager
+def as_engine_error(name: str, *kinds: type[BaseException]) -> Iterator[None]:
+    """Raise errors of some kinds as an EngineError that begins with the name of the engine.
+
+    Examples
+    --------
+    >>> with as_engine_error("dask", KeyError):
+    ...     raise KeyError("no scheduler")
+    Traceback (most recent call last):
+    ...
+    activeeval.core.errors.EngineError: dask: KeyError: 'no scheduler'
+    """
+    try:
+        yield
+    except ActiveEvalError:
+        raise
+    except kinds as problem:
+        raise EngineError(f"{name}: {one_line(problem)}") from None
+
+
+def one_line(problem: BaseException) -> str:
+    """Return an error as one line, with its kind: what engines say goes on for pages, the cause behind them.
+
+    Examples
+    --------
+    >>> one_line(RuntimeError("a worker said:\\nTraceback (most recent call last):\\n  File x\\nOSError: no disk\\n"))
+    'RuntimeError: OSError: no disk'
+    """
+    lines = [line for line in str(problem).splitlines() if line.strip()]
+    traces = [k for k, line in enumerate(lines) if line.startswith("Traceback")]
+    of_python = [line for line in lines[traces[0] + 1 :] if not line.startswith(" ")] if traces else []
+    of_java = [line for line in lines if line.startswith("Caused by: ")]
+    text = " ".join((of_python or of_java or lines or [""])[0].split())
+    return f"{type(problem).__name__}{': ' if text else ''}{text[:_LONGEST]}"

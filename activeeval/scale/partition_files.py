@@ -1,0 +1,234 @@
+"""Partitions as parquet files, in a folder or behind an address: found, described, read, written."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any
+
+from activeeval.core.errors import FormatError, InputError
+
+KEY = b"activeeval"
+"""Of what a pool's files say of themselves, in JSON, in their schema."""
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def listed(pattern: str) -> list[str]:
+    """Return the files of a pattern, by name.
+
+    Parameters
+    ----------
+    pattern : str
+        A path, or an address as ``s3://bucket/pool/*.parquet``, whose last part may hold ``*``. Options of the file
+        system stand behind a question mark, as ``?endpoint_override=127.0.0.1:9000&scheme=http``.
+
+    Raises
+    ------
+    InputError
+        Where there is no such file, or the place cannot be reached.
+    """
+    from pyarrow import fs
+
+    system, path, options = _opened(pattern)
+    folder, _, name = path.rpartition("/")
+    with _told(pattern):
+        held = system.get_file_info(fs.FileSelector(folder or ".", allow_not_found=True))
+    names = sorted(info.base_name for info in held if info.is_file and fnmatch.fnmatchcase(info.base_name, name))
+    if not names:
+        raise InputError(f"{pattern}: there is no such file", field="pool_parquet")
+    base = _SCHEME.match(pattern)
+    where = pattern.partition("?")[0].rpartition("/")[0] if base else folder
+    return [f"{where}/{name}{options}" if where else name for name in names]
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Any]:
+    """Open a parquet file, wherever it lies.
+
+    Raises
+    ------
+    FormatError
+        Where it is none, cut short, or gone.
+    """
+    from pyarrow import parquet
+
+    system, place, _ = _opened(path)
+    with _told(path), system.open_input_file(place) as handle, parquet.ParquetFile(handle) as file:
+        yield file
+
+
+def state_of(path: str) -> bytes:
+    """Return the size of a file and when it was written last: what a file that takes its place has not."""
+    system, place, _ = _opened(path)
+    with _told(path):
+        info = system.get_file_info(place)
+    return f"{info.size} {info.mtime_ns}".encode()
+
+
+def said_of(path: str, file: Any) -> dict[str, Any]:
+    """Return what a file of `write` says of itself; nothing where another has written it."""
+    said = (file.schema_arrow.metadata or {}).get(KEY)
+    if said is None:
+        return {}
+    try:
+        return dict(json.loads(said))
+    except (ValueError, TypeError):
+        raise FormatError(path, None, "what it says of itself cannot be read") from None
+
+
+def with_empty(values: Any, is_empty: Any) -> Any:
+    """Return a column some of whose cells are empty."""
+    import pyarrow as pa
+
+    return pa.array(values, mask=is_empty)
+
+
+def write(path: str, groups: Iterator[Mapping[str, Any]], said: Mapping[str, Any]) -> None:
+    """Write a parquet file: a row group for each set of columns, with what it says of itself.
+
+    Raises
+    ------
+    InputError
+        Where the place cannot be written to.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    system, place, _ = _opened(path)
+    try:
+        writer = None
+        for columns in groups:
+            table = pa.table(dict(columns))
+            table = table.replace_schema_metadata({KEY: json.dumps(dict(said)).encode()})
+            writer = writer or parquet.ParquetWriter(place, table.schema, filesystem=system, compression="zstd")
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    except OSError as problem:
+        raise InputError(f"{path}: cannot write: {_reason(problem)}", field="out") from None
+
+
+def within(address: str, name: str) -> str:
+    """Return the address of what a folder behind an address holds.
+
+    Examples
+    --------
+    >>> within("s3://bucket/pool?region=eu", "scratch")
+    's3://bucket/pool/scratch?region=eu'
+    """
+    plain, mark, options = address.partition("?")
+    return f"{plain.rstrip('/')}/{name}{mark}{options}"
+
+
+def output(address: str, name: str) -> Any:
+    """Open a file of a folder behind an address for writing."""
+    system, path, _ = _opened(within(address, name))
+    return system.open_output_stream(path)
+
+
+def input_of(address: str, name: str) -> Any:
+    """Open a file of a folder behind an address."""
+    system, path, _ = _opened(within(address, name))
+    return system.open_input_file(path)
+
+
+def holds_any(address: str) -> bool:
+    """Return whether there is anything in a folder behind an address.
+
+    Raises
+    ------
+    InputError
+        Where the place cannot be reached.
+    """
+    from pyarrow import fs
+
+    system, path, _ = _opened(address)
+    try:
+        return bool(system.get_file_info(fs.FileSelector(path, allow_not_found=True)))
+    except OSError as problem:
+        raise InputError(f"{address}: cannot be read: {_reason(problem)}", field="out") from None
+
+
+def remove(address: str) -> None:
+    """Remove a folder behind an address with all that it holds; what cannot be removed stays."""
+    with suppress(OSError):
+        system, path, _ = _opened(address)
+        system.delete_dir(path)
+
+
+def _opened(address: str) -> tuple[Any, str, str]:
+    """Return the file system of an address, the path there, and the options that stand behind it."""
+    try:
+        from pyarrow import fs
+    except ImportError:
+        text = "a pool in parquet needs pyarrow: pip install 'activeeval-ir[parquet]'"
+        raise InputError(text, field="pool_parquet") from None
+    if not _SCHEME.match(address):
+        return fs.LocalFileSystem(), os.path.expanduser(address), ""
+    plain, mark, options = address.partition("?")
+    # a pattern is no address to a file system: its last part is put behind what is
+    folder, _, name = plain.rpartition("/")
+    system, path = _system_of(f"{folder}{mark}{options}")
+    return system, f"{path}/{name}", f"{mark}{options}"
+
+
+@lru_cache(maxsize=16)
+def _system_of(folder: str) -> tuple[Any, str]:
+    """Return the file system of a folder behind an address, and the path there; its connections are kept."""
+    from pyarrow import fs
+
+    try:
+        return fs.FileSystem.from_uri(folder)  # type: ignore[no-any-return]
+    except NotImplementedError:  # built without it
+        return _by_fsspec(folder)
+    except (OSError, ValueError) as problem:
+        if "Unrecognized filesystem type" in str(problem):
+            return _by_fsspec(folder)
+        raise InputError(f"{folder}: cannot be reached: {_reason(problem)}", field="pool_parquet") from None
+
+
+def _by_fsspec(folder: str) -> tuple[Any, str]:
+    """Return the file system of an address that pyarrow does not know, by fsspec."""
+    from pyarrow import fs
+
+    try:
+        import fsspec
+
+        system, path = fsspec.url_to_fs(folder.partition("?")[0])
+    except (ImportError, OSError, ValueError) as problem:
+        text = f"{folder}: cannot be reached: {_reason(problem)}"
+        raise InputError(text, field="pool_parquet") from None
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), str(path)
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Tell what is wrong with a file in one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException) as problem:
+        raise FormatError(path, None, f"cannot be read as parquet: {_reason(problem)}") from None
+
+
+def _reason(problem: BaseException) -> str:
+    """Return the first line of what went wrong."""
+    text = getattr(problem, "strerror", None) or str(problem).strip() or type(problem).__name__
+    return str(text).splitlines()[0]
+
+
+def names_of(columns: Sequence[str], prefix: str) -> list[str]:
+    """Return what stands behind a prefix in names of columns.
+
+    Examples
+    --------
+    >>> names_of(["rank:old", "query_id", "rank:new"], "rank:")
+    ['old', 'new']
+    """
+    return [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]

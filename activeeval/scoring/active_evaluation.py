@@ -1,0 +1,341 @@
+"""The short way in: one run evaluated, or two compared, with as few judgments as the budget allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from activeeval.core.campaign import Campaign
+from activeeval.core.checks import one_of
+from activeeval.core.design import Design
+from activeeval.core.design.methods import Method, default_method, find_method
+from activeeval.core.errors import BudgetError, InputError
+from activeeval.core.estimation.first_phase import all_values
+from activeeval.core.estimation.significance import mean_interval
+from activeeval.core.measures import Measure, SampledMeasure, Target
+from activeeval.core.pool import Seed, check_judged
+from activeeval.core.results import Estimate, Note
+from activeeval.formats.judgments.from_files import labels_of
+from activeeval.inputs.budgets import Budget, check_open, whole_cost
+from activeeval.inputs.loading import UNJUDGED, Inputs, from_tables, sampled_measure, unjudged_notes
+from activeeval.inputs.modelling import MethodModel, uniform_beliefs
+from activeeval.inputs.systems import loaded_run
+from activeeval.inputs.traffic import of_log
+from activeeval.sampling.evaluation import Evaluation
+from activeeval.sampling.query_values import values_by_judgments, values_of_sample
+
+DEFENSIVE_SHARE = 0.1
+ASKED_FOR = "asked for"
+"""Items that an answer needs, in messages."""
+Judge = Callable[[str, list[str]], Sequence[int]]
+
+
+class Options(TypedDict, total=False):
+    """What `evaluate` and `compare` may be told beside runs, judgments and measure.
+
+    Attributes
+    ----------
+    budget : float or Budget, optional
+        How much may be judged, in mean items of the pool: without an overhead a number of judgments.
+    share : float, optional
+        The same as a share of what judging everything costs. Without either everything is judged, and the answer for
+        these queries is exact.
+    method : str, optional
+        A key of `activeeval.METHODS`. By default the best for the measure that a bad model cannot spoil.
+    grade_probs : array of shape (n_items, n_grades), or callable of the pool, optional
+        The grade model, taken as it is; without one all grades are taken as equally likely, and those of a query as
+        alike (`activeeval.inputs.modelling.UNTRAINED_FACTOR`).
+    max_grade : int, optional
+        Largest grade of the scale; taken from the judgments where there are some. A judge function does not tell it.
+    overhead : float
+        Cost of turning to a query, in items. Default: 0.
+    unjudged : {"error", "irrelevant"}
+        What an item is that is asked for and has no judgment: an error, which is the default, or of grade 0.
+    ties : {"id", "rank", "input"}
+        Order of equal scores: document id descending, which is the default, the rank column, or input order.
+    rng : Generator, SeedSequence, int or None
+        One seed, one answer; None takes the operating system's randomness. Default: 0.
+    names : sequence of str
+        What the runs are called, in the order of the arguments. Default: their files.
+    queries : path or DrawnQueries
+        Queries that were drawn from a log of searches, which the interval for all queries is then about.
+    no_relevant : {"zero", "skip"}
+        What a query without any relevant document is, where all judgments are at hand and no budget is set: of value 0,
+        which is the default, or left out.
+    """
+
+    budget: float | Budget | None
+    share: float | None
+    method: str | None
+    grade_probs: ArrayLike | Callable[[Any], ArrayLike] | None
+    max_grade: int | None
+    overhead: float
+    unjudged: str
+    ties: str
+    rng: Seed
+    names: Sequence[str]
+    queries: Any
+    no_relevant: str
+
+
+def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]) -> Evaluation:
+    """Estimate the performance of a run.
+
+    Parameters
+    ----------
+    run : path, dict of dicts or frame
+    judgments : path, Judgments, dict of dicts, frame, or callable
+        Looked up as they are asked for; or ``judge(query_id, item_ids) -> grades`` that is called for every drawn
+        query; its −1 is an item without a judgment.
+    measure : str or Measure
+        As `activeeval.parse_measure` reads it, or ``@FILE``: learned gains and discounts. nDCG, R and AP compare with
+        the best order of the items at hand: with a judge function those of the runs alone.
+    options
+        `Options`: budget, share, method, grade_probs, max_grade, overhead, unjudged, ties and rng.
+
+    Returns
+    -------
+    Evaluation
+        Queries that a run lacks, or that have no judgment, are counted in the `cautions` of its estimates.
+
+    Raises
+    ------
+    BudgetError
+        Where the budget does not pay for the dearest that may have to be judged at once; names the smallest that works.
+    InputError
+        Where an argument is wrong, the budget so small that nothing was drawn, or an item that was
+        asked for is not judged.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
+    >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    >>> print(evaluate(run, judgments=qrels, measure="DCG").sentences[0])
+    the run: DCG 1.4 (0.0 to 4.9), 2 queries, 4 judgments (one of them decides half of it).
+    """
+    return _evaluation({"the run": run}, judgments, measure, options)
+
+
+def compare(
+    old: Any, new: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **options: Unpack[Options]
+) -> Evaluation:
+    """Estimate by how much the run ``new`` performs better than the run ``old``; everything else as in `evaluate`.
+
+    The value is new − old, as on the command line. Of two equal rankings it is 0, and nothing is judged.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
+    >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
+    >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
+    >>> answer = compare(old, new, judgments=qrels, measure="DCG")
+    >>> print(answer.sentences[0].partition(" (one")[0])
+    new and old cannot be told apart: DCG +0.55 (−4.89 to 4.89), 2 queries, 2 judgments
+    >>> low, high = answer.interval
+    """
+    if names := options.get("names"):
+        options = options | {"names": names[::-1]}
+    return _evaluation({"new": new, "old": old}, judgments, measure, options)
+
+
+def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
+    one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
+    budget = Budget.of_either(options.get("budget"), options.get("share"))
+    inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))
+    target = Target(_bound(measure, max_grade), inputs.ranking, inputs.versus)
+    model, method = options.get("grade_probs"), options.get("method")
+    probs = model(inputs.pool) if callable(model) else model
+    chosen = find_method(method) if method else _default(target, probs, max_grade)
+    is_unknown = probs is None and chosen.stage.needs_model
+    beliefs = _uniform(target, max_grade, chosen) if is_unknown else {"grade_probs": probs}
+    if target.versus is not None and not target.matters.any():
+        return _scored(target, inputs, chosen.name, max_grade, options)
+    check_open(target)
+    is_scored = budget is None and not callable(judgments)
+    if not is_scored or method is not None or probs is not None:  # a method and a model that do not work are refused
+        design = chosen.design(target, **beliefs, max_grade=max_grade, defensive_share=DEFENSIVE_SHARE)
+        design = _with_budget(design, target, budget)
+    if is_scored:
+        return _scored(target, inputs, chosen.name, max_grade, options)
+    judge = _RememberingJudge(judgments if callable(judgments) else _lookup(inputs))
+    campaign = Campaign(design, rng=options.get("rng", 0))
+    while (drawn := campaign.ask()) is not None:
+        campaign.tell(drawn, judge(drawn.query_id, list(drawn.item_ids)))
+    lacking = _unjudged(judge.missing, judge.n_asked, options)
+    pool, population = (campaign.estimate(scope=scope) for scope in ("pool", "population"))
+    parts: dict[str, Any] = {
+        "notes": (*inputs.notes, *lacking, *pool.notes),
+        "n_items": pool.n_items - len(judge.missing),
+    }
+    estimates = replace(pool, **parts), replace(population, **parts)
+    queries = None if target.versus is None else values_of_sample(campaign, target)
+    return replace(_both(target, inputs.names, *estimates), queries=queries)
+
+
+def _unjudged(missing: Sequence[tuple[str, str]], n_items: int, options: Options) -> list[Note]:
+    """Return the note on items without a judgment, which count as grade 0; raise InputError where they are an error."""
+    if options.get("unjudged", "error") == "error":
+        check_judged(missing, n_items, ASKED_FOR)
+    return unjudged_notes(len(missing), n_items, ASKED_FOR)
+
+
+def _rule(options: Options, is_all_judged: bool) -> str | None:
+    """Return what queries without any relevant document are; None where it is not known which these are."""
+    rule = options.get("no_relevant", "zero")
+    if is_all_judged:
+        return rule
+    if rule == "zero":
+        return None
+    problem = f"`no_relevant` {rule} needs all judgments: leave out the budget, or give judgments for a judge function"
+    raise InputError(problem, field="no_relevant")
+
+
+def _inputs(
+    runs: Mapping[str, Any], judgments: Any, options: Options, no_relevant: str | None
+) -> tuple[Inputs, int | None]:
+    """Return the pool of runs and judgments, and the largest grade as far as it is known."""
+    qrels = None if callable(judgments) else labels_of(judgments)
+    inputs = from_tables(
+        qrels,
+        [loaded_run(run, stand_in) for stand_in, run in runs.items()],
+        evaluated=len(runs),
+        ties=options.get("ties", "id"),
+        names=options.get("names", ()),
+        no_relevant=no_relevant,
+    ).with_costs(None, options.get("overhead", 0.0))
+    if options.get("queries") is not None:
+        inputs = of_log(inputs, options["queries"])
+    max_grade = options.get("max_grade")
+    return inputs, max_grade if qrels is None else max(inputs.max_grade, max_grade or 0)
+
+
+def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
+    return Evaluation(
+        measure=target.name,
+        definition=str(target.measure),
+        question="run" if target.versus is None else "difference",
+        system=names[0],
+        versus="" if target.versus is None else names[1],
+        pool=pool,
+        population=population,
+        same_lists=target.versus is not None and not target.matters.any(),
+    )
+
+
+def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:
+    try:
+        return design.with_budget(design.cost if budget is None else budget.of(target))
+    except BudgetError as problem:
+        raise problem if budget is None else budget.refused(problem, target) from None
+
+
+def _scored(target: Target, inputs: Inputs, method: str, max_grade: int | None, options: Options) -> Evaluation:
+    """Return what all judgments say: chance has a part only in which queries of the population these are."""
+    matters, is_ranked = target.matters, _are_ranked(target)
+    missing = inputs.pool.pairs_of(np.flatnonzero(matters & (inputs.grades < 0)))
+    notes = (*inputs.notes, *_unjudged(missing, int(np.count_nonzero(matters)), options))
+    n_items = int(np.count_nonzero(matters & is_ranked & (inputs.grades >= 0)))
+    values = target.values(np.maximum(inputs.grades, 0))
+    drawn = all_values(inputs.pool, values)
+    limits = target.limits(max_grade)
+    summary = mean_interval(values, limits=limits) if drawn is None else drawn.interval(limits=limits)
+    n_judged = inputs.pool.n_queries
+    pool = Estimate(
+        value=summary.mean,
+        std_error=0.0,
+        degrees_of_freedom=math.inf,
+        n_open=0,
+        n_draws=n_judged,
+        n_queries=n_judged,
+        n_items=n_items,
+        cost=whole_cost(target) if matters.any() else 0.0,
+        method=method,
+        log="" if drawn is None else drawn.log,
+        limits=limits,
+        notes=notes,
+    )
+    queries = None if target.versus is None else values_by_judgments(target, np.maximum(inputs.grades, 0))
+    if not matters.any():
+        return replace(_both(target, inputs.names, pool, replace(pool, scope="population")), queries=queries)
+    # values that are all the same, but not 0, tell of no spread where the measure has no limits
+    is_known = summary.std_error > 0 or summary.mean == 0 or drawn is not None or math.isfinite(limits[1])
+    wide = replace(
+        pool,
+        scope="population",
+        std_error=summary.std_error if is_known else math.inf,
+        degrees_of_freedom=summary.basis.degrees_of_freedom,
+        shares=summary.basis.shares,
+        largest=summary.basis.largest,
+        inner=pool.basis,
+    )
+    return replace(_both(target, inputs.names, pool, wide), queries=queries)
+
+
+def _are_ranked(target: Target) -> NDArray[np.bool_]:
+    """Return which items stand in the rankings as deep as the measure looks, shape (n_items,)."""
+    ranked = np.zeros(target.pool.n_items, dtype=np.bool_)
+    for ranking in (target.ranking, target.other):
+        ranked[ranking.cut_at(target.depth).items] = True
+    return ranked
+
+
+def _default(target: Target, probs: ArrayLike | None, max_grade: int | None) -> Method:
+    if probs is None and max_grade is None and target.measure.max_grade is None:
+        raise InputError(f"a judge function does not tell the grade scale of {target.name}: give max_grade")
+    return default_method(target.measure)
+
+
+def _uniform(target: Target, max_grade: int | None, method: Method) -> MethodModel:
+    """Return what a method takes where nothing was trained."""
+    top = max_grade if target.measure.max_grade is None else target.measure.max_grade
+    if top is None:
+        raise InputError(f"without a grade model max_grade is needed to sample for {target.measure}")
+    return uniform_beliefs(target.pool.n_items, top).for_method(method, top + 1)
+
+
+def _bound(measure: str | Measure, max_grade: int | None) -> SampledMeasure:
+    parsed = sampled_measure(measure)
+    if max_grade is not None:
+        return parsed.bound_to(max_grade)
+    if parsed.needs_max_grade:
+        raise InputError("ERR needs the largest grade of the scale: give max_grade, or write ERR(max_rel=4)")
+    return parsed
+
+
+@dataclass(slots=True, eq=False)
+class _RememberingJudge:
+    """A judge whose −1, an item without a judgment, is remembered and handed on as grade 0.
+
+    So the campaign goes on to its end and all that is missing is counted before an estimate is given.
+    """
+
+    judge: Judge
+    n_asked: int = 0
+    missing: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, query_id: str, item_ids: list[str]) -> Sequence[int]:
+        grades = self.judge(query_id, item_ids)
+        if not isinstance(grades, Sequence | np.ndarray):
+            return grades  # the campaign says what is wrong with it
+        is_missing = [isinstance(grade, Real) and grade == -1 for grade in grades]
+        self.n_asked += len(item_ids)
+        self.missing += [(query_id, item) for item, lacks in zip(item_ids, is_missing, strict=False) if lacks]
+        return [0 if lacks else grade for grade, lacks in zip(grades, is_missing, strict=True)]
+
+
+def _lookup(inputs: Inputs) -> Judge:
+    pool, places = inputs.pool, inputs.pool.item_positions()
+    index = {name: q for q, name in enumerate(pool.query_texts)}
+
+    def judge(query_id: str, item_ids: list[str]) -> Sequence[int]:
+        return [int(inputs.grades[places[index[query_id], item]]) for item in item_ids]
+
+    return judge

@@ -1,0 +1,1 @@
+"""Commands: each parses its options, calls the library and prints."""

@@ -1,0 +1,310 @@
+"""``activeeval compare``: a gate for scripts, whether a new run is worse than the old one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval import __version__
+from activeeval.campaigns.commands.options import db_option
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command
+from activeeval.cli.wording import option_here
+from activeeval.core.errors import InputError
+from activeeval.sampling.commands import sampling_options
+from activeeval.scoring.commands.query_options import (
+    check_per_query,
+    no_relevant_option,
+    per_query_options,
+    show_losers,
+    write_per_query,
+)
+
+if TYPE_CHECKING:
+    from activeeval.core.results import Note
+    from activeeval.sampling.samples import Sample
+    from activeeval.scoring.gate import Decision
+
+_OWN = {
+    ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries", "no_relevant"),
+    ("--sample",): ("policy",),
+    ("--campaign",): ("db",),
+    ("--qrels", "--sample"): ("machine_is_truth",),
+}
+"""Options that go with some sources alone; a campaign keeps what it was told of machines."""
+
+
+@command("Whether a new run is better or worse than the old one: a gate for scripts")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")
+@click.option("--sample", "sample_path", metavar="FILE", help="A sample that was drawn for these two runs.")
+@click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Its judged sheet; repeatable.")
+@click.option("--campaign", metavar="NAME", help="In place of a sample: a campaign that was made for these two runs.")
+@db_option
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    help=f"{input_options.MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
+)
+@click.option(
+    "--margin",
+    type=input_options.FiniteRange(0),
+    default=0.0,
+    help="A difference that does not matter, in the unit of the measure.",
+)
+@sampling_options.log_queries_option
+@input_options.scope_option("population")
+@input_options.policy_option
+@input_options.machine_is_truth_option
+@input_options.ties_option
+@click.option(
+    "--budget",
+    type=input_options.BUDGET,
+    help=f"With --qrels, look up only what this pays for. {input_options.BUDGET_HELP}.",
+)
+@click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
+@click.option(
+    "--max-grade", type=input_options.SCALE, help="Largest grade of the scale. Default: the largest judgment."
+)
+@click.option(
+    "--overhead", type=input_options.FiniteRange(0), default=0.0, help="Cost of turning to a query, in items."
+)
+@click.option(
+    "--unjudged",
+    type=click.Choice(("error", "irrelevant")),
+    default="error",
+    help="An item without a judgment: an error, or grade 0.",
+)
+@no_relevant_option
+@input_options.seed_option
+@input_options.confidence_option
+@input_options.name_option
+@per_query_options
+@output.explain_option
+@output.comment_options
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    old: str,
+    new: str,
+    qrels: str | None,
+    sample_path: str | None,
+    sheets: tuple[str, ...],
+    campaign: str | None,
+    db: str | None,
+    per_query: str | None,
+    force: bool,
+    places: int,
+    form: str,
+    **options: Any,
+) -> None:
+    """Decide whether the run NEW is worse than OLD: by judgments (--qrels), by a judged sample (--sample, --sheet), or
+    by a campaign (--campaign).
+
+    The value is NEW less OLD. The verdict is the first of these that holds: equal, the lists are the same; worse, the
+    interval lies below 0 and the value is at or below minus the margin; equivalent, the interval lies within ± the
+    margin; better, it lies above 0; not worse, it does not go below minus the margin; else undecided. The interval has
+    room for the items that could not be judged. Of several measures each interval has the confidence that Holm's method
+    gives it, so that the chance to see a difference where there is none is shared by all.
+
+    \b
+    Exit codes:
+       0  NEW is not worse
+      10  NEW is worse by some measure
+      11  no measure is worse, and one is undecided
+       1  an error, 2  wrong usage
+
+    \b
+    activeeval compare old.run new.run --qrels qrels.txt --measure nDCG@10 --margin 0.01
+    activeeval compare old.run new.run --sample week1.sample --sheet week1.csv -o jsonl
+    activeeval compare old.run new.run --campaign week1 --margin 0.05
+    """
+    from activeeval.core.answers import exit_code
+    from activeeval.report.cautions import MISSING_LISTS, missing_lists
+    from activeeval.scoring.gate import by_sample
+
+    _check_source(context, {"--qrels": qrels, "--sample": sample_path, "--campaign": campaign}, sheets)
+    shared: dict[str, Any] = {"runs": [old, new], "files": [path for path in (qrels, sample_path, *sheets) if path]}
+    check_per_query(per_query, force, [old, new, *shared["files"]])
+    notes: list[Note] = []
+    if qrels is not None:
+        decisions = _by_judgments(qrels, old, new, options)
+        shared["seed"] = options["seed"] if options["budget"] is not None else None
+    else:
+        taken = {name: options[name] for name in ("policy", "machine_is_truth")}
+        sample, state = _sample(campaign, db, sample_path, sheets, **taken)
+        how = {name: options[name] for name in ("margin", "confidence", "scope", "ties")}
+        decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
+        output.say_notes(note for note in notes if note.code != MISSING_LISTS)
+        shared |= {"seed": sample.seed} | state
+    context.find_root().obj = exit_code(decision.finding for decision in decisions)
+    missing = missing_lists([*notes, *(note for decision in decisions for note in decision.estimate.notes)])
+    if form == output.COMMENT:
+        _show_comment(decisions, missing, options["scope"], places)
+    elif form == "text" and not output.is_asked("wide"):
+        _show(decisions, missing, options["scope"], places)
+    else:
+        output.show_first(missing, form)
+        output.emit(_rows(decisions, notes, form, shared | {"version": __version__}), form, places)
+    write_per_query(per_query, _query_rows(decisions))
+    output.say_cautions([(decision.name, decision.estimate) for decision in decisions])
+    for decision in decisions:
+        if decision.verdict == "undecided" and decision.needed is None:
+            output.say_notes([decision.obstacle], before=f"{decision.name}: undecided; ")
+    if campaign is not None and any(decision.verdict == "undecided" for decision in decisions):
+        _tell_next(campaign, db, decisions)
+
+
+def _show(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
+    """Print for a reader: the verdict of each measure as a sentence, a table, and what the intervals are."""
+    from activeeval.report.findings import WIDTH, headline
+
+    for line in [*missing, *headline([decision.finding for decision in decisions])]:
+        output.show_text(line)
+    click.echo()
+    output.emit(_table(decisions, places, WIDTH), "text", places)
+    click.echo()
+    output.show_text(_meaning(decisions, scope))
+    show_losers(decisions)
+
+
+def _show_comment(decisions: Sequence[Decision], missing: Sequence[str], scope: str, places: int) -> None:
+    """Print a comment for a pull request."""
+    from activeeval.core.answers import OPEN, WORSE, exit_code
+    from activeeval.report.cautions import caution_lines
+    from activeeval.report.comments import WIDTH, comment
+    from activeeval.report.findings import sentence
+
+    title = {WORSE: "worse", OPEN: "undecided"}.get(exit_code(each.finding for each in decisions), "not worse")
+    careful = caution_lines([(each.name, each.estimate.cautions) for each in decisions], option_here)
+    sentences = [*missing, *(sentence(decision.finding) for decision in decisions)]
+    rows, meaning = _table(decisions, places, WIDTH), _meaning(decisions, scope)
+    click.echo(comment(f"Search quality: {title}", sentences, rows, [meaning], careful))
+
+
+def _table(decisions: Sequence[Decision], places: int, width: int) -> list[dict[str, str]]:
+    """Return a row for each measure with its verdict."""
+    from activeeval.report.findings import table_of
+
+    exact = places if output.are_places_typed() else None
+    rows = table_of([decision.finding for decision in decisions], exact, width - len("  equivalent"))
+    return [row | {"verdict": decision.verdict} for row, decision in zip(rows, decisions, strict=True)]
+
+
+def _meaning(decisions: Sequence[Decision], scope: str) -> str:
+    """Return what the measures and intervals are."""
+    from activeeval.report.cautions import counting_lines
+    from activeeval.report.findings import definitions, intervals_in_words, scope_in_words
+
+    notes = definitions((decision.name, str(decision.measure)) for decision in decisions)
+    confidence = f"{100 * decisions[0].interval.confidence:g} %" if len(decisions) == 1 else "Simultaneous"
+    many = "" if len(decisions) == 1 else f" (Holm's method for {len(decisions)} measures; the p values too)"
+    margin = f" A difference of {decisions[0].margin:g} does not matter." if decisions[0].margin else ""
+    about = scope_in_words(scope, decisions[0].estimate.log)
+    intervals = f"{intervals_in_words(confidence, readings=decisions[0].readings)}, about {about}{many}.{margin}"
+    relevant = counting_lines([note for each in decisions for note in each.estimate.notes], option_here)
+    return " ".join([*notes, intervals, *relevant])
+
+
+def _query_rows(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    """Return a row for each query of each measure."""
+    held = [(each, each.queries) for each in decisions if each.queries is not None]
+    return [row for each, queries in held for row in queries.rows(each.name, each.system, each.versus)]
+
+
+def _rows(
+    decisions: Sequence[Decision], notes: Sequence[Note], form: str, shared: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return rows of decisions: for machines with all that they rest on, else without columns that are empty."""
+    from activeeval.report.cautions import marked
+    from activeeval.report.words import worded
+    from activeeval.scoring.gate import rows_of
+
+    rows = marked(rows_of(decisions, notes), [caution for each in decisions for caution in each.estimate.cautions])
+    if form != "jsonl":
+        return [{name: row[name] for name in row if any(other[name] is not None for other in rows)} for row in rows]
+    cautions = ([asdict(worded(caution, option_here)) for caution in each.estimate.cautions] for each in decisions)
+    return [{**row, "cautions": texts, **shared} for row, texts in zip(rows, cautions, strict=True)]
+
+
+def _check_source(context: click.Context, sources: Mapping[str, str | None], sheets: Sequence[str]) -> None:
+    """Raise where it is not one source that is given, or an option that goes with another."""
+    chosen = [name for name, value in sources.items() if value is not None]
+    if len(chosen) != 1:
+        raise click.UsageError("give one of --qrels, --sample with its --sheet, and --campaign")
+    if (sources["--sample"] is None) != (not sheets):
+        raise click.UsageError("--sample and --sheet go together: the sample, and what was judged of it")
+    typed = [p for p in context.params if context.get_parameter_source(p) is click.core.ParameterSource.COMMANDLINE]
+    for fitting, names in _OWN.items():
+        foreign = [name for name in typed if name in names and not set(fitting) & set(chosen)]
+        if foreign:
+            goes_with = f"--{foreign[0].replace('_', '-')} goes with {' and '.join(fitting)}"
+            raise click.UsageError(f"{goes_with}, not with {chosen[0]}")
+
+
+def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
+    from activeeval.scoring.gate import by_judgments
+
+    names = (
+        "method",
+        "max_grade",
+        "overhead",
+        "unjudged",
+        "scope",
+        "ties",
+        "budget",
+        "margin",
+        "confidence",
+        "queries",
+        "no_relevant",
+    )
+    chosen = {name: options[name] for name in (*names, "machine_is_truth")} | {
+        "rng": options["seed"],
+        "named": options["names"],
+    }
+    measures = options["measures"] or ("DCG@10",)
+    return by_judgments(qrels, old, new, measures, say=lambda note: output.say_notes([note]), **chosen)
+
+
+def _sample(
+    campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str, machine_is_truth: bool
+) -> tuple[Sample, dict[str, Any]]:
+    """Return the judged sample of a campaign, or of files, and what names its state."""
+    if campaign is None:
+        from activeeval.sampling.judged_samples import judged
+
+        sample, progress, agreement = judged(str(path), sheets, policy, machine_is_truth=machine_is_truth)
+        output.say_progress(progress, agreement, policy)
+        return sample, {}
+    from activeeval.campaigns.commands.options import opened
+    from activeeval.campaigns.state import state_of
+
+    with opened(campaign, db) as store:
+        state = state_of(store, campaign)
+    output.say_progress(state.progress, state.agreement, state.policy)
+    if len(state.read) > 1:
+        raise InputError(f"campaign {campaign} was judged in rounds: the gate reads one sample")
+    return state.read[0], {"campaign": campaign, "as_of": state.as_of}
+
+
+def _tell_next(campaign: str, db: str | None, decisions: Sequence[Decision]) -> None:
+    """Say with which command the next batch is judged."""
+    from activeeval.campaigns.commands.options import place_of
+
+    needed = [each.needed for each in decisions if each.verdict == "undecided" and each.needed is not None]
+    # of draws with replacement it is a new sample that decides, which no command adds to this one
+    more = [each.budget for each in needed if each.budget is not None and (each.can_grow or each.budget == 0)]
+    where = [campaign, *(["--db", place_of(campaign, db)] if db else [])]
+    if more and max(more) > 0:
+        grown = shlex.join(["activeeval", "campaign", "top-up", *where, "--budget", f"{max(more):g}"])
+        output.say(f"`{grown}` adds them")
+    if more:
+        batch = shlex.join(["activeeval", "campaign", "next", *where, "--out", "batch.csv"])
+        output.say(f"`{batch}` writes the next batch to judge")

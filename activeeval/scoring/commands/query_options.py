@@ -1,0 +1,67 @@
+"""Options of commands that look at single queries: a table of all, and how those without a relevant document count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output
+
+if TYPE_CHECKING:
+    from activeeval.scoring.gate import Decision
+
+NO_RELEVANT = ("zero", "skip")
+"""As `activeeval.formats.pooling.NO_RELEVANT`, which help does not wait for."""
+
+
+def per_query_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the file of all queries, and whether it may replace another."""
+    path = click.option("--per-query", metavar="FILE", help="Table of all queries to write.")
+    return path(output.force_option(command))
+
+
+no_relevant_option = click.option(
+    "--no-relevant",
+    type=click.Choice(NO_RELEVANT),
+    default="zero",
+    help="A query without a relevant document counts as 0, or is left out.",
+)
+
+
+def check_per_query(path: str | None, force: bool, inputs: Sequence[str]) -> None:
+    """Raise where the file could not be written in the end, or would replace another."""
+    from activeeval.formats.suffixes import SUFFIXES
+
+    if path is not None:
+        output.check_apart({"--per-query": path}, inputs)
+        output.check_new(path, SUFFIXES, force)
+
+
+def write_per_query(path: str | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of queries to a table, where one is asked for."""
+    if path is None:
+        return
+    import numpy as np
+
+    from activeeval.formats.tables.export import write_columns
+    from activeeval.report.numbers import counted
+
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    is_text = {name: isinstance(column[0], str) for name, column in columns.items()}
+    write_columns({name: column if is_text[name] else np.array(column) for name, column in columns.items()}, path)
+    output.say(f"wrote {path}: {counted(len({row['query_id'] for row in rows}), 'query')}")
+
+
+def show_losers(decisions: Sequence[Decision]) -> None:
+    """Print which queries lose most, of each measure that is worse or undecided."""
+    from activeeval.sampling.lost_queries import LISTED, losses_table
+
+    for decision in decisions:
+        queries = decision.queries
+        if queries is None or decision.verdict not in LISTED or not queries.worst:
+            continue
+        click.echo()
+        output.show_text(queries.title(decision.name))
+        output.emit(losses_table(queries.losing, decision.system, decision.versus), "text")

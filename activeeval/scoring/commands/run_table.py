@@ -1,0 +1,150 @@
+"""Runs side by side for reading: what was found in a sentence, a table of the runs, what its marks mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from activeeval.cli.output import emit, show_text
+from activeeval.cli.wording import option_here
+from activeeval.report.numbers import number
+
+if TYPE_CHECKING:
+    from activeeval.core.answers import Answer
+    from activeeval.scoring.run_scores import RunRow, RunTable
+
+
+def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = False) -> None:
+    """Print for readers: as text sentences and a table for each measure, elsewhere a table with all measures' columns.
+
+    Parameters
+    ----------
+    versus : bool
+        The first run is compared with the other: a row a measure.
+    """
+    from activeeval.report.rendering import note_text
+
+    if form == "text":
+        _show_sentences(scored, versus)
+    if versus:
+        emit(_versus_rows(scored, places), form, places)
+    elif len(scored.by_measure[0]) == 1:
+        from activeeval.report.findings import table_of
+
+        emit(table_of([finding for (finding,) in scored.findings], places), form, places)
+    else:
+        _show_runs(scored, form, places)
+    click.echo()
+    note = _note(scored, versus)
+    show_text(note) if form == "text" else click.echo(note_text(note, form))
+
+
+def _show_sentences(scored: RunTable, versus: bool) -> None:
+    from activeeval.report.findings import headline
+
+    findings = [of_measure[0] for of_measure in scored.findings]
+    if not versus and len(scored.by_measure[0]) > 1:
+        findings = [_best(of_measure, scored.baseline) for of_measure in scored.findings]
+    for line in headline(findings):
+        show_text(line)
+    click.echo()
+
+
+def _best(findings: Sequence[Answer], baseline: int) -> Answer:
+    """Return what is found of the run that lies farthest above the baseline, or least below it."""
+    others = [finding for k, finding in enumerate(findings) if k != baseline]
+    return max(others, key=lambda finding: finding.value)
+
+
+def _show_runs(scored: RunTable, form: str, places: int) -> None:
+    from activeeval.report.findings import fitting
+
+    alpha, measures = 1 - scored.confidence, scored.by_measure
+    blocks = [[_cells(run, runs[scored.baseline].run, alpha, places) for run in runs] for runs in measures]
+    if form != "text":
+        emit([_joined(measures, blocks, k) for k in range(len(measures[0]))], form, places)
+        return
+    for k, (runs, cells) in enumerate(zip(measures, blocks, strict=True)):
+        if k:
+            click.echo()
+        emit(fitting(partial(_named, runs, _telling(cells))), form, places)
+
+
+def _named(runs: Sequence[RunRow], cells: Sequence[dict[str, str]], longest: int) -> list[dict[str, str]]:
+    """Return the cells of runs behind their names."""
+    from activeeval.report.findings import short_name
+
+    title = runs[0].scores.measure
+    return [{title: short_name(run.run, longest)} | row for run, row in zip(runs, cells, strict=True)]
+
+
+def _note(scored: RunTable, versus: bool) -> str:
+    """Return what marks, intervals and p values are, and measures in full; of ``versus`` nothing is marked."""
+    from activeeval.core.estimation.significance import TESTS
+    from activeeval.report.cautions import counting_lines
+    from activeeval.report.findings import definitions, scope_in_words
+
+    measures = scored.by_measure
+    note = definitions((runs[0].scores.measure, runs[0].scores.definition) for runs in measures)
+    about = scope_in_words("population", "" if scored.pool.draw is None else scored.pool.draw.log.name)
+    intervals = f"{100 * scored.confidence:g} % intervals, about {about}."
+    n = len(measures) * (len(measures[0]) - 1)
+    if n:
+        by = scored.correction.capitalize()
+        adjusted = ", not corrected" if by == "None" else f", {by} over {n} differences"
+        what = f"p by {TESTS[scored.test]} against {measures[0][scored.baseline].run}{adjusted if n > 1 else ''}"
+        note.append(f"{what}." if versus else f"* {what}, at most {1 - scored.confidence:.3g}.")
+    return " ".join((*note, intervals, *counting_lines(scored.notes, option_here)))
+
+
+def _versus_rows(scored: RunTable, places: int) -> list[dict[str, str]]:
+    from activeeval.report.findings import fitting
+
+    return fitting(lambda longest: [_versus_row(runs, scored.baseline, places, longest) for runs in scored.by_measure])
+
+
+def _versus_row(runs: Sequence[RunRow], baseline: int, places: int, longest: int) -> dict[str, str]:
+    """Return what is shown of two runs by one measure."""
+    from activeeval.report.findings import short_name, table_of
+
+    first, other = runs[1 - baseline], runs[baseline]
+    (row,) = table_of([first.finding(other.run)], places)
+    means = {short_name(run.run, longest): number(run.scores.summary.mean, places) for run in (first, other)}
+    pair = first.comparison
+    counts = {} if pair is None else {"w/t/l": f"{pair.wins}/{pair.ties}/{pair.losses}"}
+    shown = {"measure": row["measure"], **means, "difference": row["value"], "interval": row["interval"]}
+    return shown | {"p": row.get("p", "")} | counts
+
+
+def _joined(measures: Sequence[Sequence[RunRow]], blocks: Sequence[Sequence[dict[str, str]]], k: int) -> dict[str, str]:
+    """Return the line of the ``k``-th run with the columns of all measures."""
+    row = {"run": measures[0][k].run}
+    for runs, cells in zip(measures, blocks, strict=True):
+        measure = runs[0].scores.measure
+        row |= {measure if name == "mean" else f"{measure} {name}": cell for name, cell in cells[k].items()}
+    return row
+
+
+def _cells(run: RunRow, baseline: str, alpha: float, places: int) -> dict[str, str]:
+    """Return what is shown of a run by one measure; the baseline has no difference."""
+    from activeeval.report.findings import figures
+    from activeeval.report.numbers import short_p
+
+    pair, difference = run.comparison, dict.fromkeys(("difference", "p", "w/t/l"), "")
+    if pair is not None and run.p_value is not None:
+        mark = "*" if run.p_value <= alpha else ""
+        value, _, between = figures(run.finding(baseline), places).partition(" ")
+        difference["difference"] = f"{value}{mark} {between}"
+        difference["p"] = short_p(run.p_value)
+        difference["w/t/l"] = f"{pair.wins}/{pair.ties}/{pair.losses}"
+    return {"mean": figures(run.mean, places)} | difference | {"judged": f"{run.scores.judged:.1%}"}
+
+
+def _telling(cells: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return cells without the share that is judged, where all of it is."""
+    if all(row["judged"] == "100.0%" for row in cells):
+        return [{name: cell for name, cell in row.items() if name != "judged"} for row in cells]
+    return list(cells)

@@ -1,0 +1,208 @@
+"""``activeeval score``: runs against judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli.help import command
+from activeeval.cli.input_options import (
+    SCALE,
+    SEED,
+    confidence_option,
+    machine_is_truth_option,
+    name_option,
+    ties_option,
+)
+from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes, show_first
+from activeeval.cli.small import leave_small_to_python
+from activeeval.core.errors import did_you_mean
+from activeeval.sampling.commands.sampling_options import log_queries_option
+from activeeval.scoring.commands.query_options import (
+    check_per_query,
+    no_relevant_option,
+    per_query_options,
+    write_per_query,
+)
+from activeeval.scoring.commands.run_table import show_run_table
+from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, score_holes
+
+if TYPE_CHECKING:
+    from activeeval.core.measures import Measure
+    from activeeval.formats.loading import TablePool
+    from activeeval.scoring.run_scores import RunTable
+
+_HALF = 0.5
+
+
+@command("Score runs against judgments, with intervals")
+@click.argument("qrels", metavar="QRELS")
+@click.argument("run", metavar="RUN")
+@click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)
+@click.option("--run", "more_runs", multiple=True, metavar="FILE", help="A further run for the table; repeatable.")
+@click.option("--baseline", metavar="RUN", help="The run that the others are compared with. Default: the first.")
+@click.option("--versus", metavar="RUN2", help="Compare RUN with this run alone, in one row a measure.")
+@click.option(
+    "--test",
+    type=click.Choice(("t", "wilcoxon", "randomization")),
+    show_default="t",
+    help="Paired test of the differences that p_value is of.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(("holm", "bonferroni", "none")),
+    show_default="holm",
+    help="Of p_value, for all differences of all measures.",
+)
+@click.option("-q", "by_query", is_flag=True, help="Print every query.")
+@click.option("-n", "no_summary", is_flag=True, help="Leave out the summary.")
+@holes_options
+@click.option(
+    "--max-grade", type=SCALE, help="With --holes: largest grade of the scale. Default: the largest judgment."
+)
+@ties_option
+@machine_is_truth_option
+@log_queries_option
+@no_relevant_option
+@confidence_option
+@click.option("--seed", type=SEED, default=0, help="Of the randomization test.")
+@name_option
+@per_query_options
+@rows_options
+def score(
+    qrels: str,
+    run: str,
+    measures: tuple[str, ...],
+    more_runs: tuple[str, ...],
+    baseline: str | None,
+    versus: str | None,
+    test: str | None,
+    correction: str | None,
+    by_query: bool,
+    no_summary: bool,
+    holes: bool,
+    more: tuple[int, ...],
+    max_grade: int | None,
+    ties: str,
+    machine_is_truth: bool,
+    queries: str | None,
+    confidence: float,
+    seed: int,
+    names: tuple[str, ...],
+    no_relevant: str,
+    per_query: str | None,
+    force: bool,
+    places: int,
+    form: str,
+) -> None:
+    """Score runs against judgments, with intervals.
+
+    MEASURE is written as ir_measures does: nDCG@10 (linear gains), "nDCG(dcg='exp-log2')@10", DCG@10 (2^y - 1),
+    "ERR(max_rel=4)@20", RBP(p=0.9), P@5, R@100, Success@5, RR@10, AP, Judged@10; @FILE: gains and discounts that
+    `activeeval gains` learned. A bare ERR takes the largest grade of the judgments. "kNDCG(k=5)@10" and "kERR(k=5)" are
+    of a top-k truth: QRELS is then a table of query, rank and doc_id, or judgments of k + 1 - rank; of documents that
+    share a rank the mean over their orders counts.
+
+    With --run the runs make a table: each has its mean, its difference to the baseline with intervals and a corrected
+    p-value, wins, ties and losses.
+
+    A judged query that a run lacks scores 0; a query without judgments is ignored; an item nobody judged earns
+    nothing and keeps its rank. All three are counted.
+
+    \b
+    activeeval score qrels.txt new.run nDCG@10 AP --versus old.run
+    activeeval score qrels.txt new.run nDCG@10 AP --run old.run --run older.run --baseline old.run
+    activeeval score qrels.txt new.run P@10 DCG@10 --holes --more 100
+    """  # fmt: skip
+    paths, reference = _asked_runs(run, more_runs, baseline, versus)
+    check_holes(holes, {"--more": more, "--max-grade": max_grade})
+    if holes and (versus or by_query or per_query):
+        raise click.UsageError("--holes is of runs, each alone: leave out --versus, -q and --per-query")
+    check_per_query(per_query, force, [qrels, *paths])
+    if len(paths) == 1 and not holes:
+        leave_small_to_python(qrels, run)
+    from activeeval.inputs.file_names import asked_measure
+    from activeeval.inputs.systems import system_names
+    from activeeval.report.cautions import marked
+    from activeeval.scoring.run_scores import for_log, read_tables, run_table
+
+    if no_summary and not by_query:
+        raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")
+    if len(paths) == 1 and (test or correction or baseline):
+        raise click.UsageError("--test, --correction and --baseline are of differences: give --run or --versus too")
+    if names and (len(names) != len(paths) or len(set(names)) < len(names)):
+        raise click.UsageError(f"--name: expected {len(paths)} different ones, of each run in its order")
+    parsed = [asked_measure(text) for text in measures]
+    how_read: dict[str, Any] = {"machine_is_truth": machine_is_truth, "no_relevant": no_relevant}
+    tables = read_tables(qrels, paths, parsed, ties, **how_read)
+    if queries is not None:
+        tables = for_log(tables, queries)
+    bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
+    called = names or system_names([""] * len(paths), paths)
+    if holes:
+        _tell(tables, called, bound)
+        score_holes(tables, paths, called, parsed, max_grade, more, form, places)
+        return
+    how = {"test": test or "t", "correction": correction or "holm"}
+    scored = run_table(tables, called, bound, baseline=reference, confidence=confidence, seed=seed, **how)
+    rows = scored.rows(by_query=by_query, in_all=not no_summary, versus=bool(versus))
+    _show(scored, marked(rows, tables.notes), form, places, versus=bool(versus))
+    write_per_query(per_query, scored.rows(by_query=True, in_all=False, versus=bool(versus)) if per_query else [])
+    _tell(tables, called, bound)
+    for line in scored.unjudged:
+        say(line)
+    if not any(note.code == "of a sample" for note in tables.notes) and _is_half_judged(scored):
+        sample = "if these are judgments of a sample, `activeeval estimate` or `campaign estimate` weights them"
+        say(f"{qrels}: of most queries less than half of what is ranked is judged: {sample}")
+
+
+def _show(scored: RunTable, rows: list[dict[str, Any]], form: str, places: int, *, versus: bool) -> None:
+    """Print rows for machines, or what they come to for readers."""
+    show_first(scored.missing, form)
+    if form in ("jsonl", "tsv") or is_asked("wide"):
+        emit(rows, form, places)
+        return
+    summary = [row for row in rows if "queries" in row]
+    queries = [row for row in rows if "queries" not in row]
+    emit(queries, form, places)
+    if queries and summary:
+        click.echo()
+    if summary:
+        show_run_table(scored, form, places, versus=versus)
+
+
+def _asked_runs(
+    run: str, more_runs: tuple[str, ...], baseline: str | None, versus: str | None
+) -> tuple[list[str], int]:
+    """Return all runs and which of them is the baseline."""
+    if versus:
+        if more_runs or baseline:
+            raise click.UsageError("--versus compares two runs in a row; with --run, --baseline names the one of all")
+        return [run, versus], 1
+    paths = [run, *more_runs]
+    if len(set(paths)) < len(paths):
+        twice = next(path for k, path in enumerate(paths) if path in paths[:k])
+        raise click.UsageError(f"{twice} is given twice, expected each run once")
+    if baseline is not None and baseline not in paths:
+        meant = did_you_mean(baseline, paths)
+        raise click.UsageError(f"--baseline {baseline} is none of the runs; {meant}given: {', '.join(paths)}")
+    return paths, 0 if baseline is None else paths.index(baseline)
+
+
+def _tell(tables: TablePool, names: Sequence[str], measures: Sequence[Measure]) -> None:
+    """Say what the files lack."""
+    from activeeval.core.measures import least_relevant
+    from activeeval.scoring.run_scores import input_notes
+
+    say_notes(input_notes(tables, names))
+    top = int(tables.grades.max())
+    for measure in measures:
+        if (least := least_relevant(measure)) is not None and least > max(1, top):
+            say(f"{measure}: no judgment is {least} or more, the largest is {top}: every score is 0")
+
+
+def _is_half_judged(scored: RunTable) -> bool:
+    """Return whether by some measure the runs rank more items without a judgment than with one."""
+    return any(run.scores.n_counted and run.scores.judged < _HALF for runs in scored.by_measure for run in runs)

@@ -1,0 +1,38 @@
+"""``activeeval times``: how long judging takes, grades beside comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from activeeval.cli.help import command
+from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
+
+
+@command("How long judging takes")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@rows_options
+def times(files: tuple[str, ...], places: int, form: str) -> None:
+    """Tell how long judging takes, by grades and by comparisons of two documents.
+
+    A FILE is the log of a campaign, as `activeeval campaign export NAME --format jsonl` writes it; so is that of
+    `activeeval label`, whose campaign is called as the log. Seconds are by the judge's own clock: of the page, where
+    it was looked at, or of the terminal. Judgments that were changed later are left out.
+
+    \b
+    activeeval times ann.jsonl bob.jsonl
+    activeeval times graded.jsonl compared.jsonl -o jsonl
+    """
+    from activeeval.scoring.judging_times import judging_times
+
+    rows = judging_times(files)
+    if form == "text" and not is_asked("wide"):
+        for row in rows:
+            a_query = f"{row.minutes:.1f} minutes a query of {row.a_query:.0f}"
+            show_text(f"{row.method.capitalize()}: {row.seconds:.1f} s each, {a_query}.")
+        click.echo()
+    emit([asdict(row) for row in rows], form, places)
+    for row in rows:
+        if row.untimed:
+            say(f"{row.untimed:,} {row.method} have no time and are not counted")

@@ -1,0 +1,75 @@
+"""What unjudged items may be worth: ``activeeval score --holes`` and ``activeeval watch status --holes``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import output
+from activeeval.cli.input_options import worded
+from activeeval.cli.waiting import tell
+
+if TYPE_CHECKING:
+    from activeeval.core.measures import Measure
+    from activeeval.core.results import Caution, Note
+    from activeeval.formats.loading import TablePool
+    from activeeval.scoring.unjudged import Holes
+
+
+def holes_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--holes`` and ``--more``."""
+    more = "With --holes: how precise N more labels would be. Repeatable."
+    command = click.option("--more", multiple=True, type=click.IntRange(1), metavar="N", help=more)(command)
+    what = "What unjudged items may be worth: nothing, as a model expects, at best."
+    return click.option("--holes", is_flag=True, help=what)(command)
+
+
+def check_holes(is_asked: bool, options: Mapping[str, Any]) -> None:
+    """Raise where options that go with ``--holes`` stand without it."""
+    for name, value in options.items():
+        if not is_asked and value not in ((), None):
+            raise click.UsageError(f"{name} goes with --holes")
+
+
+def score_holes(
+    tables: TablePool,
+    paths: Sequence[str],
+    names: Sequence[str],
+    measures: Sequence[Measure],
+    max_grade: int | None,
+    budgets: Sequence[int],
+    form: str,
+    places: int,
+) -> None:
+    """Print what the holes of each run may be worth."""
+    from activeeval.report.findings import missing_lists_sentence
+    from activeeval.scoring.unjudged import holes_of
+
+    held: list[Holes] = []
+    how: dict[str, Any] = {"max_grade": max_grade, "budgets": budgets, "progress": tell}
+    for run, (path, name) in enumerate(zip(paths, names, strict=True)):
+        with worded():
+            held += holes_of(tables, run, path, name, measures, **how)
+    lacking = zip(names, tables.n_missing, strict=True)
+    output.show_first([missing_lists_sentence(n, tables.pool.n_queries, name) for name, n in lacking if n], form)
+    show_holes(held, tables.notes, form, places)
+
+
+def show_holes(held: Sequence[Holes], notes: Iterable[Note | Caution], form: str, places: int) -> None:
+    """Print what holes may be worth: as rows, or in sentences and a table; ``notes`` are of the known grades."""
+    from activeeval.report.cautions import marked
+    from activeeval.scoring.unjudged_messages import holes_meaning, holes_sentence, holes_table
+
+    if form != "text":
+        output.emit(marked([each.row() for each in held], notes), form, places)
+    else:
+        for each in held:
+            output.show_text(holes_sentence(each))
+        click.echo()
+        output.emit(holes_table(held, places), "text", places)
+        click.echo()
+        output.show_text(holes_meaning(held))
+    for measure in dict.fromkeys(each.measure for each in held if each.at_best is None):
+        output.say(f"{measure}: no bound is known for the best case")

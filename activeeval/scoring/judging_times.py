@@ -1,0 +1,100 @@
+"""How long judging takes by method, from the times that judgments keep: grades beside comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from activeeval.core.errors import InputError
+from activeeval.core.judgments import Judgments
+from activeeval.core.judgments.judgment import KINDS
+from activeeval.core.types import Bools, Floats, Ints
+from activeeval.formats.judgments.from_files import read_all
+
+METHODS = {"grade": "grades", "preference": "comparisons"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingTime:
+    """What judging by one method takes, as Table 1 of Niu et al. (2012) has it.
+
+    Attributes
+    ----------
+    method : {"grades", "comparisons"}
+    judges, queries : int
+        Of whom some judgment has a time, and on which.
+    judgments : int
+        Those with a time that stand: answers that were changed later are left out.
+    untimed : int
+        Judgments of the method without a time, which nothing else counts.
+    seconds, median : float
+        A judgment, in the mean and in the middle.
+    a_query : float
+        Judgments of one judge on one query, in the mean.
+    minutes : float
+        Of one judge on one query, in the mean.
+    """
+
+    method: str
+    judges: int
+    queries: int
+    judgments: int
+    untimed: int
+    seconds: float
+    median: float
+    a_query: float
+    minutes: float
+
+
+def judging_times(paths: Sequence[str]) -> list[JudgingTime]:
+    """Return what judging takes, by method.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Judgments with times, as logs of campaigns have them.
+
+    Raises
+    ------
+    InputError
+        Where no judgment has a time.
+    """
+    judgments = read_all(paths)
+    rows = list(_by_method(judgments))
+    if not rows:
+        raise InputError(
+            f"{judgments.source}: no judgment has a time, expected the log of a campaign, or of a labelling, as its "
+            "export writes it"
+        )
+    return rows
+
+
+def _by_method(judgments: Judgments) -> Iterator[JudgingTime]:
+    n = len(judgments)
+    seconds = np.full(n, np.nan) if judgments.seconds is None else judgments.seconds
+    kinds = np.zeros(n, dtype=np.uint8) if judgments.kinds is None else judgments.kinds
+    queries = np.unique(np.array(list(judgments.query_ids)), return_inverse=True)[1]
+    for kind, method in METHODS.items():
+        of_method = kinds == KINDS.index(kind)
+        timed = of_method & ~np.isnan(seconds)
+        if timed.any():
+            yield _row(method, seconds, queries, judgments.judge_of, timed, int((of_method & ~timed).sum()))
+
+
+def _row(method: str, seconds: Floats, queries: Ints, judges: Ints, timed: Bools, untimed: int) -> JudgingTime:
+    taken, who, what = seconds[timed], judges[timed], queries[timed]
+    _, shifts = np.unique(np.stack((who, what)), axis=1, return_inverse=True)
+    by_shift = np.bincount(shifts, taken)
+    return JudgingTime(
+        method=method,
+        judges=np.unique(who).size,
+        queries=np.unique(what).size,
+        judgments=taken.size,
+        untimed=untimed,
+        seconds=float(taken.mean()),
+        median=float(np.median(taken)),
+        a_query=taken.size / by_shift.size,
+        minutes=float(by_shift.mean()) / 60,
+    )

@@ -1,0 +1,179 @@
+"""``activeeval serve``: the judging page of a campaign."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import judge_of, of_campaign, opened
+from activeeval.cli.help import command
+from activeeval.cli.output import output_option, say
+from activeeval.cli.waiting import settle, tell
+from activeeval.core.errors import InputError
+from activeeval.report.rendering import render
+from activeeval.web.commands.sign_in_options import oidc_of, password_of, signing_in_options
+
+if TYPE_CHECKING:
+    from activeeval.campaigns.control_items import Controls
+    from activeeval.campaigns.training import KnownItem
+    from activeeval.web.serving import Invited
+
+_WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a command
+_NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
+
+
+@command("Serve the judging page of a campaign")
+@of_campaign
+@click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who is invited: each has a link. Repeatable.")
+@click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
+@click.option(
+    "--grade", "named", multiple=True, metavar='N="NAME"', help="What a grade is called on the page. Repeatable."
+)
+@click.option("--grades", metavar="FILE", help='The same in a file, as grades.toml: lines of 2 = "Highly relevant".')
+@click.option("--guidelines", metavar="FILE", help="Markdown that stands beside every item; answers keep its version.")
+@click.option(
+    "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
+)
+@click.option(
+    "--controls",
+    metavar="P%",
+    help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs.",
+)
+@click.option(
+    "--controls-from", metavar="FILE", help="Known ones: as --training, with query_id and doc_id. Default: repeated."
+)
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8347, metavar="N", help="0 takes a free one.")
+@click.option("--certificate", metavar="FILE", help="For https, with --key.")
+@click.option("--key", metavar="FILE", help="Of the certificate.")
+@click.option("--behind-proxy", metavar="ADDRESS", help="Answer this proxy alone, which speaks https to browsers.")
+@click.option("--auth-header", metavar="NAME", help="In which the proxy says who asks: no links are needed then.")
+@click.option("--address", metavar="URL", help="How people open it. Default: host and port.")
+@signing_in_options
+@output_option
+def serve(
+    name: str,
+    db: str | None,
+    judges: tuple[str, ...],
+    lead: str,
+    named: tuple[str, ...],
+    grades: str | None,
+    guidelines: str | None,
+    training: str | None,
+    controls: str | None,
+    controls_from: str | None,
+    form: str,
+    **where: Any,
+) -> None:
+    """Serve the judging page: people open the links that it prints, and judge in a browser.
+
+    It prints a link for the lead and one for each judge, which is good once and for seven days; with -o jsonl also a
+    token for each judge, with which a program may claim and submit over HTTP for 90 days. It ends with Ctrl-C; the
+    same command goes on where it was.
+
+    The lead may sign in with a password (--lead-password), and everybody at a site that knows them (--oidc).
+
+    \b
+    activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
+    """
+    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
+        raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
+    from activeeval.campaigns.at_pairs import page_desk
+    from activeeval.web import serving
+    from activeeval.web.settings import Door
+
+    oidc, is_asked, file = oidc_of(where), where.pop("lead_password"), where.pop("lead_password_file")
+    places = {place: value or "" for place, value in where.items() if place != "port"}
+    door = Door(**places, port=where["port"])
+    door.check(oidc)
+    if (is_asked or file) and door.auth_header:
+        raise click.UsageError("--lead-password and --auth-header do not go together: the proxy says who asks")
+    if door.host in ("0.0.0.0", "::") and not door.address:
+        say("the links are for this machine; --address URL says how others open them")
+    names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
+    guide = None if guidelines is None else _text(guidelines)
+    who = [judge_of(judge) for judge in judges]
+    password = password_of(is_asked, file)
+    tell("reading the log")
+    with opened(name, db, wait_s=_WAIT_S) as store:
+        top = store.campaign(name).max_grade
+        desk = page_desk(store, name, names, _controls(controls, controls_from, top))
+        known = [] if training is None else _known(training, top)
+        settle()
+        tell_of = partial(_print, form=form)
+        people = serving.Leading(name=judge_of(lead), password=password)
+        serving.serve(store, desk, door, who, guide, tell_of, lead=people, training=known, oidc=oidc)
+    say("ended; every answer is stored")
+
+
+def _print(invited: Invited, form: str) -> None:
+    """Print an invitation, and have it out before anything else happens; a token is made where it is shown."""
+    if form == "text":
+        click.echo(f"{'lead' if invited.kind == 'lead' else invited.judge}: {invited.url}")
+        sys.stdout.flush()
+        return
+    row = {"kind": invited.kind} | ({"judge": invited.judge} if invited.kind == "judge" else {}) | {"url": invited.url}
+    row |= {"token": invited.make_token()} if invited.make_token else {}
+    click.echo(render([row], form))
+    sys.stdout.flush()
+
+
+def _controls(rate: str | None, path: str | None, max_grade: int | None) -> Controls | None:
+    """Return how controls are mixed in; None where none are."""
+    from activeeval.campaigns.control_items import Controls
+
+    if rate is None:
+        if path is not None:
+            raise click.UsageError("--controls-from goes with --controls, as --controls 5%")
+        return None
+    text = rate.strip()
+    try:
+        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise click.UsageError(f"--controls takes a share, as 5%, got {rate!r}") from None
+    return Controls(rate=share, known=[] if path is None else _known(path, max_grade, None))
+
+
+def _known(path: str, max_grade: int | None, most: int | None = 10) -> list[KnownItem]:
+    """Return items whose grades are known."""
+    from activeeval.campaigns.training import read_known
+
+    if max_grade is None:
+        raise InputError(f"{path}: where documents are compared there are no grades to begin with", field="training")
+    return read_known(path, max_grade, most)
+
+
+def _named(text: str) -> tuple[int, str]:
+    """Return a grade and its name."""
+    grade, mark, name = text.partition("=")
+    if not mark or not grade.strip().isdigit() or not name.strip():
+        raise click.UsageError(f'--grade names one, as 2="Highly relevant", got {text!r}')
+    return int(grade), name.strip().strip('"').strip()
+
+
+def _names_in(path: str) -> dict[int, str]:
+    """Return the names of grades that a file holds, in a table [grades] or alone."""
+    try:
+        read = tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: {error}") from None
+    table = read.get("grades", read)
+    lines = table.items() if isinstance(table, dict) else ()
+    wrong = [grade for grade, name in lines if not grade.isdigit() or not isinstance(name, str) or not name.strip()]
+    if wrong or not lines:
+        got = f", got {wrong[0]}" if wrong else ""
+        raise InputError(f'{path}: expected lines of a grade and its name, as 2 = "Highly relevant"{got}')
+    return {int(grade): name.strip() for grade, name in lines}
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text in UTF-8") from None

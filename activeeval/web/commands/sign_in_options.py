@@ -1,0 +1,124 @@
+"""How people sign in to a page: the options of ``activeeval serve`` for passwords, and for sites that know people."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.campaigns.commands.options import judge_of
+from activeeval.cli.input_options import with_options
+from activeeval.cli.waiting import settle
+from activeeval.core.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from activeeval.web.oidc import Oidc
+
+PASSWORD, SECRET = "ACTIVEEVAL_LEAD_PASSWORD", "ACTIVEEVAL_OIDC_SECRET"
+"""Variables of the environment: what stands among the words of a command, others can read."""
+_NEEDED = ("authlib", "joserfc")
+_OPTIONS = (
+    click.option("--lead-password", is_flag=True, help=f"Ask for the lead's password here, or take it of {PASSWORD}."),
+    click.option("--lead-password-file", metavar="FILE", help="The same from a file, its first line."),
+    click.option("--oidc", metavar="URL", help="People sign in there: the issuer of OpenID Connect."),
+    click.option("--oidc-client", metavar="ID", help=f"Of this server at that site. Its secret: {SECRET}, or a file."),
+    click.option("--oidc-secret-file", metavar="FILE", help="With the client's secret, its first line."),
+    click.option(
+        "--oidc-claim", type=click.Choice(("email", "sub")), default="email", help="By what people are known."
+    ),
+    click.option(
+        "--oidc-lead", "oidc_leads", multiple=True, metavar="[NAME=]WHO", help="Who leads, by that. Repeatable."
+    ),
+    click.option(
+        "--oidc-judge", "oidc_judges", multiple=True, metavar="[NAME=]WHO", help="Who judges, by that. Repeatable."
+    ),
+)
+
+
+def signing_in_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how people sign in."""
+    return with_options(command, _OPTIONS)
+
+
+def oidc_of(options: MutableMapping[str, Any]) -> Oidc | None:
+    """Take what the options say of another site out of them; None where people do not sign in there."""
+    said = {name: options.pop(name) for name in [name for name in options if name.startswith("oidc")]}
+    issuer, claim = said["oidc"], said["oidc_claim"]
+    if issuer is None:
+        alone = next((name for name, value in said.items() if value and name != "oidc_claim"), None)
+        if alone is not None:
+            raise InputError(f"`{alone}` goes with `oidc`", field=alone)
+        return None
+    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
+        raise InputError("it needs more packages: pip install 'activeeval-ir[oidc]'", field="oidc")
+    from activeeval.web.oidc import Oidc
+
+    file = said["oidc_secret_file"]
+    secret = os.environ.get(SECRET, "") if file is None else _first_line(file)
+    if not secret:
+        raise InputError(f"`oidc` needs the client's secret: in {SECRET}, or in a file", field="oidc_secret_file")
+    people = {whose: _people(said[f"oidc_{whose}"], claim) for whose in ("leads", "judges")}
+    return Oidc(issuer=issuer, client=said["oidc_client"] or "", secret=secret, claim=claim, **people)
+
+
+def password_of(is_asked: bool, file: str | None) -> str | None:
+    """Return the password that a lead gets: of a file, of the environment, or of whoever sits at the terminal."""
+    if file is None and not is_asked:
+        return None
+    from activeeval.web.passwords import problem_of
+
+    password = os.environ.get(PASSWORD) if file is None else _first_line(file)
+    if password is None:
+        return _typed(problem_of)
+    if problem := problem_of(password):
+        raise InputError(f"{file or PASSWORD}: {problem}")
+    return password
+
+
+def _typed(problem_of: Callable[[str], str]) -> str:
+    """Return a password that is typed, unseen, twice."""
+    if not sys.stdin.isatty():
+        says = f"there is no terminal to ask at: put the password in {PASSWORD}, or in a `lead_password_file`"
+        raise InputError(says, field="lead_password_file")
+
+    def checked(text: str) -> str:
+        if problem := problem_of(text):
+            raise click.UsageError(problem)
+        return text
+
+    settle()
+    typed: str = click.prompt(
+        "Password of the lead", hide_input=True, confirmation_prompt="The same again", value_proc=checked, err=True
+    )
+    return typed
+
+
+def _people(words: tuple[str, ...], claim: str) -> dict[str, str]:
+    """Return names in the campaign by what the site calls people."""
+    from activeeval.web.oidc import account_key
+
+    people = {}
+    for word in words:
+        name, mark, who = word.partition("=")
+        name, who = (name.strip(), who.strip()) if mark else ("", word.strip())
+        is_named = bool(name) if mark or claim == "sub" else True
+        if not is_named or not who or (claim == "email" and "@" not in who):
+            expected = "ann@example.org, or ann=ann@example.org" if claim == "email" else "ann=00u1x, a name and a sub"
+            raise click.UsageError(f"expected who that is at the site, as {expected}, got {shown(word)}")
+        people[account_key(who, claim)] = judge_of(name or who)
+    return people
+
+
+def _first_line(path: str) -> str:
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text in UTF-8") from None
+    if not lines or not lines[0].strip():
+        raise InputError(f"{path}: its first line is empty")
+    return lines[0].strip()

@@ -1,0 +1,147 @@
+"""The pages of a lead: the answer so far, where judges differ, people, the log, what is written out."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Response
+
+from activeeval.campaigns.judging_messages import named_grade
+from activeeval.campaigns.store import Person
+from activeeval.web.desks import page_of
+from activeeval.web.passwords import LEAST, MOST
+from activeeval.web.refusals import RefusedError
+from activeeval.web.roles import Here, NumberAsked, Who, for_role
+from activeeval.web.settings import Served
+
+# what estimates need is imported where it is wanted: the first page of a judge does not wait for it
+router = APIRouter(prefix="/lead")
+FORMS = {
+    "qrels": ("qrels", "Grades, as TREC qrels"),
+    "prels": ("prels", "Grades with probabilities, as prels"),
+    "csv": ("csv", "A row for each judge’s grade (CSV)"),
+    "weights": ("csv", "Probability and weight of every item (CSV)"),
+    "jsonl": ("jsonl", "The whole log (JSON lines)"),
+    "quepid": ("csv", "Ratings for Quepid (CSV)"),
+    "rank-eval": ("json", "A request for Elasticsearch and OpenSearch"),
+}
+"""What is written out: the end of its file's name, and what it is."""
+KINDS = {
+    "invite": "a link",
+    "session": "a browser",
+    "token": "a program",
+    "password": "a password",
+    "member": "another site",
+}
+SCOPES = {"all": "judge", "status": "ask how far it is"}
+"""What a program may do with a token."""
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_EVENTS = 100
+
+
+@router.get("")
+@for_role("lead")
+def lead(served: Here, who: Who, interval: Literal["t", "group-sequential"] = "t") -> Response:
+    """Show what the campaign answers so far, and how far it is."""
+    from activeeval.campaigns.overview import overview
+
+    view = served.desk.reading.look(lambda state: overview(state, served.store, interval=interval))
+    return page_of("overview.html.j2", served, who, view=view, grades=served.grades)
+
+
+@router.get("/course.svg")
+@for_role("lead")
+def picture(served: Here) -> Response:
+    """Show the answer to the first question over blocks, as a picture."""
+    from activeeval.campaigns.overview import course
+    from activeeval.campaigns.report.charts import reading_chart
+
+    moments, budget, unit = served.desk.reading.look(
+        lambda state: (
+            course(state),
+            sum(sample.campaign.design.budget or 0.0 for sample in state.rounds),
+            state.sample.campaign.design.pool.cost_unit,
+        )
+    )
+    if not moments:
+        raise RefusedError(404, "No block is complete yet: there is nothing to draw.")
+    svg = reading_chart("course", moments, 0, unit, budget)
+    return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": _PICTURE_POLICY})
+
+
+@router.get("/disagreements")
+@for_role("lead")
+def differing(served: Here, who: Who) -> Response:
+    """Show the items on which judges differ, those first that move the answer most."""
+    from activeeval.campaigns.disagreements import disagreements
+
+    desk = served.desk
+    rows = desk.reading.look(lambda state: disagreements(state, served.store))
+    names = {"grades": served.grades, "named": partial(named_grade, served.grades)}
+    n = served.store.campaign(served.name).judges_per_item
+    return page_of("disagreements.html.j2", served, who, rows=rows, judges_per_item=n, **names)
+
+
+@router.get("/people")
+@for_role("lead")
+def people(served: Here, who: Who) -> Response:
+    """Show who may come in."""
+    return people_page(served, who)
+
+
+@router.get("/log")
+@for_role("lead")
+def log(served: Here, who: Who, before: NumberAsked = None) -> Response:
+    """Show what happened, the newest first, and what can be taken along."""
+    from activeeval.campaigns.over_time import date_of
+
+    last = served.store.last_seq(served.name) if before is None else before - 1
+    events = served.store.last_events(served.name, last, _EVENTS)
+    forms = [(form, text) for form, (_, text) in FORMS.items()]
+    earlier = events[-1].seq if events and events[-1].seq > 1 else None
+    values = {"events": events, "before": earlier, "forms": forms, "date": date_of}
+    return page_of("log.html.j2", served, who, is_closed=served.desk.is_closed, **values)
+
+
+@router.get("/export/{form}")
+@for_role("lead")
+def exported(served: Here, form: str) -> Response:
+    """Send the campaign in a format of other tools."""
+    if form not in FORMS:
+        raise RefusedError(404, "There is no such format.")
+    from activeeval.campaigns.exporting import export
+
+    suffix, _ = FORMS[form]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{form}.{suffix}"
+        export(served.store, served.name, form, str(path))
+        content = path.read_bytes()
+    name = quote(f"{served.name}-{form}.{suffix}")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def people_page(served: Served, who: Person, link: str = "", invited_name: str = "", token: str = "") -> Response:
+    """Return the page of people, with a link or a token that is shown this once where somebody was let in."""
+    from activeeval.campaigns.over_time import date_of
+
+    access = served.store.access(served.name)
+    values = {
+        "rows": [row for row in access.rows() if row.is_open],
+        "link": link,
+        "token": token,
+        "invited_name": invited_name,
+        "kinds": KINDS,
+        "scopes": SCOPES,
+        "date": date_of,
+        "has_passwords": not served.door.auth_header,
+        "has_password": access.password_of(who.name) is not None,
+        "elsewhere": served.provider.oidc.host_of_addresses if served.provider else "",
+        "least": LEAST,
+        "most": MOST,
+    }
+    return page_of("people.html.j2", served, who, **values)

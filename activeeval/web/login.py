@@ -1,0 +1,100 @@
+"""Signing in at another site: the way there and the way back, which ends in a session of this server."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import RedirectResponse
+
+from activeeval.campaigns.store.sign_ins import LASTS_S
+from activeeval.web.people import HOME, set_cookie, set_session
+from activeeval.web.provider import Provider, derived
+from activeeval.web.refusals import RETRY_S, RefusedError
+from activeeval.web.roles import Here, for_role
+from activeeval.web.settings import Served
+from activeeval.web.signing_in import sign_in_page
+
+router = APIRouter(prefix="/sign-in/elsewhere")
+_STALE = "This sign-in took more than ten minutes, was used already, or began in another browser: please begin again."
+_MANY = "Too many people are signing in just now: please try again in some minutes."
+
+
+@router.get("")
+@for_role("anyone")
+def go(request: Request, served: Here) -> Response:
+    """Lead to the other site, and keep in this browser what it has to come back with."""
+    provider = _provider(served)
+    if request.headers.get("host", "").lower() != served.door.authority:
+        # it will send people to the one address that it knows: the cookie has to be there
+        return RedirectResponse(f"{served.door.url}/sign-in/elsewhere", 303)
+    secret = served.store.access(served.name).start_sign_in()
+    if secret is None:
+        raise RefusedError(503, _MANY)
+    try:
+        response: Response = RedirectResponse(provider.address(secret, _back(served)), 303)
+    except RefusedError as refusal:
+        return _refused(served, refusal)
+    set_cookie(response, served, _cookie(served), secret, LASTS_S)
+    return response
+
+
+@router.get("/back")
+@for_role("anyone")
+def come_back(
+    request: Request, served: Here, state: str = "", code: str = "", error: str = "", iss: str = ""
+) -> Response:
+    """Make a session of whoever comes back from the other site, where it says who that is and the campaign has him."""
+    provider = _provider(served)
+    try:
+        secret = _secret_of(request, served, state)
+        provider.check_issuer(iss)
+        if error or not code:
+            raise RefusedError(400, f"{provider.oidc.host} did not sign you in. You may try again.")
+        response = _come_in(request, served, provider, provider.claims(secret, code, _back(served)))
+    except RefusedError as refusal:
+        response = _refused(served, refusal)
+    set_cookie(response, served, _cookie(served), "", 0)
+    return response
+
+
+def _come_in(request: Request, served: Served, provider: Provider, claims: Mapping[str, Any]) -> Response:
+    person, is_member = provider.oidc.person_of(claims)
+    before = request.cookies.get(served.cookie)
+    session = served.store.access(served.name).begin_session(person, before, of_member=is_member)
+    if session is None:
+        raise provider.oidc.unknown(claims)
+    response = RedirectResponse(HOME[person.role], 303)
+    set_session(response, served, session)
+    return response
+
+
+def _secret_of(request: Request, served: Served, state: str) -> str:
+    """Return the secret of the sign-in that a browser comes back from, which ends; RefusedError where it is none."""
+    secret = request.cookies.get(_cookie(served), "")
+    is_its = bool(secret) and hmac.compare_digest(derived(secret, "state").encode(), state.encode())
+    if not is_its or not served.store.access(served.name).end_sign_in(secret):
+        raise RefusedError(400, _STALE)
+    return secret
+
+
+def _provider(served: Served) -> Provider:
+    if served.provider is None:
+        raise RefusedError(404, "Here nobody signs in at another site.")
+    return served.provider
+
+
+def _back(served: Served) -> str:
+    """Return where the other site sends people to: an address of the host that was configured, whoever asks."""
+    return f"{served.door.url}/sign-in/elsewhere/back"
+
+
+def _cookie(served: Served) -> str:
+    return f"{served.cookie}-start"
+
+
+def _refused(served: Served, refusal: RefusedError) -> Response:
+    wait_s = RETRY_S if refusal.status == 503 else 0
+    return sign_in_page(served, "", refusal.sentence, refusal.status, wait_s)

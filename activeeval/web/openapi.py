@@ -1,0 +1,143 @@
+"""What programs may ask, described: what comes back, every status, and what this campaign takes as an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field
+
+from activeeval.web.settings import Served
+
+_SENTENCES = {
+    400: "The body cannot be read.",
+    401: "There is no token, or none that is good.",
+    403: "The token is for the status alone, or the request comes from a page of another site.",
+    404: "There is no such campaign here, or no item was given out to this judge under the token.",
+    405: "The address takes no such request.",
+    408: "The body took too long.",
+    409: "Something else was said under this token before, or it may not be said any more.",
+    413: "The body is more than an answer can be.",
+    421: "The Host header names another server.",
+    422: "The body is none that can be taken; the sentence names the place.",
+    500: "Something went wrong; nothing was stored.",
+    503: "The database cannot be used just now: nothing was stored, and the same request may well succeed later.",
+}
+_ONE_OF = {
+    "grade": {"type": "integer"},
+    "cannot": {"type": "string"},
+    "later": {"const": True},
+    "preferred": {"type": "string"},
+    "tie": {"const": True},
+    "discard": {"type": "string"},
+}
+_UNSAID: dict[str, dict[str, Any]] = {
+    verb: {"enum": [None, False]} if verb in ("later", "tie") else {"type": "null"} for verb in _ONE_OF
+}
+"""What each is where another one is said."""
+_OF_GRADES, _OF_PAIRS = ("grade", "cannot", "later"), ("cannot", "later", "preferred", "tie", "discard")
+
+
+class Refusal(BaseModel):
+    """Why a request is refused, in one line."""
+
+    model_config = ConfigDict(extra="forbid")
+    error: str = Field(min_length=1)
+
+
+class NothingLeft(BaseModel):
+    """An empty answer: nothing is left for this judge."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ClaimedItem(BaseModel):
+    """An item that a judge has for a time, and the token with which it is answered; a line of ``campaign claim``."""
+
+    model_config = ConfigDict(extra="forbid")
+    token: str
+    query_id: str
+    doc_id: str
+    unit: str = Field(description="Of the queue: what is judged together has the same word; it tells no order.")
+    block: int
+    k: int
+    lease_until: int = Field(description="UTC microseconds.")
+    was_put_off: bool
+    query_text: str
+    text: dict[str, Any] = Field(description="Of the document, by field; of a comparison both under documents.")
+
+
+class Stored(BaseModel):
+    """What the store has made of an answer; a line of ``campaign submit``, and the next item where asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+    seq: int
+    kind: str
+    judge: str
+    query_id: str
+    doc_id: str
+    grade: int | None
+    reason: str | None = None
+    said: dict[str, Any] | None = None
+    repeated: bool | None = None
+    machine_is_truth: bool | None = None
+    token: str
+    next: ClaimedItem | NothingLeft | None = None
+
+
+class Progress(BaseModel):
+    """How far a campaign is; the row of ``campaign status``, without its estimates."""
+
+    model_config = ConfigDict(extra="allow")
+    campaign: str
+    as_of: int
+    version: int
+    budget: float
+    spent: float
+    left: float
+    block: int
+    blocks: int
+    judged: int
+    waiting: int
+    cannot: int
+    late: int
+    put_off: int
+    judges: int
+    hours: float | None
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return how refusals of some statuses are described, with those that any request may have."""
+    every = (400, 401, 403, 404, 405, 408, 413, 421, 422, 500, 503, *statuses)
+    return {
+        status: {"model": Refusal, "description": _SENTENCES[status]} | _headers(status) for status in sorted(every)
+    }
+
+
+def described(app: FastAPI, served: Served) -> dict[str, Any]:
+    """Return what the API of a campaign takes and says, as OpenAPI."""
+    text = app.openapi()
+    text["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path in text["paths"].values():
+        for operation in path.values():
+            operation["security"] = [{"token": []}]
+    answer = text["components"]["schemas"]["Answer"]
+    verbs = _OF_GRADES if served.grades else _OF_PAIRS
+    for verb in set(_ONE_OF) - set(verbs):
+        answer["properties"].pop(verb, None)
+    alone: dict[str, Any] = {"strength": {"type": "null"}}
+    if served.grades:
+        answer["properties"]["grade"] |= {"minimum": 0, "maximum": len(served.grades) - 1}
+        answer["properties"].pop("strength")
+        alone = {}
+    unsaid = {verb: _UNSAID[verb] for verb in verbs}
+    answer["oneOf"] = [
+        {"required": [verb], "properties": unsaid | {verb: _ONE_OF[verb]} | ({} if verb == "preferred" else alone)}
+        for verb in verbs
+    ]
+    return text
+
+
+def _headers(status: int) -> dict[str, Any]:
+    name = {401: "WWW-Authenticate", 405: "Allow", 503: "Retry-After"}.get(status)
+    return {"headers": {name: {"schema": {"type": "string"}}}} if name else {}

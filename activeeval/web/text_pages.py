@@ -1,0 +1,68 @@
+"""What judges read, for whoever leads: queries and documents to search, what is missing, guidelines, grades."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from activeeval.campaigns.desk_views import ItemView
+from activeeval.campaigns.lead_texts import document_of, texts_of
+from activeeval.campaigns.store import Place, Wanted
+from activeeval.core.errors import InputError
+from activeeval.web.desks import framed, page_of
+from activeeval.web.refusals import RefusedError
+from activeeval.web.rendering import safe_markdown
+from activeeval.web.roles import Here, Who, for_role
+from activeeval.web.settings import Served
+
+router = APIRouter(prefix="/lead/texts")
+_MOST_WORDS = 200
+_LARGEST = 2**31 - 1
+Whole = Annotated[int, Path(ge=0, le=_LARGEST)]
+
+
+@router.get("")
+@for_role("lead")
+def texts(
+    served: Here,
+    who: Who,
+    find: Annotated[str, Query(max_length=_MOST_WORDS, pattern=r"^[^\x00]*$")] = "",
+    missing: bool = False,
+    unit: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
+    position: Annotated[int, Query(ge=0, le=_LARGEST)] = 0,
+) -> Response:
+    """Show a page of what judges read."""
+    from activeeval.campaigns.over_time import date_of  # late: the first page of a judge does not wait for it
+
+    after = None if unit is None else Place(unit, position)
+    version = served.guidelines.version if served.guidelines else ""
+    wanted = Wanted(words=find.strip(), without_text=missing, after=after)
+    view = texts_of(served.store, served.name, wanted, version)
+    values = {"view": view, "wanted": wanted, "most": _MOST_WORDS, "grades": served.grades, "date": date_of}
+    return page_of("texts.html.j2", served, who, prose=safe_markdown, **values)
+
+
+@router.get("/{unit}/{position}/{number}")
+@for_role("lead")
+def item(served: Here, who: Who, unit: Whole, position: Whole, number: Whole) -> Response:
+    """Show a document with its query, as judges see it."""
+    view = _document(served, Place(unit, position), number)
+    frame = f"/lead/texts/{unit}/{position}/{number}/document"
+    return page_of("text.html.j2", served, who, item=view, frame=frame)
+
+
+@router.get("/{unit}/{position}/{number}/document")
+@for_role("lead")
+def document(served: Here, unit: Whole, position: Whole, number: Whole) -> Response:
+    """Show a document as a page of its own, in which nothing runs."""
+    return framed(_document(served, Place(unit, position), number))
+
+
+def _document(served: Served, at: Place, number: int) -> ItemView:
+    try:
+        return document_of(served.store, served.name, at, number)
+    except InputError as error:
+        if error.is_passing:
+            raise
+        raise RefusedError(404, "There is no such document here.") from None
