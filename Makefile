@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-QUICK = tests/kernels tests/pool tests/measures tests/tasks/test_six_queries.py \
+QUICK = tests/core/kernels tests/core/pool tests/core/measures tests/sampling/test_six_queries.py \
 	tests/test_architecture.py tests/test_assertions.py tests/test_words.py
 # how many examples a law is tried on: few (30) or full (100)
 EXAMPLES ?= few

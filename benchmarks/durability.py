@@ -19,18 +19,18 @@ from benchmarks.machine import ROOT, describe, store
 
 MODULE = "benchmarks.durability"
 PROMISES: tuple[tuple[str, str], ...] = (
-    ("acknowledged judgments outlive SIGKILL at random moments", "tests/store/test_killed.py"),
-    ("no assignment goes to two judges", "tests/store/test_racing.py -k assignment"),
-    ("leases elsewhere (the mutant) are given twice", "tests/store/test_racing.py -k another_table"),
-    ("replayed and racing submits are stored once", "tests/store/test_racing.py -k sent_by_all"),
-    ("a failed fsync is never acknowledged, the retry is stored once", "tests/store/test_durable.py"),
-    ("a full disk loses nothing", "tests/store/test_full_disk.py"),
-    ("a connection that breaks in a commit", "tests/store/test_broken_commits.py"),
-    ("rebuilt from the log: same bytes, same next claim", "tests/store/test_store.py -k rebuil"),
-    ("raw SQL cannot change or delete a row of the log", "tests/store/test_faults.py -k raw_sql"),
-    ("what was changed without triggers is found", "tests/store/test_faults.py -k changed"),
-    ("the store does what plain lists do", "tests/store/test_against_naive_store.py"),
-    ("an older version's campaigns go on", "tests/store/test_schema.py -k older"),
+    ("acknowledged judgments outlive SIGKILL at random moments", "tests/campaigns/store/test_killed.py"),
+    ("no assignment goes to two judges", "tests/campaigns/store/test_racing.py -k assignment"),
+    ("leases elsewhere (the mutant) are given twice", "tests/campaigns/store/test_racing.py -k another_table"),
+    ("replayed and racing submits are stored once", "tests/campaigns/store/test_racing.py -k sent_by_all"),
+    ("a failed fsync is never acknowledged, the retry is stored once", "tests/campaigns/store/test_durable.py"),
+    ("a full disk loses nothing", "tests/campaigns/store/test_full_disk.py"),
+    ("a connection that breaks in a commit", "tests/campaigns/store/test_broken_commits.py"),
+    ("rebuilt from the log: same bytes, same next claim", "tests/campaigns/store/test_store.py -k rebuil"),
+    ("raw SQL cannot change or delete a row of the log", "tests/campaigns/store/test_faults.py -k raw_sql"),
+    ("what was changed without triggers is found", "tests/campaigns/store/test_faults.py -k changed"),
+    ("the store does what plain lists do", "tests/campaigns/store/test_against_naive_store.py"),
+    ("an older version's campaigns go on", "tests/campaigns/store/test_schema.py -k older"),
 )
 Row = dict[str, Any]
 

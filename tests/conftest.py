@@ -7,6 +7,7 @@ import gc
 import hypothesis
 import numba
 import pytest
+from kit import kit  # noqa: F401
 from threadpoolctl import threadpool_limits
 
 from tests.databases import database_url, made_url, maker, postgresql, postgresql_url, sqlite_url  # noqa: F401

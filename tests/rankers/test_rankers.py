@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import os
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit import SHARED
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
@@ -377,9 +376,7 @@ def test_scikit_learn_checks(ranker, check):
 
 
 def mq2008():
-    folder = (
-        Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared") / "data" / "mq2008"
-    )
+    folder = SHARED / "data" / "mq2008"
     if not folder.exists():
         pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
     train, test = (read_letor([folder / f"S{part}.txt.gz" for part in parts]) for parts in ((1, 2, 3), (5,)))

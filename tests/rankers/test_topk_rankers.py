@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import SHARED
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
@@ -278,9 +277,7 @@ def test_every_ranker_has_a_grid_of_its_own_parameters():
 
 
 def mq2008():
-    folder = (
-        Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared") / "data" / "mq2008"
-    )
+    folder = SHARED / "data" / "mq2008"
     if not folder.exists():
         pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
     train, test = (read_letor([folder / f"S{part}.txt.gz" for part in parts]) for parts in ((1, 2, 3), (5,)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-from importlib import import_module
 import math
 import re
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest

@@ -10,7 +10,7 @@ import time
 import pytest
 import uvicorn
 from browsers import chromium_with
-from store.store_cases import make_campaign
+from campaigns.store.store_cases import make_campaign
 from web.conftest import Site
 from web.test_comparing_page import Compares
 from web.test_elsewhere import AtSite, elsewhere, shared  # noqa: F401

@@ -9,8 +9,8 @@ import threading
 import time
 
 import pytest
+from campaigns.store.store_cases import make_campaign, make_units
 from databases import free_port
-from store.store_cases import make_campaign, make_units
 
 from activeeval.campaigns.store import open_store
 from benchmarks.page_kills import Program

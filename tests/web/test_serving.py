@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from campaign_cases import Case
 
-from activeeval.campaigns.store import open_store
 from activeeval.campaigns.making import create
+from activeeval.campaigns.store import open_store
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ variance Σ_g w_g V_g, a = min(1, p sqrt(V / λ)) with V / λ pooled as always (
 Places that share a rate are a block b, W_gb = Σ p² V_g of it: the second derivatives are −½ W_gb W_hb over
 a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from falling below 0, are halved until D rises.
 D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
-tests/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
+tests/core/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
 
 Where earlier samples have taken place i with probability M_i already (`activeeval.core.design.carried`) its label costs
 only what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of items the best

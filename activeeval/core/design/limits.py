@@ -11,7 +11,7 @@ that is never exceeded.
 
 Where items come on their own a query none of whose items came costs nothing, so that κ is a little higher. These
 probabilities are then no longer the very best: at an overhead of one item, queries of two to five items, they leave up
-to 10 % more variance, at 0, .1 and 5 items at most .5 % (tests/design/test_limits.py).
+to 10 % more variance, at 0, .1 and 5 items at most .5 % (tests/core/design/test_limits.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the real files lie that some tests read."""
+"""Where real files lie that some tests read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+
 
 @pytest.fixture
 def kit():
     """Return a function from a name below the data kit to its path; skips where it is missing."""
-    root = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared") / "data"
 
     def find(name: str) -> Path:
-        path = root / name
+        path = SHARED / "data" / name
         if not path.exists():
             pytest.skip(f"needs {path}; set ACTIVEEVAL_SHARED to the folder that holds data/")
         return path

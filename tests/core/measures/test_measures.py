@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit import SHARED
 from naive import (
     additive_value,
     average_precision,
@@ -147,7 +146,7 @@ OF_TREC_EVAL = {
 @pytest.fixture(scope="module")
 def robust():
     """Two real runs, and the same as dicts: with ties and with documents that nobody judged."""
-    folder = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data"
+    folder = SHARED / "data"
     if not folder.exists():
         pytest.skip(f"no runs at {folder}; set ACTIVEEVAL_SHARED")
     names = [str(folder / "trec-robust03" / "runs" / f"input.{name}.gz") for name in ("pircRBa1", "humR03dc")]

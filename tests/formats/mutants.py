@@ -1,6 +1,6 @@
 """Mutants of small sound files, fed to every reader in a process whose memory and time are limited.
 
-    python tests/io/mutants.py KIND COUNT SEED FOLDER
+    python tests/formats/mutants.py KIND COUNT SEED FOLDER
 
 prints a line of JSON for every mutant that ends in anything but a value or an error of one line; the mutant that is
 being read stands in FOLDER, so that one which ends the process is found there.

@@ -3,15 +3,14 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kit import SHARED
 from naive import (
     additive_value,
     average_precision,
@@ -29,7 +28,6 @@ from activeeval import AP, DCG, ERR, NDCG, RR, Additive, Cascade, InputError, Qu
 
 pytestmark = pytest.mark.kernel
 
-SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 FAMILIES = {"additive": (Additive, additive_value), "cascade": (Cascade, cascade_value)}
 N_VECTORS = 120
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import SHARED
 
 from activeeval import DCG, METHODS, Campaign, InputError, Target, generate_pool, sample, score
 from activeeval.core.pool import Rankings
@@ -25,7 +25,6 @@ from activeeval.report.rendering import render
 from activeeval.sampling.estimate import estimate
 from activeeval.sampling.samples import draw
 
-SHARED = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 DATA = SHARED / "data" / "dl-passage-llm"
 QUERIES, DOCS, TOP = 30, 10, 3
 RANDOM = np.random.default_rng(5)

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from kit import SHARED
 
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import (
@@ -187,8 +186,7 @@ def test_bad_input_is_named(small, grades, n_bins, text):
 
 def mq2008():
     """Return the collection and RankBoost's out-of-fold scores, or skip."""
-    shared = Path(os.environ.get("ACTIVEEVAL_SHARED") or Path(__file__).parents[2].parent / "shared")
-    folder = shared / "data" / "mq2008"
+    folder = SHARED / "data" / "mq2008"
     if not folder.exists():
         pytest.skip(f"needs {folder}; set ACTIVEEVAL_SHARED to the folder that holds data/")
     data = read_letor([folder / f"S{part}.txt.gz" for part in (1, 2, 3, 4, 5)])
