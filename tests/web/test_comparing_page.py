@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tasks.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
+from campaigns.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
 from web.conftest import BASE, come_in
 
 from activeeval.campaigns.at_pairs import page_desk
