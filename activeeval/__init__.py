@@ -121,7 +121,8 @@ _HOMES = {
     "activeeval.graders.audit_result": ("audit",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
-    "activeeval.sampling.plan": ("Plan", "plan"),
+    "activeeval.sampling.plan": ("plan",),
+    "activeeval.sampling.plan_result": ("Plan",),
     "activeeval.traffic.queries": ("Queries", "draw_queries"),
     "activeeval.sampling.results": ("Result", "Results"),
     "activeeval.sampling.drawn_sample": ("Sample",),
@@ -197,7 +198,8 @@ if TYPE_CHECKING:
     from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
     from activeeval.sampling.drawn_sample import Sample
     from activeeval.sampling.evaluation import Evaluation
-    from activeeval.sampling.plan import Plan, plan
+    from activeeval.sampling.plan import plan
+    from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample
     from activeeval.sampling.segment_plan import SegmentPlan

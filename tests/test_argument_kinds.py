@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import activeeval as ae
-from activeeval.sampling.arguments import PoolOptions
+from activeeval.sampling.plan import PlanOptions
+from activeeval.sampling.sample import SampleOptions
 from activeeval.scoring.active_evaluation import Options
 
 RANDOM = np.random.default_rng(0)
@@ -69,12 +70,12 @@ def verbs(tmp_path_factory):
         "Sample.sheet": (drawn.sheet, dict),
         "Sample.save": (drawn.save, lambda: {"path": new_name(".sample"), "sheet": new_name(".csv")}),
         "Sample.estimate": (drawn.estimate, lambda: {"judged": sheet}),
-        "Sample.audit": (drawn.audit, lambda: {"judged": sheet, "graders": sheet}),
+        "audit": (ae.audit, lambda: {"sample": drawn, "judged": sheet, "graders": sheet}),
         "Sample.top_up": (drawn.top_up, lambda: {"budget": 5}),
         "Sample.next": (drawn.next, lambda: {"judged": sheet}),
-        "Sample.create_campaign": (
-            drawn.create_campaign,
-            lambda: {"url": new_name(".activeeval"), "name": "week1"},
+        "create_campaign": (
+            ae.create_campaign,
+            lambda: {"sample": drawn, "url": new_name(".activeeval"), "name": "week1"},
         ),
         "StoredCampaign.claim": (campaign.claim, lambda: {"judge": "bob"}),
         "StoredCampaign.submit": (campaign.submit, lambda: {"claimed": "none", "grade": 1}),
@@ -90,7 +91,7 @@ def verbs(tmp_path_factory):
     }
 
 
-OPTIONS = {"sample": PoolOptions, "plan": PoolOptions, "compare": Options, "evaluate": Options}
+OPTIONS = {"sample": SampleOptions, "plan": PlanOptions, "compare": Options, "evaluate": Options}
 NOT_TRIED = {("compare_scores", "limits")}
 """A pair of numbers that other code of this project makes."""
 
@@ -104,9 +105,9 @@ def arguments_of(name, verb):
 
 NAMES = [
     *("sample", "plan", "score", "compare", "evaluate", "draw_queries", "load_sample", "open_campaign"),
-    *(f"Sample.{name}" for name in ("sheet", "save", "estimate", "audit", "top_up", "next", "create_campaign")),
+    *(f"Sample.{name}" for name in ("sheet", "save", "estimate", "top_up", "next")),
     *(f"StoredCampaign.{name}" for name in ("claim", "submit", "status", "estimate", "audit", "report", "log")),
-    *("parse_measure", "compare_scores", "generate_pool", "QueryFactor"),
+    *("audit", "create_campaign", "parse_measure", "compare_scores", "generate_pool", "QueryFactor"),
 ]
 
 

@@ -46,6 +46,11 @@ def _text_or_number(value: Any, what: str) -> str | float:
     return value if isinstance(value, str) else number(value, what)
 
 
+def _file_names(value: Any, what: str) -> list[str]:
+    held = list(value) if isinstance(value, (list, tuple)) else [value]
+    return [str(file_name(each, what)) for each in held]
+
+
 def _half_widths(value: Any, what: str) -> dict[str, float]:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, segment to half-width, got {brief(value)}", field=what.strip("`"))
@@ -56,7 +61,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("names", "questions", "methods", "model"), texts),
     **dict.fromkeys(("method", "judging", "policy", "judged_policy", "interval", "grader_trust", "name"), text),
     **dict.fromkeys(("weights", "contrasts", "ties", "scope", "unjudged", "no_relevant", "test", "correction"), text),
-    **dict.fromkeys(("strata", "kind"), text),
+    **dict.fromkeys(("strata", "kind", "currency"), text),
     **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
     "looks": _text_or_number,
@@ -64,12 +69,13 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
     ),
-    **dict.fromkeys(("ask_price", "ask_skill"), number),
+    **dict.fromkeys(("ask_price", "ask_skill", "price_per_judgment", "seconds_per_item", "hourly_rate"), number),
     **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
     "segment_half_widths": _half_widths,
     **dict.fromkeys(("query_factor", "tune", "force", "later", "tie"), flag),
     **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
     **dict.fromkeys(("pilot", "last"), file_name),
+    **dict.fromkeys(("pilots", "sheets"), _file_names),
 }
 """What an argument is wherever it has this name: each returns the value as Python has it, or raises InputError."""
 P = ParamSpec("P")

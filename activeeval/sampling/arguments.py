@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, runs_of, sources_of
+from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, looks_of, runs_of, sources_of
 from activeeval.inputs.choices import Choices
 from activeeval.traffic.queries import drawn_of
 
@@ -70,22 +71,68 @@ class PoolOptions(TypedDict, total=False):
     defensive_share: float
 
 
+class AskedOptions(PoolOptions, total=False):
+    """What else `sample` and `plan` may be told of what is asked.
+
+    Attributes
+    ----------
+    questions : {"difference", "run", "versus"} or a list of them
+        By default the difference of several runs, or the one there is.
+    judging : {"grades", "top-k"}
+        Documents are graded, or the k best of a query are found by comparing two at a time.
+    weights : {"equal", "sum", "minimax"}
+        How several questions share the sample.
+    looks : {"each", "3", "1", "none"}
+        Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
+        looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
+        then the first instalment, and `Sample.next` draws what follows. By default 3 where nDCG alone is asked, of two
+        runs or with a grade model, else none.
+    difference, power : float
+        A difference that the intervals should leave 0 out for, and the chance of that; by default 0.8.
+    segments : path
+        A table of query_id and segment.
+    segment_half_widths : mapping of str to float
+        What the intervals of these segments should come to, all of them at once, by the least budget; ``half_width``
+        may stand beside, for all queries.
+    """
+
+    questions: Any
+    judging: str
+    weights: str
+    looks: str | int
+    difference: float
+    power: float
+    segments: str | os.PathLike[str]
+    segment_half_widths: Mapping[str, float]
+
+
 _NOT_PLAIN = ("train", "grade_probs", "graders", "model", "pool_runs")
+
+
+def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of what is asked, in the form that requests have, and those of the pool.
+
+    Raises
+    ------
+    TypeError
+        Where an option is none of the known ones.
+    """
+    every = known.__annotations__
+    if unknown := options.keys() - every.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(every)}")
+    asked = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
+    if "questions" in asked:
+        asked["questions"] = tuple(asked["questions"] or ())
+    if asked.get("segments") is not None:
+        asked["segments"] = os.fspath(asked["segments"])
+    asked["looks"] = looks_of(asked.get("looks"))
+    return asked, {name: value for name, value in options.items() if name in PoolOptions.__annotations__}
 
 
 def choices_of(
     runs: Any, names: Any, judged: Any, max_grade: int | None, seed: int, options: Mapping[str, Any]
 ) -> Choices:
-    """Return what the arguments of `sample` and `plan` choose.
-
-    Raises
-    ------
-    TypeError
-        Where an option is none.
-    """
-    known = PoolOptions.__annotations__
-    if unknown := options.keys() - known.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known)}")
+    """Return what the arguments of `sample` and `plan` choose of a pool."""
     loaded, called = runs_of(runs, names)
     extra = options.get("pool_runs")
     models, tables = _models(options)

@@ -2,136 +2,169 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
-from activeeval.core.errors import InputError
+from activeeval.core.design.methods import fitting_methods
+from activeeval.core.errors import ChoiceError
 from activeeval.core.estimation import check_scope
-from activeeval.core.grade_models.values import PLANNED_RHO
-from activeeval.core.planning import SamplePlan
-from activeeval.core.results import rounded_up
-from activeeval.inputs.arguments import budget_of, checked, in_python, looks_of, measures_of
+from activeeval.core.planning.prices import Price
+from activeeval.core.results import Caution, Note
+from activeeval.inputs.arguments import budget_of, checked, measures_of
 from activeeval.inputs.case import check_fits, prepare
+from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import chosen_judging
-from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import draw_half_widths
-from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
-from activeeval.report.shown import Shown
-from activeeval.report.words import text_of
-from activeeval.sampling.arguments import PoolOptions, choices_of, frame_kind_of
+from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
-from activeeval.sampling.plan_case import goals_of, plan_sample
-from activeeval.sampling.segment_budgets import SegmentGoals
-from activeeval.sampling.segment_plan import SegmentPlan, check_alone, plan_by_segment
+from activeeval.sampling.judged_samples import judged_pilots
+from activeeval.sampling.plan_case import plan_sample
+from activeeval.sampling.plan_pool_files import FilesPlan, plan_files
+from activeeval.sampling.plan_request import ALL, PlanRequest
+from activeeval.sampling.plan_result import Plan
+from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
+from activeeval.sampling.segment_plan import SegmentPlan
+
+_FOR_ONE_BUDGET = ("difference", "money", "budget", "pilots", "sheets", "ask_price", "plot")
+_AT_HAND = ("pilots", "sheets", "ask_price", "plot")
+"""What half-widths by segment do not go with, and what a pool in files does not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Plan(Shown):
-    """What methods should reach for every measure and question by one sample; `plan` makes it.
+def plan_for(
+    choices: Choices,
+    request: PlanRequest,
+    *,
+    say: Callable[[Note | Caution], object] = lambda note: None,
+    progress: Callable[[str], object] = lambda what: None,
+) -> Plan | SegmentPlan | FilesPlan:
+    """Plan for choices: the one function behind `plan` and the command.
+
+    Parameters
+    ----------
+    say : callable
+        Takes what to know of pilots and of the pool, as soon as it is known.
+    progress : callable
+        Takes what is done next.
+
+    Raises
+    ------
+    ChoiceError
+        Where choices contradict each other or one is missing.
+    ActiveEvalError
+        As `activeeval.inputs.case.prepare` and `activeeval.sampling.plan_case.plan_sample`.
+    """
+    if request.segments is not None or request.segment_half_widths:
+        return _by_segment(choices, request, say, progress)
+    if choices.pool_parquet is not None:
+        return _in_files(choices, request, progress)
+    if request.budget and request.half_width is not None:
+        raise ChoiceError("`half_width` asks which budget: give that or `budget`", field="budget")
+    if request.sheets and not request.pilots:
+        problem = "`sheets` holds the judgments of a `pilots`: give the pilot's sample, too"
+        raise ChoiceError(problem, field="sheets")
+    check_fits(request.measures, [name for name in request.methods if name != ALL])
+    pilots = judged_pilots(request.pilots, request.sheets, machine_is_truth=choices.machine_is_truth)
+    by_machines = [caution for pilot in pilots.values() for caution in pilot.machine_cautions]
+    case = _prepared(choices, request, by_machines, say, progress)
+    case = case if request.ask_price is None else about_to_ask(case)
+    methods = tuple(request.methods)
+    if ALL in methods:
+        methods = tuple(fitting_methods(*(case.target(text).measure for text in request.measures)))
+    made = plan_sample(
+        case, request.measures, request.questions, methods, request.budget, request.goals, pilots=pilots,
+        defensive_share=choices.defensive_share, weights=request.weights, looks=request.looks,
+    )  # fmt: skip
+    if request.ask_price is not None:
+        progress("planning with a machine")
+    about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
+    asking = asking_notes(case, made, request.ask_price, request.ask_skill, weights=request.weights, **about)
+    return Plan(
+        sample=made, goal=request.half_width, price=request.price, of_pool=(*case.notes, *by_machines),
+        asking=tuple(asking), **about,
+    )  # fmt: skip
+
+
+def _prepared(
+    choices: Choices,
+    request: PlanRequest,
+    notes: Sequence[Note | Caution],
+    say: Callable[[Note | Caution], object],
+    progress: Callable[[str], object],
+) -> Any:
+    """Return the case of choices, once all that is to be known of it is said, behind other notes."""
+    for note in notes:
+        say(note)
+    chosen = replace(choices, judging=chosen_judging(request.judging, request.measures))
+    case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
+    for note in case.notes:
+        say(note)
+    progress(f"planning for {', '.join(dict.fromkeys(map(str, request.measures)))}")
+    return case
+
+
+def _by_segment(
+    choices: Choices,
+    request: PlanRequest,
+    say: Callable[[Note | Caution], object],
+    progress: Callable[[str], object],
+) -> SegmentPlan:
+    request.check_left_out(
+        _FOR_ONE_BUDGET, "`segment_half_widths` asks which budget for itself: {} does not go with it"
+    )
+    method = request.method_for("`segment_half_widths`")
+    check_fits(request.measures, request.methods)
+    about: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
+    goals = SegmentGoals.of(request.segments, request.segment_half_widths, request.half_width, **about)
+    if request.weights != "equal":
+        raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
+    case = _prepared(choices, request, (), say, progress)
+    planned = segment_budget(
+        case, request.measures, request.questions, goals, method=method,
+        defensive_share=choices.defensive_share, weights=request.weights, looks=request.looks,
+    )  # fmt: skip
+    return SegmentPlan(planned=planned, pool=case.inputs.pool, of_pool=tuple(case.notes), price=request.price)
+
+
+def _in_files(choices: Choices, request: PlanRequest, progress: Callable[[str], object]) -> FilesPlan:
+    request.check_left_out(_AT_HAND, "{} needs the pool at hand, not `pool_parquet`")
+    method = request.method_for("a pool in files")
+    choices.check_files()
+    return plan_files(choices, request, method, progress)
+
+
+class PlanOptions(AskedOptions, total=False):
+    """What else `plan` may be told.
 
     Attributes
     ----------
-    sample : SamplePlan
+    methods : sequence of str
+        To show beside passive and the measure's default; ``all``: all that fit.
+    pilots, sheets : path or list of path
+        Judged samples of this pool, and their sheets: they rescale what is expected.
+    ask_price, ask_skill : float
+        A machine that nobody has asked yet, at this part of a person's price an item: the notes say whether it is worth
+        it, if its values correlate with people's grades by so much. Of ``graders`` with a price they say it too.
+    price_per_judgment, seconds_per_item, hourly_rate : float
+        What judging costs; rows then have money and hours.
+    currency : str
+        What money is called; by default EUR.
+    scope : {"pool", "population"}
+        What the intervals are about: these queries, or all that they are a sample of.
     confidence : float
-        Of the intervals to expect.
-    scope : str
-        What they are about.
-    goal : float or None
-        The half-width that is asked for.
-    notes : tuple of str
-        What else to know, in sentences.
-    frame_kind : str
-        The library whose frames came in, "" where none did.
-
-    Examples
-    --------
-    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
-    >>> planned = plan(run, measure="DCG@5", half_width=1, max_grade=3)
-    >>> planned.budget, planned.goal
-    (52.0, 1)
-    >>> planned.half_width <= 1, planned.low is None  # what no label has been held against has no range
-    (True, True)
+        Of the intervals; by default 0.95.
     """
 
-    sample: SamplePlan
+    methods: Sequence[str]
+    pilots: Any
+    sheets: Any
+    ask_price: float
+    ask_skill: float
+    price_per_judgment: float
+    seconds_per_item: float
+    hourly_rate: float
+    currency: str
+    scope: str
     confidence: float
-    scope: str = "pool"
-    goal: float | None = None
-    notes: tuple[str, ...] = ()
-    frame_kind: str = ""
-
-    @property
-    def budget(self) -> float:
-        """The budget to take, in mean items: the largest that a goal takes, or that was asked for."""
-        return float(rounded_up(max(row.prospect.budget for plan in self.sample.questions for row in plan.chosen)))
-
-    @property
-    def half_width(self) -> float:
-        """The half-width to expect there; the widest of several questions."""
-        return self._widest[0]
-
-    @property
-    def low(self) -> float | None:
-        """Where four of five samples should lie: from here on; None before the first label."""
-        return self._widest[1]
-
-    @property
-    def high(self) -> float | None:
-        """Where four of five samples should lie: up to here; None before the first label."""
-        return self._widest[2]
-
-    @property
-    def _widest(self) -> tuple[float, float | None, float | None]:
-        rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
-        widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
-        return (
-            widest.half_width(self.scope, self.confidence),
-            *widest.known_half_widths(self.scope, self.confidence),
-        )
-
-    @property
-    def sentences(self) -> list[str]:
-        """What to take and what it should reach."""
-        return [text_of(note, in_python) for note in self.sample.headlines(self.confidence, None, self.scope)]
-
-    @property
-    def table(self) -> list[dict[str, str]]:
-        """Budgets with the half-widths to expect; ``*`` reaches a goal."""
-        return plain_plan_rows(self.sample, confidence=self.confidence, price=None)
-
-    @property
-    def footnotes(self) -> list[str]:
-        """What half-widths are of, and what else to know."""
-        draw = self.sample.questions[0].target.pool.draw
-        wide = "all queries that these are a sample of" if draw is None else f"all the traffic of {draw.log.name}"
-        about = "these queries" if self.scope == "pool" else wide
-        notes = [f"{note}." for note in self.notes]
-        about_all = f"Half-widths of {100 * self.confidence:g} % intervals about {about}."
-        return [about_all, plan_footnote(self.table), *notes]
-
-    def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each question, method and budget, as the command line has it."""
-        questions = self.sample.questions
-        return [row for plan in questions for row in plan_rows(plan, confidence=self.confidence, price=None)]
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the half-width to expect over budgets, of the question with the widest; return the axes."""
-        plan = max(
-            self.sample.questions, key=lambda each: each.chosen[0].prospect.half_width(self.scope, self.confidence)
-        )
-        prospects = [row.prospect for row in plan.rows_of({plan.best})]
-        points = [
-            (
-                each.budget,
-                each.half_width(self.scope, self.confidence),
-                *each.known_half_widths(self.scope, self.confidence),
-            )
-            for each in prospects
-        ]
-        label = f"{plan.name} by {plan.best}"
-        return draw_half_widths(points, label, plan.target.pool.cost_unit, self.goal, ax)
 
 
 @checked
@@ -139,50 +172,27 @@ def plan(
     runs: Any,
     *,
     measure: Any = "DCG",
-    questions: Any = (),
-    weights: str = "equal",
-    looks: str | int | None = None,
-    half_width: float | None = None,
-    difference: float | None = None,
-    power: float = 0.8,
     budget: Any = None,
+    half_width: float | None = None,
     max_grade: int | None = None,
     judged: Any = None,
     names: Sequence[str] = (),
-    methods: Sequence[str] = (),
-    ask_price: float | None = None,
-    ask_skill: float = PLANNED_RHO,
-    judging: str = "grades",
-    scope: str = "pool",
-    confidence: float = 0.95,
-    segments: str | os.PathLike[str] | None = None,
-    segment_half_widths: Mapping[str, float] | None = None,
     seed: int = 0,
-    **options: Unpack[PoolOptions],
-) -> Plan | SegmentPlan:
+    **options: Unpack[PlanOptions],
+) -> Plan | SegmentPlan | FilesPlan:
     """Say what a budget should reach, or which budget a half-width or a difference takes; no label is looked at.
 
     Parameters
     ----------
-    runs, measure, questions, weights, looks, max_grade, judged, names, judging, options
+    runs, measure, max_grade, judged, names
         As of `sample`: one sample answers all measures and questions.
-    half_width : float, optional
-        What intervals should come to: the budget for that is planned.
-    difference, power : float
-        A difference that should be detected, and the chance of that.
     budget : int, float or str, or a list of them
         What these should reach: 200, "10%".
-    methods : sequence of str
-        To show beside passive and the measure's default.
-    ask_price, ask_skill : float
-        A machine that nobody has asked yet, at this part of a person's price an item: the notes say whether it is worth
-        it, if its values correlate with people's grades by so much. Of ``graders`` with a price they say it too.
-    scope : {"pool", "population"}
-        What the intervals are about: these queries, or all that they are a sample of.
-    confidence : float
-        Of the intervals.
-    segments, segment_half_widths
-        As of `sample`: the least budget that reaches these, as a `SegmentPlan`.
+    half_width : float, optional
+        What intervals should come to: the budget for that is planned.
+    options
+        `PlanOptions`: difference and power, questions, methods, pilots, prices, segments, scope, confidence, …. With
+        half-widths by segment a `SegmentPlan` is returned, of a pool in files a `FilesPlan`.
 
     Examples
     --------
@@ -194,45 +204,26 @@ def plan(
     >>> plan(runs, measure="DCG@5", budget="50%", max_grade=3).budget
     52.0
     """
-    if segments is not None or segment_half_widths:
-        check_alone(budget=budget, difference=difference, ask_price=ask_price)
-        about = {"scope": check_scope(scope), "confidence": confidence}
-        source = None if segments is None else os.fspath(segments)
-        wanted = SegmentGoals.of(source, segment_half_widths or {}, half_width, **about)
-        measures, _ = measures_of(measure)
-        choices = choices_of(runs, names, judged, max_grade, seed, {**options})
-        choices = replace(choices, judging=chosen_judging(judging, measures))
-        asked: dict[str, Any] = {
-            "questions": tuple(questions or ()),
-            "methods": tuple(methods or ()),
-            "weights": weights,
-        }
-        made_of = frame_kind_of(runs, judged, options)
-        return plan_by_segment(choices, measures, wanted, looks=looks_of(looks), frame_kind=made_of, **asked)
-    goals = goals_of(half_width, difference, power, scope=check_scope(scope), confidence=confidence)
-    budgets = [
-        held for each in (budget if isinstance(budget, (list, tuple)) else [budget]) if (held := budget_of(each))
-    ]
-    if budgets and half_width is not None:
-        raise InputError("`half_width` asks which budget: give that or `budget`", field="budget")
-    measures, _ = measures_of(measure)
-    check_fits(measures, tuple(methods or ()))
-    choices = choices_of(runs, names, judged, max_grade, seed, {**options})
-    choices = replace(choices, judging=chosen_judging(judging, measures))
-    case = prepare(choices, use_labels=False, measures=measures)
-    case = case if ask_price is None else about_to_ask(case)
-    share = options.get("defensive_share")
-    how: dict[str, Any] = {"weights": weights, "looks": looks_of(looks)}
-    made = plan_sample(
-        case, measures, tuple(questions or ()), tuple(methods or ()), budgets, goals, defensive_share=share, **how
-    )
-    asking = asking_notes(case, made, ask_price, ask_skill, weights=weights, scope=scope, confidence=confidence)
-    notes = tuple(dict.fromkeys(text_of(note, in_python) for note in (*case.notes, *asking)))
-    return Plan(
-        sample=made,
-        confidence=confidence,
-        scope=scope,
-        goal=half_width,
-        notes=notes,
-        frame_kind=frame_kind_of(runs, judged, options),
-    )
+    asked, of_pool = asked_of(options, PlanOptions)
+    asked["price"] = _price_of(asked)
+    if "methods" in asked:
+        asked["methods"] = tuple(asked["methods"] or ())
+    if "scope" in asked:
+        check_scope(asked["scope"])
+    budgets = budget if isinstance(budget, (list, tuple)) else [budget]
+    asked["budget"] = [held for each in budgets if (held := budget_of(each))]
+    choices = choices_of(runs, names, judged, max_grade, seed, of_pool)
+    request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)
+    made = plan_for(choices, request)
+    return replace(made, frame_kind=frame_kind_of(runs, judged, options))
+
+
+def _price_of(options: dict[str, Any]) -> Price | None:
+    """Take the price out of options; None where nobody names one."""
+    named = {
+        "per_judgment": options.pop("price_per_judgment", None),
+        "seconds": options.pop("seconds_per_item", None),
+        "hourly_rate": options.pop("hourly_rate", None),
+    }
+    currency = options.pop("currency", "EUR")
+    return Price(**named, currency=currency) if any(each is not None for each in named.values()) else None

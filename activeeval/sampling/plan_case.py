@@ -32,16 +32,6 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Shares of judging everything at which methods are shown where no budget is asked for."""
 
 
-def goals_of(
-    half_width: float | None, difference: float | None, power: float, *, scope: str, confidence: float
-) -> list[Goal]:
-    """Return what is to be reached: a half-width, a difference that is to be detected, both or nothing."""
-    goals = [] if half_width is None else [Goal(half_width=half_width, scope=scope, confidence=confidence)]
-    if difference is not None:
-        goals.append(Goal(difference=difference, power=power, scope=scope, confidence=confidence))
-    return goals
-
-
 def planner_of(
     case: Case, targets: Sequence[Target], *, defensive_share: float | None = None, weights: str = "equal"
 ) -> Planner:

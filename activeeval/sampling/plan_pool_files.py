@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from activeeval.core.errors import BudgetError, ChoiceError, InputError
 from activeeval.core.measures import shown_name
 from activeeval.core.planning import UNREHEARSED, UNTRAINED, ForecastBySums, Goal, Prospect
+from activeeval.core.planning.prices import Price
 from activeeval.core.results import Note, rounded_up
+from activeeval.inputs.arguments import in_python
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.systems import direction
+from activeeval.report.numbers import counted, spanned
+from activeeval.report.rendering import Cell
+from activeeval.report.shown import Shown
+from activeeval.report.words import text_of
 from activeeval.sampling.draw_pool_files import FilesAsked, check_open, designed
 from activeeval.sampling.plan_case import CURVE
+from activeeval.sampling.plan_request import PlanRequest
+from activeeval.sampling.prices import priced
 from activeeval.scale.designs import ChunkedDesign
 from activeeval.scale.outlook import Outlook
 
@@ -52,38 +60,77 @@ class FilesPlanRow:
     goal: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesPlan:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FilesPlan(Shown):
     """What a pool in files takes.
 
     Attributes
     ----------
-    rows : tuple of FilesPlanRow
+    by_budget : tuple of FilesPlanRow
         Budget by budget, question by question.
     n_queries : int
     cost : float
         What judging everything costs, in mean items.
-    notes : tuple of Note
+    confidence : float
+        Of the intervals to expect.
+    of_pool : tuple of Note
+        What else to know.
+    price : Price or None
+    frame_kind : str
+        The library whose frames came in, "" where none did.
     """
 
-    rows: tuple[FilesPlanRow, ...]
+    by_budget: tuple[FilesPlanRow, ...]
     n_queries: int
     cost: float
-    notes: tuple[Note, ...]
+    confidence: float
+    of_pool: tuple[Note, ...] = ()
+    price: Price | None = None
+    frame_kind: str = ""
+
+    @property
+    def title(self) -> str:
+        """What stands above `table`."""
+        return f"{counted(self.n_queries, 'query')}, judging all: {self.cost:,.0f}"
+
+    @property
+    def sentences(self) -> list[str]:
+        """How large the pool is, and what else to know."""
+        return [f"{self.title}.", *(f"{text_of(note, in_python)}." for note in self.of_pool)]
+
+    @property
+    def table(self) -> list[dict[str, str]]:
+        """Budgets with the half-widths to expect; ``*`` should reach a goal."""
+        several = len({(row.measure, row.direction) for row in self.by_budget}) > 1
+        return [
+            ({"measure": row.measure, "question": row.direction} if several else {})
+            | {
+                "budget": f"{row.budget:,.0f}" + (" *" if row.goal else ""),
+                "half-width": f"{row.half_width:.3g}",
+                "four in five": spanned(row.low, row.high),
+                "queries": f"{row.queries:,.0f}",
+                "items": f"{row.items:,.0f}",
+            }
+            for row in self.by_budget
+        ]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What half-widths are of, and what the dearest budget costs."""
+        about = (
+            f"Half-widths of {100 * self.confidence:g} % intervals for the queries of the pool: the median of samples; "
+            "those of four samples in five should lie in the range. * should reach the goal."
+        )
+        costs = priced(self.price, round(max(row.budget for row in self.by_budget)))
+        return [about, *([f"{costs}."] if costs else [])]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each budget and question, as the command line has it."""
+        return [asdict(row) for row in self.by_budget]
 
 
 def plan_files(
-    choices: Choices,
-    measures: Sequence[str],
-    questions: Sequence[str] = (),
-    budgets: Sequence[Budget] = (),
-    goals: Sequence[Goal] = (),
-    *,
-    method: str | None = None,
-    weights: str = "equal",
-    looks: str | None = None,
-    confidence: float = 0.95,
-    progress: Callable[[str], object] = lambda what: None,
+    choices: Choices, request: PlanRequest, method: str | None, progress: Callable[[str], object]
 ) -> FilesPlan:
     """Return what one sample of a pool in files should come to, by budget; no query is drawn.
 
@@ -94,7 +141,10 @@ def plan_files(
     ChoiceError, InputError
         As `FilesAsked.of`; where no budget in the pool reaches a goal; of draws with replacement.
     """
-    asked = FilesAsked.of(choices, measures, questions, method=method, weights=weights, looks="none")
+    budgets, goals = request.budget, request.goals
+    asked = FilesAsked.of(
+        choices, request.measures, request.questions, method=method, weights=request.weights, looks="none"
+    )
     if asked.method.scheme.is_with_replacement:
         problem = f"of a pool in files levels are planned for, not draws with replacement: {asked.method.name}"
         raise ChoiceError(problem, field="method")
@@ -109,12 +159,19 @@ def plan_files(
                 amounts.append((_checked(amount, forecasts[0]), None))
         amounts += [(_needed(goal, forecasts, asked), goal) for goal in goals]
     rows = [
-        _row(asked, which, forecast.at(amount), goal, confidence)
+        _row(asked, which, forecast.at(amount), goal, request.confidence)
         for amount, goal in amounts
         for which, forecast in enumerate(forecasts)
     ]
-    notes = [Note("planned without looks", {})] if looks not in (None, "none") else []
-    return FilesPlan(rows=tuple(rows), n_queries=design.n_queries, cost=design.cost, notes=tuple(notes))
+    notes = [Note("planned without looks", {})] if request.looks not in (None, "none") else []
+    return FilesPlan(
+        by_budget=tuple(rows),
+        n_queries=design.n_queries,
+        cost=design.cost,
+        confidence=request.confidence,
+        of_pool=tuple(notes),
+        price=request.price,
+    )
 
 
 def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]:

@@ -25,3 +25,9 @@ def price_words(price: Price | None, n_judgments: float) -> str:
 def amount_words(money: float) -> str:
     """Return an amount of money: whole from a hundred on, else with its cents where it has any."""
     return f"{money:,.0f}" if money >= 100 or round(money, 2) == round(money) else f"{money:,.2f}"
+
+
+def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> str:
+    """Return a sentence of what some judgments cost; nothing where that is not known."""
+    words = price_words(price, n_judgments)
+    return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""

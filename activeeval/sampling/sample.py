@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from activeeval.core.results import Caution, Note
-from activeeval.inputs.arguments import budget_of, checked, looks_of, measures_of, warn_of
-from activeeval.sampling.arguments import PoolOptions, choices_of, frame_kind_of
+from activeeval.inputs.arguments import budget_of, checked, measures_of, warn_of
+from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for, fresh_seed
 from activeeval.sampling.drawn_sample import Sample, sentences_of
 from activeeval.sampling.samples import read_sample
+
+
+class SampleOptions(AskedOptions, total=False):
+    """What else `sample` may be told.
+
+    Attributes
+    ----------
+    share : float
+        A budget as a share of judging everything.
+    method : str
+        By default the best for the measures that a bad model cannot spoil.
+    """
+
+    share: float
+    method: str
 
 
 @checked
@@ -20,22 +35,12 @@ def sample(
     *,
     measure: Any = "DCG",
     budget: Any = None,
-    max_grade: int | None = None,
-    share: float | None = None,
     half_width: float | None = None,
-    difference: float | None = None,
-    power: float = 0.8,
-    segments: str | os.PathLike[str] | None = None,
-    segment_half_widths: Mapping[str, float] | None = None,
-    questions: Any = (),
+    max_grade: int | None = None,
     judged: Any = None,
     names: Sequence[str] = (),
-    method: str | None = None,
-    judging: str = "grades",
-    weights: str = "equal",
-    looks: str | int | None = None,
     seed: int | None = None,
-    **options: Unpack[PoolOptions],
+    **options: Unpack[SampleOptions],
 ) -> Sample:
     """Draw what to judge for a budget; no label of the pool is looked at.
 
@@ -50,35 +55,17 @@ def sample(
         exceeded. Or, in its place, ``share``, or what to reach:
     half_width : float, optional
         What the intervals should come to.
-    difference, power : float
-        A difference that they should leave 0 out for, and the chance of that.
-    segments : path, optional
-        A table of query_id and segment.
-    segment_half_widths : mapping of str to float, optional
-        What the intervals of these segments should come to, all of them at once, by the least budget; ``half_width``
-        may stand beside, for all queries.
     max_grade : int
         The largest grade of the scale.
-    questions : {"difference", "run", "versus"} or a list of them
-        By default the difference of several runs, or the one there is.
     judged : path, frame, dict or Judgments, or a list of them
         What is known already: it costs nothing, is not asked for again, and teaches the grade model.
     names : sequence of str
         What the runs are called; by default their files.
-    method : str, optional
-        By default the best for the measures that a bad model cannot spoil.
-    judging : {"grades", "top-k"}
-    weights : {"equal", "sum", "minimax"}
-        How several questions share the sample.
-    looks : {"each", "3", "1", "none"}, optional
-        Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
-        looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
-        then the first instalment, and `Sample.next` draws what follows. By default 3 where
-        nDCG alone is asked, of two runs or with a grade model, else none.
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options
-        `activeeval.sampling.arguments.PoolOptions`: train, grade_probs, machine_grades, model, pool_depth, overhead, ….
+        `SampleOptions`: questions, method, difference and power, segments, looks, train, grade_probs, graders, model,
+        pool_depth, overhead, ….
 
     Raises
     ------
@@ -113,21 +100,10 @@ def sample(
     """
     measures, _ = measures_of(measure)
     chosen = fresh_seed() if seed is None else seed
-    choices = choices_of(runs, names, judged, max_grade, chosen, options)
-    request = SampleRequest(
-        measures=measures,
-        questions=tuple(questions or ()),
-        judging=judging,
-        weights=weights,
-        looks=looks_of(looks),
-        method=method,
-        budget=budget_of(budget, share),
-        half_width=half_width,
-        difference=difference,
-        power=power,
-        segments=None if segments is None else os.fspath(segments),
-        segment_half_widths=segment_half_widths or {},
-    )
+    asked, of_pool = asked_of(options, SampleOptions)
+    choices = choices_of(runs, names, judged, max_grade, chosen, of_pool)
+    of_budget = budget_of(budget, asked.pop("share", None))
+    request = SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **asked)
     notes: list[Note | Caution | GoalBudget] = []
     drawn = draw_for(choices, request, say=notes.append).sample
     made = [*notes, *drawn.notes()]

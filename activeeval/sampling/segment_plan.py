@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from activeeval.core.errors import InputError
+from activeeval.core.planning.prices import Price
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import in_python
-from activeeval.inputs.case import check_fits, prepare
-from activeeval.inputs.choices import Choices
+from activeeval.report.cautions import marked
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
-from activeeval.sampling.segment_budgets import SegmentBudget, SegmentGoals, segment_budget
+from activeeval.sampling.segment_budgets import SegmentBudget
 from activeeval.sampling.segment_messages import plain_segment_rows, segment_footnote, segment_rows
 
 
@@ -38,18 +37,40 @@ class SegmentPlan(Shown):
     Attributes
     ----------
     planned : SegmentBudget
-    unit : str
-        What budgets are of.
-    notes : tuple of str
-        What else to know, in sentences.
+    pool : QueryPool
+    price : Price or None
+        Of a judgment: rows then have hours.
+    of_pool : tuple of Note or Caution
+        What to know of the pool.
     frame_kind : str
         The library whose frames came in, "" where none did.
     """
 
     planned: SegmentBudget
-    unit: str
-    notes: tuple[str, ...] = ()
+    pool: QueryPool
+    price: Price | None = None
+    of_pool: tuple[Note | Caution, ...] = ()
     frame_kind: str = ""
+
+    @property
+    def others(self) -> list[Note | Caution]:
+        """What to know of segments, beside their rows."""
+        return [note for note in self.planned.notes if note.code != "planned segment"]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else to know, in sentences."""
+        return tuple(dict.fromkeys(text_of(note, in_python) for note in (*self.of_pool, *self.others)))
+
+    @property
+    def headline(self) -> Note:
+        """What to take."""
+        return self.planned.headline(self.pool.cost_unit, None if self.price is None else self.price.seconds)
+
+    @property
+    def footnote(self) -> str:
+        """What the columns mean."""
+        return segment_footnote(self.planned.rows, self.planned.goals.confidence)
 
     @property
     def budget(self) -> float:
@@ -68,7 +89,7 @@ class SegmentPlan(Shown):
     @property
     def sentences(self) -> list[str]:
         """What to take."""
-        return [text_of(self.planned.headline(self.unit), in_python)]
+        return [text_of(self.headline, in_python)]
 
     @property
     def table(self) -> list[dict[str, str]]:
@@ -78,47 +99,9 @@ class SegmentPlan(Shown):
     @property
     def footnotes(self) -> list[str]:
         """What the columns mean, and what else to know."""
-        return [
-            segment_footnote(self.planned.rows, self.planned.goals.confidence),
-            *(f"{note}." for note in self.notes),
-        ]
+        return [self.footnote, *(f"{note}." for note in self.notes)]
 
     def rows(self) -> list[dict[str, Cell]]:
         """Return a row for each question in each segment, as the command line has it."""
-        return segment_rows(self.planned.rows, self.planned.bounded, self.budget)
-
-
-def check_alone(**others: Any) -> None:
-    """Raise InputError where something else is asked for that says which budget."""
-    for name, value in others.items():
-        if value is not None:
-            raise InputError(f"`segment_half_widths` ask which budget for themselves: leave out `{name}`", field=name)
-
-
-def plan_by_segment(
-    choices: Choices,
-    measures: Sequence[Any],
-    goals: SegmentGoals,
-    *,
-    questions: Sequence[str],
-    methods: Sequence[str],
-    weights: str,
-    looks: str | None,
-    frame_kind: str,
-) -> SegmentPlan:
-    """Return the plan of half-widths by segment; arguments as of `activeeval.plan`.
-
-    Raises
-    ------
-    ChoiceError, InputError
-        As `activeeval.sampling.segment_budgets.segment_budget`; also where several methods are named.
-    """
-    if len(methods) > 1:
-        raise InputError("half-widths by segment are planned for one method", field="methods")
-    check_fits(measures, methods)
-    case = prepare(choices, use_labels=False, measures=measures)
-    chosen: dict[str, Any] = {"method": methods[0] if methods else None, "weights": weights, "looks": looks}
-    planned = segment_budget(case, measures, questions, goals, defensive_share=choices.defensive_share, **chosen)
-    others = [note for note in planned.notes if note.code != "planned segment"]
-    notes = tuple(dict.fromkeys(text_of(note, in_python) for note in (*case.notes, *others)))
-    return SegmentPlan(planned=planned, unit=case.inputs.pool.cost_unit, notes=notes, frame_kind=frame_kind)
+        seconds = None if self.price is None else self.price.seconds
+        return marked(segment_rows(self.planned.rows, self.planned.bounded, self.budget, seconds), self.of_pool)

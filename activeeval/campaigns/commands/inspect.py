@@ -18,7 +18,7 @@ from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.answer_table import show_estimates, show_findings
-from activeeval.sampling.commands.price_options import price_of, price_options, priced
+from activeeval.sampling.commands.price_options import price_of, price_options
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def status(
 
 def say_costs(price: Price | None, far: Status) -> None:
     """Say what the answers to come and those so far cost; nothing where that is not known."""
+    from activeeval.sampling.prices import priced
+
     for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
         if costs := priced(price, n, what):
             output.say(costs)

@@ -16,7 +16,7 @@ from activeeval.cli.input_options import worded
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.price_options import price_of, price_options, priced
+from activeeval.sampling.commands.price_options import price_of, price_options
 from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
 
 if TYPE_CHECKING:
@@ -273,6 +273,8 @@ def _show_holes(
 
 def _say_costs(price: Price | None, night: NightSays) -> None:
     """Say what the judgments that a night waits for cost; nothing where that is not known."""
+    from activeeval.sampling.prices import priced
+
     if costs := priced(price, night.waiting, "judgments to come"):
         output.say(costs)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,22 +11,22 @@ import click
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
+from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.commands.plan_pool_files import plan_in_files
-from activeeval.sampling.commands.plan_segments import SegmentsAsked, plan_segments
 from activeeval.sampling.commands.price_options import price_of, price_options
 
 if TYPE_CHECKING:
-    from activeeval.core.planning import SamplePlan
     from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
     from activeeval.inputs.budgets import Budget
-    from activeeval.inputs.case import Case
+    from activeeval.sampling.plan_pool_files import FilesPlan
+    from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.segment_plan import SegmentPlan
 
 _SKILL = 0.7
 """`PLANNED_RHO` of `activeeval.core.grade_models.values`: help does not wait for it."""
 _TRAINS = "queries that train"
-_GOAL = ("half_width", "difference", "power", "scope")
+"""The note with which the text begins."""
 
 
 @command("What a budget should reach, or which budget a goal takes")
@@ -54,7 +55,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
 @click.option("--power", type=input_options.SHARE, default=0.8, help="Chance that the interval leaves out 0.")
 @click.option(
     "--budget",
-    "budgets",
+    "budget",
     multiple=True,
     type=input_options.BUDGET,
     help=f"{input_options.BUDGET_HELP}; repeatable: what do these reach?",
@@ -89,24 +90,7 @@ _GOAL = ("half_width", "difference", "power", "scope")
 @sampling_options.files_options
 @output.explain_option
 @output.figures_options
-def plan(
-    measures: tuple[str, ...],
-    judging: str,
-    methods: tuple[str, ...],
-    budgets: tuple[Budget, ...],
-    confidence: float,
-    pilots: tuple[str, ...],
-    sheets: tuple[str, ...],
-    money: float | None,
-    ask_price: float | None,
-    ask_skill: float,
-    plot: str | None,
-    segments: str | None,
-    segment_half_widths: tuple[tuple[str, float], ...],
-    places: int,
-    form: str,
-    **options: Any,
-) -> None:
+def plan(money: float | None, plot: str | None, places: int, form: str, **options: Any) -> None:
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
@@ -133,59 +117,30 @@ def plan(
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
     activeeval plan --run new.run --max-grade 3 --measure P@5 --price-per-judgment 0.40 --money 400
     """
-    from activeeval.core.design.methods import fitting_methods
-    from activeeval.inputs.case import check_fits
+    from activeeval.inputs.choices import Choices
     from activeeval.report.pictures import PICTURES, plot_plans
-    from activeeval.sampling.grader_price import about_to_ask, asking_notes
-    from activeeval.sampling.judged_samples import judged_pilots
-    from activeeval.sampling.plan_case import goals_of, plan_sample
+    from activeeval.sampling.plan import plan_for
+    from activeeval.sampling.plan_request import PlanRequest
+    from activeeval.sampling.plan_result import Plan
 
     price = price_of(options)
-    if segments is not None or segment_half_widths:
-        alone = {"budgets": budgets, "pilots": pilots, "sheets": sheets, "ask_price": ask_price, "plot": plot}
-        alone |= {"money": money}
-        asked_for = SegmentsAsked(segments, segment_half_widths, measures, methods, judging, confidence, price, alone)
-        plan_segments(asked_for, options, form, places)
-        return
-    budgets = budgets if money is None else (*budgets, _bought(money, price))
-    if options["pool_parquet"] is not None:
-        goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
-        alone = {"pilots": pilots, "sheets": sheets, "ask_price": ask_price, "plot": plot}
-        about: dict[str, Any] = {"methods": methods, "confidence": confidence, "price": price}
-        plan_in_files(options, measures, budgets, goals, alone, **about, form=form, places=places)
-        return
-    scope, asked = options["scope"], {name: options.pop(name) for name in ("questions", "weights", "looks")}
-    goals = goals_of(confidence=confidence, **{name: options.pop(name) for name in _GOAL})
-    if budgets and any(goal.half_width is not None for goal in goals):
-        raise click.UsageError("--half-width asks which budget: give that or --budget")
-    if sheets and not pilots:
-        raise click.UsageError("--sheet holds the judgments of a --pilot: give the pilot's sample, too")
-    check_fits(measures, [name for name in methods if name != "all"])
+    beside = [name for name, value in (("money", money), ("plot", plot)) if value is not None]
+    if money is not None:
+        options["budget"] = (*options["budget"], _bought(money, price))
+    asked = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
+    request = PlanRequest(price=price, beside=beside, **asked)
     if plot:
         output.check_out(plot, PICTURES)
-    judged = judged_pilots(pilots, sheets, machine_is_truth=options["machine_is_truth"])
-    taken = [caution for pilot in judged.values() for caution in pilot.machine_cautions]
-    output.say_notes(taken)
-    case = input_options.prepared(
-        options, measures, judging=judging, use_labels=False, kept="" if form != "text" else _TRAINS
-    )
-    case = case if ask_price is None else about_to_ask(case)
-    tell(f"planning for {', '.join(dict.fromkeys(measures))}")
-    if "all" in methods:
-        methods = tuple(fitting_methods(*(case.target(text).measure for text in measures)))
-    share = options["defensive_share"]
-    made = plan_sample(
-        case, measures, methods=methods, budgets=budgets, goals=goals, pilots=judged, defensive_share=share, **asked
-    )
-    _show(made, case, [*case.notes, *taken], confidence, price, scope, form, places)
-    if ask_price is not None:
-        tell("planning with a machine")
-    asking = asking_notes(
-        case, made, ask_price, ask_skill, weights=asked["weights"], scope=scope, confidence=confidence
-    )
-    output.say_notes(asking)
-    if plot:
-        plot_plans(made.hardest, confidence, plot)
+
+    def say(note: Note | Caution) -> None:
+        if form != "text" or note.code != _TRAINS:
+            output.say_notes([note])
+
+    with input_options.worded():
+        made = plan_for(Choices(**options), request, say=say, progress=tell)
+    _show(made, form, places)
+    if plot and isinstance(made, Plan):
+        plot_plans(made.sample.hardest, made.confidence, plot)
         output.say(f"wrote {plot}")
 
 
@@ -200,32 +155,50 @@ def _bought(money: float, price: Price | None) -> Budget:
     return Budget(float(n_judgments))
 
 
-def _show(
-    plan: SamplePlan,
-    case: Case,
-    notes: Sequence[Note | Caution],
-    confidence: float,
-    price: Price | None,
-    scope: str,
-    form: str,
-    places: int,
-) -> None:
-    from activeeval.report.cautions import marked
-    from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
+def _show(made: Plan | SegmentPlan | FilesPlan, form: str, places: int) -> None:
+    from activeeval.sampling.plan_result import Plan
+    from activeeval.sampling.segment_plan import SegmentPlan
 
-    headlines = plan.headlines(confidence, None if price is None else price.seconds, scope)
-    if form != "text":
-        rows = [row for each in plan.questions for row in plan_rows(each, confidence=confidence, price=price)]
-        output.emit(marked(rows, notes), form, places)
-        output.say_notes(headlines)
+    if isinstance(made, Plan):
+        _show_plan(made, form, places)
+    elif isinstance(made, SegmentPlan):
+        _show_segments(made, form, places)
     else:
-        output.show_notes([*(note for note in case.notes if note.code == _TRAINS), *headlines])
-        title = f"{case.inputs.pool.n_queries} queries, budgets in {case.inputs.pool.cost_unit}"
-        if len(plan.hardest) < len(plan.questions):
-            title += f", the hardest of {len(plan.questions)} questions, one sample for all (-o jsonl has each)"
-        shown = plain_plan_rows(plan, confidence=confidence, price=price)
-        output.show_table(shown, title)
-        output.show_text(plan_footnote(shown))
-    for name, note in plan.notes(confidence):
+        output.say_notes(made.of_pool)
+        if form != "text":
+            output.emit(made.rows(), form, places)
+            return
+        output.show_table(made.table, made.title)
+        for line in made.footnotes:
+            output.show_text(line)
+
+
+def _show_plan(made: Plan, form: str, places: int) -> None:
+    from activeeval.report.rows import plan_footnote
+
+    if form != "text":
+        output.emit(made.rows(), form, places)
+        output.say_notes(made.headlines)
+    else:
+        output.show_notes([*(note for note in made.of_pool if note.code == _TRAINS), *made.headlines])
+        output.show_table(made.table, made.title)
+        output.show_text(plan_footnote(made.table))
+    for name, note in made.sample.notes(made.confidence):
         if note.code != "limits" or output.is_asked("explain"):
             output.say_notes([note], before=f"{name}: ")
+    output.say_notes(made.asking)
+
+
+def _show_segments(made: SegmentPlan, form: str, places: int) -> None:
+    from activeeval.sampling.prices import priced
+
+    if form != "text":
+        output.emit(made.rows(), form, places)
+        output.say_notes([made.headline, *made.others])
+        return
+    output.show_notes([made.headline])
+    output.show_table(made.table, counted(made.pool.n_queries, "query"))
+    output.show_text(made.footnote)
+    if costs := priced(made.price, math.ceil(made.budget)):
+        output.show_text(f"{costs}.")
+    output.say_notes(made.others)

@@ -39,11 +39,3 @@ def price_of(options: dict[str, Any]) -> Price | None:
 
     with worded():
         return Price(per_judgment=per_judgment, seconds=seconds, hourly_rate=hourly_rate, currency=currency)
-
-
-def priced(price: Price | None, n_judgments: int, what: str = "judgments") -> str:
-    """Return a sentence of what some judgments cost; nothing where that is not known."""
-    from activeeval.sampling.prices import price_words
-
-    words = price_words(price, n_judgments)
-    return f"{n_judgments:,} {what}: {words}" if words and n_judgments else ""
