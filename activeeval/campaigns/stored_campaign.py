@@ -38,7 +38,7 @@ from activeeval.report.result_pictures import Moment
 from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
-from activeeval.sampling.drawn_sample import Sample, file_of
+from activeeval.sampling.drawn_sample import Sample, check_sample, file_of
 from activeeval.sampling.results import Result, Results, results_of
 
 
@@ -386,6 +386,7 @@ def create_campaign(
     documents, queries : str, optional
         As of `Sample.save`.
     """
+    check_sample(sample)
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)
     words, _ = words_of(sample.drawn.pairs, name, documents, file_of(queries))
     store = open_store(store_url(url), create=True)

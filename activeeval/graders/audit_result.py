@@ -19,7 +19,7 @@ from activeeval.graders.audit_report import (
 from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import Shown
-from activeeval.sampling.drawn_sample import Sample
+from activeeval.sampling.drawn_sample import Sample, check_sample
 from activeeval.sampling.held_judgments import judged_by
 
 
@@ -90,6 +90,7 @@ def audit(
     measure, questions
         By default the measures that it was made for; every system and pair, as far as it reaches.
     """
+    check_sample(sample)
     check_scope(scope)
     sources = sources_of(judged)
     drawn, progress, agreement = judged_by(sample.drawn, sources, policy)

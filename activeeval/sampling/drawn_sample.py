@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from activeeval.core.checks import file_name
+from activeeval.core.checks import brief, file_name
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.results import Caution, Note
@@ -274,6 +274,12 @@ class Sample(Shown):
         if not is_new:
             return None
         return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+
+
+def check_sample(sample: Any) -> None:
+    """Raise InputError where a caller hands over something else than a `Sample`."""
+    if not isinstance(sample, Sample):
+        raise InputError(f"`sample` must be what `sample` or `load_sample` returns, got {brief(sample)}", field="sample")
 
 
 def file_of(queries: Any) -> str | None:
