@@ -14,9 +14,11 @@ import polars as pl
 import pytest
 
 import activeeval as ae
+from activeeval.sampling.drawn_sample import EstimateOptions
 from activeeval.sampling.plan import PlanOptions
 from activeeval.sampling.sample import SampleOptions
 from activeeval.scoring.active_evaluation import Options
+from activeeval.scoring.score import ScoreOptions
 
 RANDOM = np.random.default_rng(0)
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(0, 3)) for d in range(6)} for q in range(8)}
@@ -91,7 +93,14 @@ def verbs(tmp_path_factory):
     }
 
 
-OPTIONS = {"sample": SampleOptions, "plan": PlanOptions, "compare": Options, "evaluate": Options}
+OPTIONS = {
+    "score": ScoreOptions,
+    "Sample.estimate": EstimateOptions,
+    "sample": SampleOptions,
+    "plan": PlanOptions,
+    "compare": Options,
+    "evaluate": Options,
+}
 NOT_TRIED = {("compare_scores", "limits")}
 """A pair of numbers that other code of this project makes."""
 

@@ -28,7 +28,7 @@ from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.modelling import KINDS, uniform_beliefs
 from activeeval.sampling.answers import GUARD, SampleAnswer
-from activeeval.sampling.estimate import estimate_judged
+from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 from activeeval.sampling.rounds import judged_rounds
 from activeeval.sampling.samples import Sample
 
@@ -114,9 +114,9 @@ def audit_judged(
     def answering(
         asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
     ) -> tuple[list[SampleAnswer], list[Note]]:
-        estimates = estimate_judged(
-            samples, progress, agreement, asked, wanted, contrasts, policy=policy, scope=scope, confidence=confidence
-        )
+        what: dict[str, Any] = {"measures": asked, "questions": wanted, "contrasts": contrasts}
+        request = EstimateRequest(policy=policy, scope=scope, confidence=confidence, **what)
+        estimates = estimate_judged(samples, progress, agreement, request)
         return estimates.answers, estimates.notes
 
     how: dict[str, Any] = {"scope": scope, "confidence": confidence}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from activeeval.core.design.methods import Method
 from activeeval.core.errors import InputError
@@ -16,6 +17,28 @@ looks in 5 (history-measures, history-ideal); ERR in none, but its gain, a twent
 than the tenth of a budget that instalments keep."""
 OF_SHEETS, OF_CAMPAIGNS = "3", "each"
 """When labels are then looked at: people are not to fill in a sheet for each; who claims does not notice."""
+
+
+class DrawOptions(TypedDict, total=False):
+    """How a sample is drawn for its questions: the same for `draw`, `plan_sample` and `budget_for`.
+
+    Attributes
+    ----------
+    defensive_share : float
+        See `activeeval.inputs.choices.Choices`.
+    weights : {"equal", "sum", "minimax"} or sequence of float
+        How several questions are balanced, see `Case.design`; by default equal.
+    looks : {"each", "3", "1", "none"}
+        When the labels of a query decide how deep it is judged, of methods that judge to depths.
+    usual : {"each", "3", "1", "none"}
+        What ``looks`` are where they are not said, of measures whose depths usually follow labels; by default as of
+        sheets.
+    """
+
+    defensive_share: float | None
+    weights: str | Sequence[float]
+    looks: str | None
+    usual: str
 
 
 def is_blind(case: Case, targets: Iterable[Target]) -> bool:

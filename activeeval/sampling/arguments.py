@@ -8,7 +8,16 @@ from typing import Any, TypedDict
 
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, looks_of, runs_of, sources_of
+from activeeval.inputs.arguments import (
+    check_options,
+    graders_of,
+    judgments_in,
+    known_of,
+    listed,
+    looks_of,
+    runs_of,
+    sources_of,
+)
 from activeeval.inputs.choices import Choices
 from activeeval.traffic.queries import drawn_of
 
@@ -117,9 +126,7 @@ def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dic
     TypeError
         Where an option is none of the known ones.
     """
-    every = known.__annotations__
-    if unknown := options.keys() - every.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(every)}")
+    check_options(options, known)
     asked = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
     if "questions" in asked:
         asked["questions"] = tuple(asked["questions"] or ())

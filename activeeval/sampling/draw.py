@@ -221,7 +221,9 @@ def _budget_of(
         return price, how
     if isinstance(price, Goal):
         measures = list(dict.fromkeys(request.measures))
-        budget = budget_for(case, measures, price, request.method, share, questions=request.questions, **how)
+        budget = budget_for(
+            case, measures, price, request.method, questions=request.questions, defensive_share=share, **how
+        )
         say(GoalBudget(price, budget))
         return budget, how
     chosen: dict[str, Any] = {"method": request.method, "weights": request.weights, "looks": request.looks}

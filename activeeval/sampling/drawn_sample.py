@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from activeeval.core.checks import brief, file_name
 from activeeval.core.errors import InputError
@@ -17,7 +17,7 @@ from activeeval.formats.sample_sheet import sheet_of
 from activeeval.formats.tables.draws import COLUMNS
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.formats.writing import write_atomically
-from activeeval.inputs.arguments import budget_of, checked, in_python, measures_of, sources_of, warn_of
+from activeeval.inputs.arguments import budget_of, check_options, checked, in_python, measures_of, sources_of, warn_of
 from activeeval.inputs.texts import texts_of as words_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import Moment
@@ -25,10 +25,31 @@ from activeeval.report.shown import Shown
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.draw import GoalBudget
-from activeeval.sampling.estimate import estimate_judged
+from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 from activeeval.sampling.held_judgments import judged_by, moments_of
 from activeeval.sampling.results import Result, Results, results_of
 from activeeval.sampling.samples import Sample as Drawn
+
+
+class EstimateOptions(TypedDict, total=False):
+    """What else `Sample.estimate` may be told.
+
+    Attributes
+    ----------
+    questions : {"difference", "run", "versus"} or a list of them
+        By default those that the sample was made for.
+    contrasts : {"all", "first"}
+        Of several runs: which are compared.
+    interval : {"t", "skewed", "logit", "group-sequential"}
+        By default t.
+    segments : path
+        A table of query_id and segment: a result for each segment of each question.
+    """
+
+    questions: Any
+    contrasts: str
+    interval: str
+    segments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -170,13 +191,10 @@ class Sample(Shown):
         judged: Any,
         *,
         measure: Any = None,
-        questions: Any = (),
-        contrasts: str | None = None,
         policy: str = "refuse",
         scope: str = "pool",
-        interval: str = "t",
         confidence: float = 0.95,
-        segments: str | None = None,
+        **options: Unpack[EstimateOptions],
     ) -> Result | Results:
         """Return what the judged sample says: one result where one question was asked, else a list.
 
@@ -186,17 +204,14 @@ class Sample(Shown):
             Sheets of the sample, also those that are judged in part: what is read is the highest block of which nothing
             waits. Of judgments that name no sample the items of this one are looked up.
         measure : str or measure, or a list of them
-            Any that the sample reaches; by default what it was made for, as ``questions``: difference, run, versus.
-        contrasts : {"all", "first"}, optional
-            Of several runs: which are compared.
+            Any that the sample reaches; by default what it was made for.
         policy : {"refuse", "majority", "median", "mean-gain"}
             What becomes of an item that several judges grade differently.
         scope : {"pool", "population"}
             What the interval is about: these queries, or all that they are a sample of.
-        interval : {"t", "skewed", "logit", "group-sequential"}
         confidence : float
-        segments : path, optional
-            A table of query_id and segment: a result for each segment of each question.
+        options
+            `EstimateOptions`: questions, contrasts, interval and segments.
 
         Raises
         ------
@@ -204,16 +219,23 @@ class Sample(Shown):
             Where no block is complete.
         """
         check_scope(scope)
+        check_options(options, EstimateOptions)
         sources = sources_of(judged)
         if not sources:
             raise InputError("expected a judged sheet, got none", field="judged")
         sample, progress, agreement = judged_by(self.drawn, sources, policy)
-        measures = [] if measure is None else measures_of(measure)[0]
-        estimates = estimate_judged(
-            [sample], progress, agreement, measures, tuple(questions or ()), contrasts,
-            policy=policy, scope=scope, kind=interval, confidence=confidence,
+        segments = options.get("segments")
+        request = EstimateRequest(
+            measures=[] if measure is None else measures_of(measure)[0],
+            questions=tuple(options.get("questions") or ()),
+            contrasts=options.get("contrasts"),
+            policy=policy,
+            scope=scope,
+            kind=options.get("interval", "t"),
+            confidence=confidence,
             segments=None if segments is None else os.fspath(segments),
-        )  # fmt: skip
+        )
+        estimates = estimate_judged([sample], progress, agreement, request)
         warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
         kind = self.frame_kind or kind_of_frame(*sources)
         return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
@@ -279,7 +301,9 @@ class Sample(Shown):
 def check_sample(sample: Any) -> None:
     """Raise InputError where a caller hands over something else than a `Sample`."""
     if not isinstance(sample, Sample):
-        raise InputError(f"`sample` must be what `sample` or `load_sample` returns, got {brief(sample)}", field="sample")
+        raise InputError(
+            f"`sample` must be what `sample` or `load_sample` returns, got {brief(sample)}", field="sample"
+        )
 
 
 def file_of(queries: Any) -> str | None:

@@ -150,61 +150,63 @@ class Estimates:
         return answer_row(answer, self.kind, self.progress) | missing | {"model": self.model}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateRequest:
+    """What judged samples are asked; fields are named as the arguments of `Sample.estimate` are.
+
+    Attributes
+    ----------
+    measures, questions, contrasts
+        As of `Sample.asked`: without any what the sample was made for.
+    policy : {"refuse", "majority", "median", "mean-gain"}
+        What several judges' grades count as.
+    scope, kind, confidence, segments
+        As of `activeeval.sampling.answers.answers`.
+    """
+
+    measures: Sequence[Any] = ()
+    questions: Sequence[str] = ()
+    contrasts: str | None = None
+    policy: str = "refuse"
+    scope: str = "pool"
+    kind: str = "t"
+    confidence: float = 0.95
+    segments: str | None = None
+
+
 def estimate(
     rounds: Sequence[tuple[str, Sequence[str]]],
-    measures: Sequence[str] = (),
-    questions: Sequence[str] = (),
-    contrasts: str | None = None,
+    request: EstimateRequest = EstimateRequest(),
     *,
-    policy: str = "refuse",
     machine_is_truth: bool = False,
-    scope: str = "pool",
-    kind: str = "t",
-    confidence: float = 0.95,
-    segments: str | None = None,
 ) -> Estimates:
-    """Return what samples with their judged sheets answer; arguments as of `rounds.by_round` and `answers.answers`.
+    """Return what samples with their judged sheets answer; ``rounds`` are those of `rounds.by_round`.
 
     Parameters
     ----------
     machine_is_truth : bool
         As of `activeeval.sampling.judged_samples.judged`.
     """
-    samples, progress, agreement = judged_rounds(rounds, policy, machine_is_truth=machine_is_truth)
-    how: dict[str, Any] = {"policy": policy, "scope": scope, "kind": kind, "confidence": confidence}
-    return estimate_judged(samples, progress, agreement, measures, questions, contrasts, segments=segments, **how)
+    judged = judged_rounds(rounds, request.policy, machine_is_truth=machine_is_truth)
+    return estimate_judged(*judged, request)
 
 
 def estimate_judged(
     samples: Sequence[Sample],
     progress: Progress,
     agreement: Agreement,
-    measures: Sequence[Any] = (),
-    questions: Sequence[str] = (),
-    contrasts: str | None = None,
-    *,
-    policy: str = "refuse",
-    scope: str = "pool",
-    kind: str = "t",
-    confidence: float = 0.95,
-    segments: str | None = None,
+    request: EstimateRequest = EstimateRequest(),
 ) -> Estimates:
     """Return what samples answer of which all that was judged is taken in; else as `estimate`."""
+    what = (request.measures, request.questions, request.contrasts)
+    how: dict[str, Any] = {"scope": request.scope, "confidence": request.confidence}
     if len(samples) > 1:
-        answered = round_answers(samples, measures, questions, contrasts, scope=scope, confidence=confidence)
+        answered = round_answers(samples, *what, **how)
     else:
-        asked = samples[0].asked(measures, questions, contrasts)
-        answered = answers(samples[0], asked, scope=scope, kind=kind, confidence=confidence, segments=segments)
-    return Estimates.of(
-        samples,
-        answered,
-        progress=progress,
-        agreement=agreement,
-        policy=policy,
-        scope=scope,
-        kind=kind,
-        confidence=confidence,
-    )
+        asked = samples[0].asked(*what)
+        answered = answers(samples[0], asked, kind=request.kind, segments=request.segments, **how)
+    shown = {"policy": request.policy, "kind": request.kind, **how}
+    return Estimates.of(samples, answered, progress=progress, agreement=agreement, **shown)
 
 
 def beyond(n_unread: int) -> list[Note]:

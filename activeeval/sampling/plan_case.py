@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 from activeeval.core.design.methods import Method, default_method, find_method, robust_methods
 from activeeval.core.errors import ActiveEvalError, BudgetError, InputError
@@ -25,7 +25,7 @@ from activeeval.inputs.budgets import Budget, whole_cost
 from activeeval.inputs.case import Case, target_weights
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.report.numbers import counted
-from activeeval.sampling.adaptive_depth import OF_SHEETS, looks_in
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
 from activeeval.sampling.samples import Sample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -33,7 +33,10 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 def planner_of(
-    case: Case, targets: Sequence[Target], *, defensive_share: float | None = None, weights: str = "equal"
+    case: Case,
+    targets: Sequence[Target],
+    defensive_share: float | None = None,
+    weights: str | Sequence[float] = "equal",
 ) -> Planner:
     """Return what plans one sample of a case for several targets; ``weights`` balance them as in `Case.design`."""
     n_grades = case.n_grades(targets[0])
@@ -58,10 +61,7 @@ def plan_sample(
     goals: Sequence[Goal] = (),
     *,
     pilots: Mapping[str, Sample] | None = None,
-    defensive_share: float | None = None,
-    weights: str = "equal",
-    looks: str | None = None,
-    usual: str = OF_SHEETS,
+    **how: Unpack[DrawOptions],
 ) -> SamplePlan:
     """Return what methods should reach for every measure and question by one sample; no label is looked at.
 
@@ -81,11 +81,8 @@ def plan_sample(
         What to reach, one or several.
     pilots : mapping of str to Sample, optional
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
-    weights : {"equal", "sum", "minimax"}
-        How the questions are balanced; see `Case.design`.
-    looks, usual
-        When the labels of a query decide how deep it is judged, of methods that judge to depths; as in
-        `activeeval.sampling.samples.draw`.
+    how
+        `activeeval.sampling.adaptive_depth.DrawOptions`.
 
     Raises
     ------
@@ -99,19 +96,16 @@ def plan_sample(
     check_differ(asked)
     targets = [question.target for question in asked]
     whole_cost(*targets, known=case.known)  # refuses where nothing is left to judge
-    planner = planner_of(case, targets, defensive_share=defensive_share, weights=weights)
+    planner = planner_of(case, targets, how.get("defensive_share"), how.get("weights", "equal"))
     lessons, measured = _lessons(planner, pilots or {}), [target.measure for target in targets]
     default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
-    planned = [find_method(name) for name in names]
-    depths = {
-        each.name: each.looking(looks_in(case, each, targets, looks, usual)) for each in planned if each.has_depths
-    }
-    for each in planned:
-        if each.name in asked_for and each.name != "passive":
-            _check_pays(case, planner, each, budgets, is_named=each.name in methods)
-    rehearsed = [planner.rehearsed(depths.get(each.name, each)) for each in planned]
+    looks = how.get("looks"), how.get("usual", OF_SHEETS)
+    planned = [_looking(case, find_method(name), targets, *looks) for name in names]
+    for name in asked_for[1:]:
+        _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
+    rehearsed = list(map(planner.rehearsed, planned))
     forecasts = [
         {name: forecast.taught(lesson) for name, forecast in zip(names, of_target, strict=True)}
         for of_target, lesson in zip(zip(*rehearsed, strict=True), lessons, strict=True)
@@ -145,6 +139,11 @@ def plan_sample(
     return SamplePlan(questions=tuple(plans))
 
 
+def _looking(case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str) -> Method:
+    """Return a method that judges to depths with how it looks at labels, another one as it is."""
+    return method.looking(looks_in(case, method, targets, asked, usual)) if method.has_depths else method
+
+
 def name_of(case: Case, asked: Asked) -> str:
     """Return what messages call a question: its measure, and the rankings that it is of."""
     return f"{asked.target.name}, {' − '.join(names_of(case, asked))}"
@@ -163,12 +162,9 @@ def budget_for(
     measures: Sequence[str],
     goal: Goal,
     method: str | None = None,
-    defensive_share: float | None = None,
     *,
     questions: Sequence[str] = (),
-    weights: str = "equal",
-    looks: str | None = None,
-    usual: str = OF_SHEETS,
+    **how: Unpack[DrawOptions],
 ) -> Budget:
     """Return the budget with which one sample should reach a goal for every question, by the default method or another.
 
@@ -178,7 +174,6 @@ def budget_for(
         Where no budget in the pool does.
     """
     name = method or default_method(*(target.measure for target in case.targets(measures, questions))).name
-    how: dict[str, Any] = {"defensive_share": defensive_share, "weights": weights, "looks": looks, "usual": usual}
     plan = plan_sample(case, measures, questions, [name], goals=[goal], **how)
     first = plan.questions[0]
     enough = [row.prospect.budget for row in first.rows_of({name}) if row.goal is not None]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ from activeeval.inputs.loading import ending_at, on_scale, sampled_measure
 from activeeval.inputs.systems import Asked, asked_among, asked_of, check_differ
 from activeeval.inputs.texts import TextFile, TextFiles
 from activeeval.report.numbers import agreeing, counted
-from activeeval.sampling.adaptive_depth import OF_SHEETS, looks_in
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
 from activeeval.sampling.sheets import SheetPlan, write_sheets
 
 _FEW = 30
@@ -358,12 +358,9 @@ def draw(
     *,
     method: str | None = None,
     expected: bool = False,
-    defensive_share: float | None = None,
-    weights: str | Sequence[float] = "equal",
-    looks: str | None = None,
-    usual: str = OF_SHEETS,
     surely: bool = False,
     beside: Sequence[Target] = (),
+    **how: Unpack[DrawOptions],
 ) -> Sample:
     """Draw a sample for every measure and question, which it can then be asked.
 
@@ -375,16 +372,12 @@ def draw(
         By default the best for the measures that a bad model cannot spoil.
     expected : bool
         Of draws with replacement: the budget is met on average.
-    weights : {"equal", "sum", "minimax"} or sequence of float
-        How several targets are balanced; see `Case.design`.
-    looks : {"each", "3", "1", "none"}, optional
-        When the labels of a query decide how deep it is judged, of methods that judge to depths.
-    usual : {"each", "3", "1", "none"}
-        What ``looks`` are where they are not said, of measures whose depths usually follow labels.
     surely : bool
-        Of such a sample: more, smaller instalments, with which it is completed whatever waits.
+        Where depths follow labels: more, smaller instalments, with which it is completed whatever waits.
     beside : sequence of Target
         Questions that count in whom to judge, by ``weights`` behind those of the others: of segments.
+    how
+        `activeeval.sampling.adaptive_depth.DrawOptions`.
 
     Raises
     ------
@@ -401,9 +394,10 @@ def draw(
     check_open(*targets)
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
-        paid, following = case.for_people(budget, *targets), looks_in(case, find_method(chosen), targets, looks, usual)
-        how: dict[str, Any] = {"weights": weights, "looks": following, "beside": beside}
-        design = case.design(chosen, targets, defensive_share, budget=paid, expected=expected, **how)
+        paid, weights = case.for_people(budget, *targets), how.get("weights", "equal")
+        looks = looks_in(case, find_method(chosen), targets, how.get("looks"), how.get("usual", OF_SHEETS))
+        about: dict[str, Any] = {"weights": weights, "looks": looks, "beside": beside}
+        design = case.design(chosen, targets, how.get("defensive_share"), budget=paid, expected=expected, **about)
     except BudgetError as problem:
         raise case.refused(budget, problem, *targets) from None
     called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))

@@ -22,6 +22,7 @@ from activeeval.core.measures import Measure, SampledMeasure, Target
 from activeeval.core.pool import Seed, check_judged
 from activeeval.core.results import Estimate, Note
 from activeeval.formats.judgments.from_files import labels_of
+from activeeval.inputs.arguments import check_options
 from activeeval.inputs.budgets import Budget, check_open, whole_cost
 from activeeval.inputs.loading import UNJUDGED, Inputs, from_tables, sampled_measure, unjudged_notes
 from activeeval.inputs.modelling import MethodModel, uniform_beliefs
@@ -145,8 +146,7 @@ def compare(
 
 
 def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
-    if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}")
+    check_options(options, Options)
     one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
     inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))

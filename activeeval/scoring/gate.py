@@ -124,6 +124,33 @@ class Decision:
         return Note("outlook unknown" if self.estimate.n_open and wanted else "margin needed")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRequest:
+    """What the gate is asked.
+
+    Attributes
+    ----------
+    measures : sequence of str
+        Of a sample any that it reaches, without one those that it was made for.
+    margin : float
+        The largest difference that does not matter, in the unit of the measure; not negative.
+    confidence : float
+    scope : {"pool", "population"}
+        The one that decides.
+    names : sequence of str
+        What the new run and the old one are called; by default their files, or as when the sample was drawn.
+    ties : {"id", "rank", "input"}
+        Order of equal scores.
+    """
+
+    measures: Sequence[str] = ()
+    margin: float = 0.0
+    confidence: float = 0.95
+    scope: str = "population"
+    names: Sequence[str] = ()
+    ties: str = "id"
+
+
 def rows_of(decisions: Sequence[Decision], notes: Sequence[Note | Caution] = ()) -> list[dict[str, Cell]]:
     """Return each decision as a row; of several measures with the p value by Holm's method.
 
@@ -152,12 +179,8 @@ def by_judgments(
     judgments: str,
     old: str,
     new: str,
-    measures: Sequence[str],
+    request: GateRequest,
     *,
-    margin: float = 0.0,
-    confidence: float = 0.95,
-    scope: str = "population",
-    named: Sequence[str] = (),
     say: Callable[[Note | Caution], object] = lambda note: None,
     machine_is_truth: bool = False,
     **options: Unpack[Options],
@@ -168,12 +191,8 @@ def by_judgments(
     ----------
     judgments, old, new : str
         Files.
-    margin : float
-        Not negative.
-    named : sequence of str
-        What the new run and the old one are called; by default their files.
     say : callable
-        Told what to know of the judgments.
+        Takes what to know of the judgments.
     machine_is_truth : bool
         Take what machines say for labels.
     options
@@ -184,61 +203,47 @@ def by_judgments(
     for note in labels.notes:
         if not isinstance(note, Caution):  # of which each decision says it
             say(note)
-    called = named or system_names([after.name, before.name], [after.source, before.source])
-    options["names"] = called[::-1]
+    called = request.names or system_names([after.name, before.name], [after.source, before.source])
+    options |= {"names": called[::-1], "ties": request.ties}
     estimates: list[_Read] = []
     queries = []
-    for text in measures:
+    for text in request.measures:
         measure = sampled_measure(text)
         try:
             answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-        estimate, other = answer.of(scope), answer.of(_other(scope))
+        estimate, other = answer.of(request.scope), answer.of(_other(request.scope))
         read = _Read(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
         estimates.append(read)
         queries.append(answer.queries)
-    decisions = _decided(estimates, margin, confidence)
+    decisions = _decided(estimates, request)
     decisions = [replace(decision, queries=each) for decision, each in zip(decisions, queries, strict=True)]
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
-def by_sample(
-    sample: Sample,
-    old: str,
-    new: str,
-    measures: Sequence[str],
-    *,
-    margin: float = 0.0,
-    confidence: float = 0.95,
-    scope: str = "population",
-    ties: str = "id",
-    named: Sequence[str] = (),
-) -> tuple[list[Decision], list[Note]]:
+def by_sample(sample: Sample, old: str, new: str, request: GateRequest) -> tuple[list[Decision], list[Note]]:
     """Return the decision of each measure by a judged sample, and what to know of its lists.
 
     Parameters
     ----------
     sample : Sample
-        As `activeeval.sampling.samples.judged` returns it.
-    measures : sequence of str
-        Any that it reaches; without one those that it was made for.
-    named : sequence of str
-        What the new run and the old one are called; by default as when the sample was drawn.
+        As `activeeval.sampling.judged_samples.judged` returns it.
 
     Raises
     ------
     InputError
         Where the runs are not those that it was drawn for.
     """
-    asked = sample.asked(measures, ["difference"], "all" if sample.is_contest else None)
+    ties, named = request.ties, request.names
+    asked = sample.asked(request.measures, ["difference"], "all" if sample.is_contest else None)
     if sample.is_contest:
         asked = _between(asked, {path: _ranking(path, sample.depth, ties) for path in (new, old)})
     if _is_turned(asked[0].target, old, new, sample.depth, ties):
         asked = [each.turned for each in asked]
     asked = [each._replace(system=named[0], versus=named[1]) for each in asked] if named else asked
-    estimates = [_read(sample, each, scope) for each in asked]
-    decisions = _decided(estimates, margin, confidence)
+    estimates = [_read(sample, each, request.scope) for each in asked]
+    decisions = _decided(estimates, request)
     grown = [
         replace(_after_looks(decision, sample, each.target), queries=values_of_sample(sample.campaign, each.target))
         for decision, each in zip(decisions, asked, strict=True)
@@ -271,19 +276,19 @@ def _other(scope: str) -> str:
     return other
 
 
-def _decided(estimates: Sequence[_Read], margin: float, confidence: float) -> list[Decision]:
+def _decided(estimates: Sequence[_Read], request: GateRequest) -> list[Decision]:
     names = [str(read.measure) for read in estimates]
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InputError(f"the measure {twice} is given twice, expected each once: Holm's method counts them")
     p_values = [read.p_value for read in estimates]
-    together = zip(estimates, holm(p_values), holm_confidences(p_values, confidence), strict=True)
+    together = zip(estimates, holm(p_values), holm_confidences(p_values, request.confidence), strict=True)
     return [
         Decision(
             **read._asdict(),
             interval=read.estimate.interval(float(shared)),
             p_holm=float(adjusted),
-            margin=margin,
+            margin=request.margin,
         )
         for read, adjusted, shared in together
     ]

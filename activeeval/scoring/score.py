@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from activeeval.core.answers import Answer
 from activeeval.core.checks import brief
@@ -15,6 +15,7 @@ from activeeval.core.types import Floats
 from activeeval.formats.loading import load_run
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import (
+    check_options,
     checked,
     in_python,
     is_path,
@@ -237,6 +238,33 @@ class Scores(Shown):
         return draw_findings(self._means, self.made.confidence, ax)
 
 
+class ScoreOptions(TypedDict, total=False):
+    """What else `score` may be told.
+
+    Attributes
+    ----------
+    ties : {"id", "rank", "input"}
+        Order of equal scores; by default by document id, descending.
+    test : {"t", "wilcoxon", "randomization"}
+        Of the differences; by default t.
+    correction : {"holm", "bonferroni", "none"}
+        Of the p values, for all differences of all measures; by default holm.
+    seed : int
+        Of the randomization test; by default 0.
+    queries : path, or what `activeeval.draw_queries` returns
+        Queries that were drawn from a log of searches: means and intervals are then about all its traffic.
+    no_relevant : {"zero", "skip"}
+        What a query without any relevant document is: of value 0, as in trec_eval, which is the default, or left out.
+    """
+
+    ties: str
+    test: str
+    correction: str
+    seed: int
+    queries: Any
+    no_relevant: str
+
+
 @checked
 def score(
     judgments: Any,
@@ -245,13 +273,8 @@ def score(
     *,
     baseline: Any = None,
     names: Sequence[str] = (),
-    ties: str = "id",
     confidence: float = 0.95,
-    test: str = "t",
-    correction: str = "holm",
-    seed: int = 0,
-    queries: Any = None,
-    no_relevant: str = "zero",
+    **options: Unpack[ScoreOptions],
 ) -> Scores:
     """Score runs against judgments, with intervals, and each against a baseline.
 
@@ -269,19 +292,9 @@ def score(
         The run that the others are compared with, by its name or its place; by default the first.
     names : sequence of str
         What the runs are called; by default their files.
-    ties : {"id", "rank", "input"}
-        Order of equal scores.
     confidence : float
-    test : {"t", "wilcoxon", "randomization"}
-        Of the differences.
-    correction : {"holm", "bonferroni", "none"}
-        Of the p values, for all differences of all measures.
-    seed : int
-        Of the randomization test.
-    queries : path, or what `activeeval.draw_queries` returns, optional
-        Queries that were drawn from a log of searches: means and intervals are then about all its traffic.
-    no_relevant : {"zero", "skip"}
-        What a query without any relevant document is: of value 0, as in trec_eval, or left out.
+    options
+        `ScoreOptions`: ties, test, correction, seed, queries and no_relevant.
 
     Examples
     --------
@@ -294,6 +307,7 @@ def score(
     >>> scores.to_frame("polars").shape[0]
     4
     """
+    check_options(options, ScoreOptions)
     held = listed(runs)
     kind = kind_of_frame(judgments, *held)
     asked, called = runs_of(runs, names)
@@ -303,18 +317,20 @@ def score(
     loaded = [load_run(run) for run in asked]
     of_files = system_names([run.name for run in loaded], [run.source for run in loaded])
     systems = checked_names(called, len(loaded)) or of_files
-    tables = read_tables(labels, loaded, parsed, ties, no_relevant=no_relevant)
-    if queries is not None:
-        tables = for_log(tables, drawn_of(queries))
+    tables = read_tables(
+        labels, loaded, parsed, options.get("ties", "id"), no_relevant=options.get("no_relevant", "zero")
+    )
+    if options.get("queries") is not None:
+        tables = for_log(tables, drawn_of(options["queries"]))
     warn_of([("", [note for note in tables.notes if isinstance(note, Caution)])])
     bound = [measure.bound_to(max(1, int(tables.grades.max()))) for measure in parsed]
     how = {
         "baseline": _place(baseline, held, systems),
         "confidence": confidence,
-        "test": test,
-        "correction": correction,
+        "test": options.get("test", "t"),
+        "correction": options.get("correction", "holm"),
     }
-    made = run_table(tables, systems, bound, seed=seed, **how)  # type: ignore[arg-type]
+    made = run_table(tables, systems, bound, seed=options.get("seed", 0), **how)  # type: ignore[arg-type]
     notes = tuple(f"{text_of(note, in_python)}." for note in input_notes(tables, systems))
     return Scores(made=made, notes=notes, frame_kind=kind)
 

@@ -17,7 +17,7 @@ from activeeval.cli.waiting import settle, tell
 from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.answer_table import show_estimates, show_findings
+from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
 from activeeval.sampling.commands.price_options import price_of, price_options
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
@@ -193,7 +193,7 @@ def estimate(
     grow = campaign_command(name, db, "top-up")
     shown = estimates_of(state, **asked)
     grow = f"{grow} --budget {{budget}}"
-    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, grow, batch)
+    show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, Steps(grow, batch))
 
 
 @command("Write judgments and weights for other tools")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -37,15 +37,31 @@ if TYPE_CHECKING:
     from activeeval.sampling.system_order import Place
 
 
+class Steps(NamedTuple):
+    """What to do next, for readers.
+
+    Attributes
+    ----------
+    grow : str
+        The command that adds to the sample, with ``{budget}`` in the place of how much.
+    judge : str
+        What is said where items wait.
+    onward : str
+        The command that draws what follows from the labels so far, where they say how deep to judge.
+    """
+
+    grow: str = ""
+    judge: str = "judge what waits."
+    onward: str = ""
+
+
 def show_estimates(
     estimates: Estimates,
     form: str,
     places: int,
     where: str = "",
     beside: Mapping[str, Cell] | None = None,
-    grow: str = "",
-    judge: str = "judge what waits.",
-    onward: str = "",
+    steps: Steps | None = None,
     files: Sequence[str] = (),
 ) -> None:
     """Print what a sample answers, and then say what to know of it.
@@ -56,12 +72,7 @@ def show_estimates(
         As of when that is, for readers.
     beside : mapping, optional
         The same as fields, for machines.
-    grow : str
-        The command that adds to the sample, with ``{budget}`` in the place of how much.
-    judge : str
-        What is said where items wait.
-    onward : str
-        The command that draws what follows from the labels so far, where they say how deep to judge.
+    steps : Steps
     files : sequence of path
         What it was read from.
     """
@@ -69,7 +80,7 @@ def show_estimates(
 
     is_read = form == "text" and not is_asked("wide")
     if is_read:
-        _show(estimates, places, where, grow, judge, onward)
+        _show(estimates, places, where, *(steps or Steps()))
     elif form == TRACKED:
         _log(_rows(estimates, "jsonl", beside), files)
     elif form in ("md", "latex"):

@@ -16,7 +16,7 @@ from activeeval.cli.waiting import tell
 from activeeval.core.errors import InputError, UndrawnError
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.commands import sampling_options, sheet_options
-from activeeval.sampling.commands.answer_table import show_estimates
+from activeeval.sampling.commands.answer_table import Steps, show_estimates
 from activeeval.sampling.commands.next import next_command
 from activeeval.sampling.commands.price_options import price_of, price_options
 
@@ -300,6 +300,7 @@ def estimate(
     activeeval estimate week1.sample week1.csv
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
+    from activeeval.sampling.estimate import EstimateRequest
     from activeeval.sampling.estimate import estimate as estimate_of
     from activeeval.sampling.rounds import by_round
 
@@ -308,11 +309,14 @@ def estimate(
         raise click.UsageError("several rounds are read with t intervals and without --by")
     tell("reading the sample and its sheets")
     try:
-        estimates = estimate_of(rounds, kind=kind, segments=segments, **asked)
+        truth = asked.pop("machine_is_truth")
+        request = EstimateRequest(kind=kind, segments=segments, **asked)
+        estimates = estimate_of(rounds, request, machine_is_truth=truth)
     except UndrawnError as problem:
         raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
     onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
-    show_estimates(estimates, form, places, grow=_growing(path), onward=onward, files=[path, *sheets])
+    steps = Steps(grow=_growing(path), onward=onward)
+    show_estimates(estimates, form, places, steps=steps, files=[path, *sheets])
 
 
 def _growing(path: str) -> str:

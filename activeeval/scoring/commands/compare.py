@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +27,7 @@ from activeeval.scoring.commands.query_options import (
 if TYPE_CHECKING:
     from activeeval.core.results import Note
     from activeeval.sampling.samples import Sample
-    from activeeval.scoring.gate import Decision
+    from activeeval.scoring.gate import Decision, GateRequest
 
 _OWN = {
     ("--qrels",): ("budget", "method", "max_grade", "overhead", "unjudged", "seed", "queries", "no_relevant"),
@@ -140,8 +140,7 @@ def compare(
     else:
         taken = {name: options[name] for name in ("policy", "machine_is_truth")}
         sample, state = _sample(campaign, db, sample_path, sheets, **taken)
-        how = {name: options[name] for name in ("margin", "confidence", "scope", "ties")}
-        decisions, notes = by_sample(sample, old, new, options["measures"], named=options["names"], **how)
+        decisions, notes = by_sample(sample, old, new, _request(options))
         output.say_notes(note for note in notes if note.code != MISSING_LISTS)
         shared |= {"seed": sample.seed} | state
     context.find_root().obj = exit_code(decision.finding for decision in decisions)
@@ -252,25 +251,16 @@ def _check_source(context: click.Context, sources: Mapping[str, str | None], she
 def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) -> list[Decision]:
     from activeeval.scoring.gate import by_judgments
 
-    names = (
-        "method",
-        "max_grade",
-        "overhead",
-        "unjudged",
-        "scope",
-        "ties",
-        "budget",
-        "margin",
-        "confidence",
-        "queries",
-        "no_relevant",
-    )
-    chosen = {name: options[name] for name in (*names, "machine_is_truth")} | {
-        "rng": options["seed"],
-        "named": options["names"],
-    }
-    measures = options["measures"] or ("DCG@10",)
-    return by_judgments(qrels, old, new, measures, say=lambda note: output.say_notes([note]), **chosen)
+    names = ("method", "max_grade", "overhead", "unjudged", "budget", "queries", "no_relevant", "machine_is_truth")
+    chosen = {name: options[name] for name in names} | {"rng": options["seed"]}
+    request = _request({**options, "measures": options["measures"] or ("DCG@10",)})
+    return by_judgments(qrels, old, new, request, say=lambda note: output.say_notes([note]), **chosen)
+
+
+def _request(options: Mapping[str, Any]) -> GateRequest:
+    from activeeval.scoring.gate import GateRequest
+
+    return GateRequest(**{each.name: options[each.name] for each in fields(GateRequest)})
 
 
 def _sample(
