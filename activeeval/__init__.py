@@ -19,7 +19,8 @@ Draw a sample of two runs, have it judged, and read it:
 >>> ae.__version__
 '0.1.0'
 
-What there is, by what one wants to do. ``help(activeeval.score)`` tells more of each name.
+What there is, by what one wants to do; `__all__` has the names to begin with. ``help(activeeval.score)`` tells more of
+each name.
 
 Read judgments that are there
     `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Evaluation`.
@@ -100,7 +101,7 @@ _HOMES = {
     ),
     "activeeval.core.design": ("Design", "optimal_sampling_probs"),
     "activeeval.core.design.methods": ("METHODS", "Method", "default_method"),
-    "activeeval.core.grade_models": ("QueryFactor", "calibration_report"),
+    "activeeval.core.grade_models": ("ForestGradeModel", "QueryFactor", "calibration_report", "cross_fitted_probs"),
     "activeeval.rankers": ("ExpectedGradeRanker", "ForestRegressionRanker", "RankingSVM"),
     "activeeval.topk": ("TopKLabelling",),
     "activeeval.formats.graders.grader_grades": ("Grades",),
@@ -133,33 +134,82 @@ _HOMES = {
     "activeeval.scale": ("Chunk", "ChunkedDesign", "chunked_design"),
     "activeeval.core.simulation": ("replicate", "simulate"),
     "activeeval.core.estimation.significance": ("compare_scores", "holm", "mean_interval"),
-}
-_REACHED = {
     "activeeval.adaptation": ("HyperLinearRanker",),
-    "activeeval.core.grade_models": ("ForestGradeModel", "cross_fitted_probs"),
     "activeeval.formats.text.letor": ("read_letor",),
 }
-"""Names that outside programs call here and that the rooms themselves list."""
-__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
+"""Where each name is that `activeeval` has, by module: it is imported when it is first used."""
+__all__ = [
+    "AP",
+    "DCG",
+    "ERR",
+    "METHODS",
+    "NDCG",
+    "RBP",
+    "RR",
+    "ActiveEvalError",
+    "Additive",
+    "BudgetError",
+    "Campaign",
+    "Cascade",
+    "CautionWarning",
+    "Estimate",
+    "FormatError",
+    "InputError",
+    "Interval",
+    "Judgments",
+    "Plan",
+    "Precision",
+    "QueryPool",
+    "Rankings",
+    "Recall",
+    "Result",
+    "Results",
+    "Sample",
+    "Scores",
+    "StateError",
+    "Success",
+    "Target",
+    "__version__",
+    "audit",
+    "compare",
+    "create_campaign",
+    "default_method",
+    "draw_queries",
+    "evaluate",
+    "load_sample",
+    "open_campaign",
+    "parse_measure",
+    "plan",
+    "replicate",
+    "sample",
+    "score",
+    "simulate",
+]
+"""The names to begin with. The others of `_HOMES` are here too, and belong to the rooms that list them."""
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.stored_campaign import StoredCampaign, create_campaign, open_campaign
-    from activeeval.core.campaign import Campaign, Unit
-    from activeeval.core.campaign.rounds import Rounds
-    from activeeval.core.design import Design, optimal_sampling_probs
-    from activeeval.core.design.methods import METHODS, Method, default_method
-    from activeeval.core.errors import (
-        ActiveEvalError,
-        BudgetError,
-        CautionWarning,
-        FormatError,
-        InputError,
-        SolverError,
-        StateError,
-    )
-    from activeeval.core.estimation.significance import compare_scores, holm, mean_interval
-    from activeeval.core.grade_models import QueryFactor, calibration_report
-    from activeeval.core.judgments import Judge, Judgment, Judgments
+    from activeeval.adaptation import HyperLinearRanker as HyperLinearRanker
+    from activeeval.campaigns.stored_campaign import StoredCampaign as StoredCampaign
+    from activeeval.campaigns.stored_campaign import create_campaign, open_campaign
+    from activeeval.core.campaign import Campaign
+    from activeeval.core.campaign import Unit as Unit
+    from activeeval.core.campaign.rounds import Rounds as Rounds
+    from activeeval.core.design import Design as Design
+    from activeeval.core.design import optimal_sampling_probs as optimal_sampling_probs
+    from activeeval.core.design.methods import METHODS, default_method
+    from activeeval.core.design.methods import Method as Method
+    from activeeval.core.errors import ActiveEvalError, BudgetError, CautionWarning, FormatError, InputError, StateError
+    from activeeval.core.errors import SolverError as SolverError
+    from activeeval.core.estimation.significance import compare_scores as compare_scores
+    from activeeval.core.estimation.significance import holm as holm
+    from activeeval.core.estimation.significance import mean_interval as mean_interval
+    from activeeval.core.grade_models import ForestGradeModel as ForestGradeModel
+    from activeeval.core.grade_models import QueryFactor as QueryFactor
+    from activeeval.core.grade_models import calibration_report as calibration_report
+    from activeeval.core.grade_models import cross_fitted_probs as cross_fitted_probs
+    from activeeval.core.judgments import Judge as Judge
+    from activeeval.core.judgments import Judgment as Judgment
+    from activeeval.core.judgments import Judgments
     from activeeval.core.measures import (
         AP,
         DCG,
@@ -169,47 +219,59 @@ if TYPE_CHECKING:
         RR,
         Additive,
         Cascade,
-        Judged,
         Precision,
         Recall,
         Success,
         Target,
-        kERR,
-        kNDCG,
         parse_measure,
-        top_k_grades,
     )
-    from activeeval.core.pool import PoolGrades, QueryPool, Rankings
-    from activeeval.core.pool.generated import generate_pool
-    from activeeval.core.results import Cannot, Estimate, Figure, Interval, Moments
+    from activeeval.core.measures import Judged as Judged
+    from activeeval.core.measures import RankGains as RankGains
+    from activeeval.core.measures import kERR as kERR
+    from activeeval.core.measures import kNDCG as kNDCG
+    from activeeval.core.measures import top_k_grades as top_k_grades
+    from activeeval.core.pool import PoolGrades as PoolGrades
+    from activeeval.core.pool import QueryPool, Rankings
+    from activeeval.core.pool.generated import generate_pool as generate_pool
+    from activeeval.core.results import Cannot as Cannot
+    from activeeval.core.results import Estimate, Interval
+    from activeeval.core.results import Figure as Figure
+    from activeeval.core.results import Moments as Moments
     from activeeval.core.simulation import replicate, simulate
-    from activeeval.formats.graders.grader_grades import Grades
-    from activeeval.gains import (
-        GainDiscountLearner,
-        PreferenceData,
-        SimpleMargin,
-        bootstrap_gains,
-        coherence,
-        gain_intervals,
-        load_preferences,
-    )
+    from activeeval.formats.graders.grader_grades import Grades as Grades
+    from activeeval.formats.text.letor import read_letor as read_letor
+    from activeeval.gains import GainDiscountLearner as GainDiscountLearner
+    from activeeval.gains import PreferenceData as PreferenceData
+    from activeeval.gains import SimpleMargin as SimpleMargin
+    from activeeval.gains import bootstrap_gains as bootstrap_gains
+    from activeeval.gains import coherence as coherence
+    from activeeval.gains import gain_intervals as gain_intervals
+    from activeeval.gains import load_preferences as load_preferences
+    from activeeval.gains import rank_one_test as rank_one_test
     from activeeval.graders.audit_result import audit
-    from activeeval.inputs.modelling import GradeBeliefs
-    from activeeval.rankers import ExpectedGradeRanker, ForestRegressionRanker, RankingSVM
+    from activeeval.inputs.modelling import GradeBeliefs as GradeBeliefs
+    from activeeval.rankers import ExpectedGradeRanker as ExpectedGradeRanker
+    from activeeval.rankers import ForestRegressionRanker as ForestRegressionRanker
+    from activeeval.rankers import RankingSVM as RankingSVM
     from activeeval.sampling.drawn_sample import Sample
-    from activeeval.sampling.evaluation import Evaluation
+    from activeeval.sampling.evaluation import Evaluation as Evaluation
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample
-    from activeeval.sampling.segment_plan import SegmentPlan
-    from activeeval.scale import Chunk, ChunkedDesign, chunked_design
+    from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
+    from activeeval.scale import Chunk as Chunk
+    from activeeval.scale import ChunkedDesign as ChunkedDesign
+    from activeeval.scale import chunked_design as chunked_design
     from activeeval.scoring.compare import compare, evaluate
-    from activeeval.scoring.score import Score, Scores, score
-    from activeeval.topk import TopKLabelling
-    from activeeval.traffic.queries import Queries, draw_queries
+    from activeeval.scoring.score import Score as Score
+    from activeeval.scoring.score import Scores, score
+    from activeeval.topk import TopKLabelling as TopKLabelling
+    from activeeval.traffic.queries import Queries as Queries
+    from activeeval.traffic.queries import draw_queries
 
-__dir__ = attached(__name__, _HOMES)[1]
-__getattr__ = attached(
-    __name__, {home: (*_HOMES.get(home, ()), *_REACHED.get(home, ())) for home in {**_HOMES, **_REACHED}}
-)[0]
+__getattr__ = attached(__name__, _HOMES)[0]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

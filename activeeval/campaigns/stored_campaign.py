@@ -385,6 +385,17 @@ def create_campaign(
         Seconds for which an item belongs to the judge who has claimed it.
     documents, queries : str, optional
         As of `Sample.save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from activeeval import sample
+    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
+    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with create_campaign(drawn, f"{folder}/week1.activeeval", "week1") as campaign:
+    ...         print(campaign.status()["free"])
+    20
     """
     check_sample(sample)
     rules = Rules(judges_per_item=judges_per_item, policy=policy, lease_s=lease_s)

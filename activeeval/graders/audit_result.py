@@ -89,6 +89,18 @@ def audit(
         What machines say of the items; a path may state what is known of one, as ``llm.qrels:scale=0-3``.
     measure, questions
         By default the measures that it was made for; every system and pair, as far as it reaches.
+
+    Examples
+    --------
+    >>> from activeeval import sample
+    >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
+    >>> drawn = sample(run, measure="DCG@5", budget=60, max_grade=3, seed=1)
+    >>> sheet = drawn.sheet("pandas")
+    >>> sheet["grade"] = [int(document[1:]) % 4 for document in sheet["doc_id"]]
+    >>> machine = sheet[["query_id", "doc_id"]].assign(grade=[min(int(doc[1:]), 3) for doc in sheet["doc_id"]])
+    >>> [row] = audit(drawn, sheet, {"llm": machine}).rows()
+    >>> row["grader"], row["by_grader"] > row["corrected"]
+    ('llm', True)
     """
     check_sample(sample)
     check_scope(scope)

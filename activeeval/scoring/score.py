@@ -33,7 +33,8 @@ from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
 from activeeval.report.shown import Shown, WithEnds
 from activeeval.report.words import text_of
-from activeeval.scoring.run_scores import RunRow, RunTable, for_log, input_notes, read_tables, run_table
+from activeeval.scoring.run_scores import for_log, input_notes, read_tables
+from activeeval.scoring.run_table import RunRow, RunTable, run_table
 from activeeval.traffic.queries import drawn_of
 
 

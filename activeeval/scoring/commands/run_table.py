@@ -14,7 +14,7 @@ from activeeval.report.numbers import number
 
 if TYPE_CHECKING:
     from activeeval.core.answers import Answer
-    from activeeval.scoring.run_scores import RunRow, RunTable
+    from activeeval.scoring.run_table import RunRow, RunTable
 
 
 def show_run_table(scored: RunTable, form: str, places: int, *, versus: bool = False) -> None:

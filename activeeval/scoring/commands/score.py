@@ -32,7 +32,7 @@ from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_optio
 if TYPE_CHECKING:
     from activeeval.core.measures import Measure
     from activeeval.formats.loading import TablePool
-    from activeeval.scoring.run_scores import RunTable
+    from activeeval.scoring.run_table import RunTable
 
 _HALF = 0.5
 
@@ -126,7 +126,8 @@ def score(
     from activeeval.inputs.file_names import asked_measure
     from activeeval.inputs.systems import system_names
     from activeeval.report.cautions import marked
-    from activeeval.scoring.run_scores import for_log, read_tables, run_table
+    from activeeval.scoring.run_scores import for_log, read_tables
+    from activeeval.scoring.run_table import run_table
 
     if no_summary and not by_query:
         raise click.UsageError("-n leaves out the summary: give -q too, or nothing is left to print")

@@ -1,0 +1,259 @@
+"""Runs by measures as a table: means with their intervals, differences from a baseline, rows by query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from activeeval.core.answers import Answer
+from activeeval.core.campaign.deciding import more_queries
+from activeeval.core.checks import LARGEST_SEED, one_of, whole_number
+from activeeval.core.errors import ChoiceError
+from activeeval.core.estimation.significance import (
+    CORRECTIONS,
+    TESTS,
+    PairedComparison,
+    corrected,
+    corrected_confidences,
+)
+from activeeval.core.measures import Measure
+from activeeval.core.pool import QueryPool
+from activeeval.core.results import Caution, Note
+from activeeval.formats.loading import TablePool
+from activeeval.report.cautions import no_relevant_fields
+from activeeval.report.findings import missing_lists_sentence, sentence
+from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import Cell
+from activeeval.scoring.run_scores import NO_DIFFERENCE, RunScores, compare_runs, score_run
+
+_OF_RUN = ("value", "judged", "missing", "ignored", "tied_at_cutoff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunRow:
+    """One run by one measure, beside the baseline.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    scores : RunScores
+    comparison : PairedComparison or None
+        Run − baseline; None for the baseline itself.
+    same_lists : bool
+        Whether the lists are those of the baseline in all queries, as far as the measure reads them.
+    p_value : float or None
+        Of the test that was asked for, corrected for all comparisons of all measures.
+    confidence : float
+        Of the intervals.
+    """
+
+    run: str
+    scores: RunScores
+    comparison: PairedComparison | None
+    same_lists: bool
+    p_value: float | None
+    confidence: float = 0.95
+
+    @property
+    def mean(self) -> Answer:
+        """What is told of the run alone."""
+        summary = self.scores.summary
+        names: dict[str, Any] = {"system": self.run, "measure": self.scores.measure, "n_items": None}
+        names["is_constant"] = True  # an interval without a width is one of values that are all the same
+        names |= {"scope": "population", "is_supported": math.isfinite(summary.std_error)}
+        return Answer(value=summary.mean, low=summary.low, high=summary.high, n_queries=summary.n, **names)
+
+    def finding(self, baseline: str) -> Answer:
+        """Return what is told of it: of its difference to the baseline, else of its mean."""
+        pair = self.comparison
+        if pair is None:
+            return self.mean
+        half = pair.difference - pair.low if pair.difference > 0 else pair.high - pair.difference
+        needed = more_queries(half, abs(pair.difference), self.scores.summary.n, self.confidence)
+        difference = replace(
+            self.mean, versus=baseline, p_value=self.p_value, needed=needed, same_lists=self.same_lists
+        )
+        difference = replace(difference, largest_share=pair.largest_share)
+        return replace(difference, value=pair.difference, low=pair.low, high=pair.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunTable:
+    """Several runs side by side by some measures.
+
+    Attributes
+    ----------
+    pool : QueryPool
+    by_measure : tuple of tuple of RunRow
+        In the order of the measures, and of the runs.
+    baseline : int
+        The run that the others are compared with.
+    confidence : float
+    test, correction : str
+        What the p values are of.
+    notes : tuple of Note
+        What is to be known of the judgments and the runs.
+    """
+
+    pool: QueryPool
+    by_measure: tuple[tuple[RunRow, ...], ...]
+    baseline: int
+    confidence: float
+    test: str
+    correction: str
+    notes: tuple[Note | Caution, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """The sentences on runs without lists for some queries, which stand before all others."""
+        counts = {run.run: run.scores.n_missing for run in self.by_measure[0]}
+        return [missing_lists_sentence(n, self.pool.n_queries, name) for name, n in counts.items() if n]
+
+    @property
+    def unjudged(self) -> list[str]:
+        """The sentences on ranked items without a judgment; measures of one cutoff say the same, once."""
+        lines = []
+        for run in (run for runs in self.by_measure for run in runs if run.scores.n_unjudged):
+            n, of, cutoff = run.scores.n_unjudged, run.scores.n_counted, run.scores.by.cutoff
+            what = agreeing(n, "is not judged and earns nothing", "are not judged and earn nothing")
+            where = counted(of, "ranked item") if cutoff is None else f"{counted(of, 'item')} down to rank {cutoff}"
+            lines.append(f"{run.run}: {n:,} of {where} {what}")
+        return list(dict.fromkeys(lines))
+
+    @property
+    def findings(self) -> list[list[Answer]]:
+        """What is told of each run by each measure, measure by measure."""
+        return [[run.finding(runs[self.baseline].run) for run in runs] for runs in self.by_measure]
+
+    def rows(self, *, by_query: bool, in_all: bool, versus: bool) -> list[dict[str, Cell]]:
+        """Return rows measure by measure: of queries, where these are wanted, and of all together.
+
+        Parameters
+        ----------
+        versus : bool
+            Of two runs: a row has the figures of both.
+        """
+        rows = []
+        for runs in self.by_measure:
+            rows += self._query_rows(runs, versus) if by_query else []
+            rows += self._summary_rows(runs, versus) if in_all else []
+        return rows
+
+    def _query_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
+        """Return a row for each query and run of one measure; of ``versus`` both runs share it."""
+        baseline, rows = runs[self.baseline].scores.values.tolist(), []
+        values = [(run, run.scores.values.tolist()) for run in (runs[:1] if versus else runs)]
+        for q, query in enumerate(self.pool.query_ids.tolist()):
+            for run, scores in values:
+                row = {"query_id": query} | _named(run, runs, versus)
+                row |= {"measure": run.scores.measure, "value": scores[q]}
+                row |= {"versus_value": baseline[q]} if versus else {}
+                rows.append(row if run.comparison is None else row | {"difference": scores[q] - baseline[q]})
+        return rows
+
+    def _summary_rows(self, runs: Sequence[RunRow], versus: bool) -> list[dict[str, Cell]]:
+        """Return a row for each run of one measure, or of ``versus`` one for the first with the other's figures."""
+        rows = []
+        for run in runs[:1] if versus else runs:
+            row = {"query_id": "all"} | _named(run, runs, versus) | run.scores.row(self.confidence)
+            row |= {} if self.pool.draw is None else {"log": self.pool.draw.log.name}
+            row |= no_relevant_fields(self.notes)
+            row["sentence"] = sentence(run.finding(runs[self.baseline].run))
+            if versus:
+                figures = runs[self.baseline].scores.row(self.confidence)
+                row |= {f"versus_{name}": figures[name] for name in _OF_RUN}
+            elif run.comparison is not None:
+                row |= {"baseline": runs[self.baseline].run}
+            rows.append(row | self._difference(run))
+        return rows
+
+    def _difference(self, run: RunRow) -> dict[str, Cell]:
+        """Return how a run differs from the baseline; nothing of the baseline."""
+        pair = run.comparison
+        if pair is None:
+            return {}
+        return {
+            "difference": pair.difference,
+            "difference_low": pair.low,
+            "difference_high": pair.high,
+            "p_t": pair.p_t,
+            "p_wilcoxon": pair.p_wilcoxon,
+            "p_randomization": pair.p_randomization,
+            "p_value": run.p_value,
+            "verdict": run.finding(self.by_measure[0][self.baseline].run).verdict,
+            "test": self.test,
+            "correction": self.correction,
+            "wins": pair.wins,
+            "ties": pair.ties,
+            "losses": pair.losses,
+        }
+
+
+def _named(run: RunRow, runs: Sequence[RunRow], versus: bool) -> dict[str, Cell]:
+    """Return the name of a run, and of the one that it is compared with in the same row."""
+    names: dict[str, Cell] = {"run": run.run}
+    return names | ({"versus": runs[-1].run} if versus else {})
+
+
+def run_table(
+    tables: TablePool,
+    names: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    baseline: int = 0,
+    confidence: float = 0.95,
+    test: str = "t",
+    correction: str = "holm",
+    seed: int = 0,
+) -> RunTable:
+    """Score all runs by some measures, each against a baseline.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the table pool's runs.
+    baseline : int
+        The run that the others are compared with.
+    confidence : float
+        Confidence of all intervals.
+    test : {"t", "wilcoxon", "randomization"}
+    correction : {"holm", "bonferroni", "none"}
+        Of the p values, for runs × measures.
+    seed : int
+        Of every randomization test.
+    """
+    one_of(correction, CORRECTIONS, "`correction`")
+    whole_number(seed, "seed", 0, LARGEST_SEED)
+    if one_of(test, TESTS, "`test`") != "t" and tables.pool.draw is not None:
+        raise ChoiceError(f"`test` {test} takes queries for alike, drawn `queries` are not: expected t", field="test")
+    scored = [[score_run(tables, run, measure, confidence) for run in range(len(names))] for measure in measures]
+    pairs = [
+        [
+            None if k == baseline else compare_runs(run, runs[baseline], tables.pool, confidence, seed)
+            for k, run in enumerate(runs)
+        ]
+        for runs in scored
+    ]
+    made = [pair for row in pairs for pair in row if pair is not None]
+    adjusted = iter(corrected([pair.p_value(test) for pair in made], correction).tolist() if made else [])
+    shared = iter(corrected_confidences([pair.p_t for pair in made], correction, confidence).tolist() if made else [])
+    by_measure = tuple(
+        tuple(
+            RunRow(
+                run=name,
+                scores=scores,
+                comparison=None if pair is None else pair.at(each := next(shared)),
+                same_lists=pair is not None and pair.basis.limits == NO_DIFFERENCE,
+                p_value=None if pair is None else next(adjusted),
+                confidence=confidence if pair is None else each,
+            )
+            for name, scores, pair in zip(names, runs, row, strict=True)
+        )
+        for runs, row in zip(scored, pairs, strict=True)
+    )
+    how = {"confidence": confidence, "test": test, "correction": correction}
+    parts: dict[str, Any] = {"pool": tables.pool, "by_measure": by_measure, "baseline": baseline, "notes": tables.notes}
+    return RunTable(**parts, **how)  # type: ignore[arg-type]
