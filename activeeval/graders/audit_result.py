@@ -97,7 +97,9 @@ def audit(
     >>> drawn = sample(run, measure="DCG@5", budget=60, max_grade=3, seed=1)
     >>> sheet = drawn.sheet("pandas")
     >>> sheet["grade"] = [int(document[1:]) % 4 for document in sheet["doc_id"]]
-    >>> machine = sheet[["query_id", "doc_id"]].assign(grade=[min(int(doc[1:]), 3) for doc in sheet["doc_id"]])
+    >>> import pandas as pd
+    >>> says = [(query, doc, min(int(doc[1:]), 3)) for query, docs in run.items() for doc in docs]
+    >>> machine = pd.DataFrame(says, columns=["query_id", "doc_id", "grade"])
     >>> [row] = audit(drawn, sheet, {"llm": machine}).rows()
     >>> row["grader"], row["by_grader"] > row["corrected"]
     ('llm', True)
