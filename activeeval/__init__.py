@@ -23,7 +23,7 @@ What there is, by what one wants to do; `__all__` has the names to begin with. `
 each name.
 
 Read judgments that are there
-    `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Evaluation`.
+    `score` runs by measures: `Scores` holds a `Score` for each. `evaluate` a run and `compare` two: `Result`.
     `compare_scores`, `holm` and `mean_interval` take scores by query.
 Plan and draw what to judge
     `plan` says what a budget buys: `Plan`, `SegmentPlan`. `sample` draws, `load_sample` reads it again: `Sample`.
@@ -118,7 +118,6 @@ _HOMES = {
     "activeeval.inputs.modelling": ("GradeBeliefs",),
     "activeeval.core.campaign": ("Campaign", "Unit"),
     "activeeval.core.campaign.rounds": ("Rounds",),
-    "activeeval.sampling.evaluation": ("Evaluation",),
     "activeeval.graders.audit_result": ("audit",),
     "activeeval.campaigns.stored_campaign": ("StoredCampaign", "create_campaign", "open_campaign"),
     "activeeval.scoring.compare": ("compare", "evaluate"),
@@ -254,7 +253,6 @@ if TYPE_CHECKING:
     from activeeval.rankers import ForestRegressionRanker as ForestRegressionRanker
     from activeeval.rankers import RankingSVM as RankingSVM
     from activeeval.sampling.drawn_sample import Sample
-    from activeeval.sampling.evaluation import Evaluation as Evaluation
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.results import Result, Results

@@ -173,7 +173,7 @@ def test_a_top_up_is_the_same_sample_and_more(folder):
     sheets = [graded(sample.sheet("polars")) for sample in (first, grown)]
     grown.save("week2.sample")
     result = ae.load_sample("week2.sample").estimate(sheets)
-    assert result.answer.estimate.n_items == first.n_items + grown.n_items
+    assert result.estimate.n_items == first.n_items + grown.n_items
     assert ae.load_sample("week2.sample").id == grown.id
 
 
@@ -398,8 +398,8 @@ def test_differences_that_hold_at_once_have_room_for_what_cannot_be_judged(tmp_p
         results = campaign.estimate()
     for result in results:
         row = result.rows()[0]
-        assert (row["low_simultaneous"], row["high_simultaneous"]) == (result.finding.low, result.finding.high)
-    assert any(result.answer.estimate.cannot is not None for result in results)
+        assert (row["low_simultaneous"], row["high_simultaneous"]) == (result.answer.low, result.answer.high)
+    assert any(result.estimate.cannot is not None for result in results)
 
 
 def test_graders_in_memory_have_the_names_of_a_dict_or_numbers(folder):

@@ -1,15 +1,15 @@
-"""What a judged sample or a campaign answers: a value with its interval, and several of them as a list."""
+"""What judgments answer: a value or a difference with its interval, and several of them as a list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from activeeval.core.answers import Answer
 from activeeval.core.campaign.labels import Progress
-from activeeval.core.measures import shown_name
-from activeeval.core.results import Caution, Interval
+from activeeval.core.results import Caution, Estimate, Interval
 from activeeval.formats.tables.frames import frame_of
 from activeeval.report.cautions import missing_lists
 from activeeval.report.findings import headline, table_of
@@ -19,9 +19,7 @@ from activeeval.report.result_pictures import Moment, draw_findings, draw_readin
 from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
-from activeeval.sampling.evaluation import Evaluation
-
-AnyResult = TypeVar("AnyResult", bound=Shown)
+from activeeval.sampling.query_values import QueryValues
 
 
 def _no_moments() -> list[Moment]:
@@ -30,14 +28,30 @@ def _no_moments() -> list[Moment]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Result(WithEnds, Shown):
-    """What a judged sample or a campaign says of one question.
+    """What judgments say of one question: of a run, or of a run less another one.
+
+    `evaluate`, `compare`, `Sample.estimate` and `StoredCampaign.estimate` return it; its numbers are those that it
+    prints, and those of the command line.
 
     Attributes
     ----------
-    answer : SampleAnswer
-        The question with its estimate.
-    estimates : Estimates
-        All that was answered with it.
+    answer : Answer
+        The value with the interval that counts: of several systems all of them hold at once, of several measures it is
+        that of Holm's method.
+    question : {"difference", "run", "versus"}
+    definition : str
+        The measure, written with all its parameters.
+    estimates : mapping of str to Estimate
+        By scope, pool and population, as far as they are known.
+    confidence : float
+    sentences, table, footnotes, records
+        What it prints, and what `to_frame` makes a frame of.
+    progress : Progress or None
+        Of a sample: how many items are judged, wait, and cannot be judged.
+    queries : QueryValues or None
+        Of a difference by judgments the values of both runs query by query.
+    family : Estimates or None
+        Of a sample: all that was answered with it.
     readings : callable
         Returns what could be read at the end of each block.
     frame_kind : str
@@ -45,7 +59,7 @@ class Result(WithEnds, Shown):
 
     Examples
     --------
-    >>> from activeeval import sample
+    >>> from activeeval import compare, sample
     >>> run = {f"q{q}": {f"d{d}": float((d + q) % 7) for d in range(6)} for q in range(20)}
     >>> drawn = sample(run, measure="DCG@5", budget=60, max_grade=3, seed=1, names=["new"])
     >>> sheet = drawn.sheet("pandas")
@@ -56,22 +70,35 @@ class Result(WithEnds, Shown):
     >>> low, high = result.interval
     >>> low < result.value < high, result.measure
     (True, 'DCG@5')
+
+    >>> qrels = {f"q{q}": {"a": q % 2, "b": 2} for q in range(60)}
+    >>> runs = [{query: dict(zip("ab", scores)) for query in qrels} for scores in ((2.0, 1.0), (1.0, 2.0))]
+    >>> result = compare(*runs, judgments=qrels, measure="DCG@2")
+    >>> print(result.sentences[0])
+    new is better than old by 0.92 (0.58 to 0.98): DCG@2, 60 queries, 120 judgments.
+    >>> round(result.value, 2), round(result.low, 2), result.of("pool").interval().low == result.value
+    (0.92, 0.58, True)
     """
 
-    answer: SampleAnswer
-    estimates: Estimates
+    answer: Answer
+    question: str
+    definition: str
+    estimates: Mapping[str, Estimate]
+    confidence: float
+    sentences: list[str]
+    table: Sequence[Mapping[str, Cell]]
+    footnotes: list[str]
+    records: Sequence[dict[str, Cell]]
+    progress: Progress | None = None
+    queries: QueryValues | None = None
+    family: Estimates | None = None
     readings: Callable[[], list[Moment]] = field(default=_no_moments)
     frame_kind: str = ""
 
     @property
     def measure(self) -> str:
         """The measure, as it is shown."""
-        return shown_name(self.answer.target.measure)
-
-    @property
-    def question(self) -> str:
-        """What is asked: difference, run or versus."""
-        return self.answer.question
+        return self.answer.measure
 
     @property
     def system(self) -> str:
@@ -91,144 +118,63 @@ class Result(WithEnds, Shown):
     @property
     def scope(self) -> str:
         """What the interval is about: pool or population."""
-        return self.answer.estimate.scope
+        return self.answer.scope
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate of its scope."""
+        return self.estimates[self.scope]
 
     @property
     def value(self) -> float:
-        """The estimate."""
-        return self.answer.estimate.value
+        """The estimate's value."""
+        return self.estimate.value
 
     @property
     def std_error(self) -> float:
         """The standard error."""
-        return self.answer.estimate.std_error
+        return self.estimate.std_error
 
     @property
     def interval(self) -> Interval:
         """The interval, with room for items that cannot be judged: it unpacks into its two ends."""
-        interval = self.answer.interval
-        return Interval(*self.answer.estimate.bounds(interval), interval.confidence)
+        return Interval(self.answer.low, self.answer.high, self.confidence)
 
     @property
     def p_value(self) -> float | None:
-        """Of a difference: that of the t test that it is 0."""
-        return self.answer.p_value if self.versus else None
+        """Of a difference: that of the t test that it is 0, by Holm's method where there are several."""
+        return self.answer.p_value
 
     @property
-    def progress(self) -> Progress:
-        """How many items are judged, wait, and cannot be judged."""
-        return self.estimates.progress
+    def verdict(self) -> str:
+        """Of a difference better, worse, equal or undecided; see `activeeval.core.answers.verdict_of`."""
+        return self.answer.verdict
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What a reader should be told."""
-        return self.answer.estimate.cautions
+        """Warnings of the estimate."""
+        return self.estimate.cautions
 
-    @property
-    def finding(self) -> Answer:
-        """What is told of it."""
-        return self.answer.finding
-
-    @property
-    def sentences(self) -> list[str]:
-        """What it says, in a sentence; and how much of it waits, where something does."""
-        return missing_lists(self.estimates.missing) + headline([self.finding]) + _early(self.estimates)
-
-    @property
-    def table(self) -> list[dict[str, str]]:
-        """The value and its interval."""
-        return table_of([self.finding])
-
-    @property
-    def footnotes(self) -> list[str]:
-        """What measure and interval are."""
-        return self.estimates.footnotes
+    def of(self, scope: str) -> Estimate:
+        """Return the estimate of a scope, ``pool`` or ``population``."""
+        return self.estimates[scope]
 
     def rows(self) -> list[dict[str, Cell]]:
-        """Return its row, as the command line has it."""
-        return [self.estimates.row(self.answer)]
+        """Return its rows, as the command line has them."""
+        return list(self.records)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the value with its interval, at the end of each block where there are several; return the axes."""
         moments = self.readings()
         if len(moments) > 1:
-            return draw_readings(moments, self.finding, self.interval.confidence, ax)
-        return draw_findings([self.finding], self.interval.confidence, ax)
+            return draw_readings(moments, self.answer, self.confidence, ax)
+        return draw_findings([self.answer], self.confidence, ax)
 
 
-class ResultList(list[AnyResult]):
-    """Several results: a list that prints as their sentences and one table."""
+class Results(list[Result]):
+    """Several results: a list that prints as their sentences and one table.
 
-    @property
-    def sentences(self) -> list[str]:
-        """What they begin with."""
-        return headline(self._findings)
-
-    @property
-    def table(self) -> Sequence[Mapping[str, Cell]]:
-        """A row for each."""
-        return table_of(self._findings)
-
-    @property
-    def footnotes(self) -> list[str]:
-        """What the words in the table mean."""
-        return list(dict.fromkeys(note for result in self for note in result.footnotes))
-
-    @property
-    def _findings(self) -> list[Answer]:
-        raise TypeError("only results have findings")
-
-    def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of all."""
-        return [row for result in self for row in result.rows()]
-
-    def to_frame(self, kind: str = "") -> Any:
-        """Return the rows of all as a data frame; ``kind`` as of a single result."""
-        return frame_of(self.rows(), kind or next((result.frame_kind for result in self), ""))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw each value with its interval; return the axes."""
-        return draw_findings(self._findings, self._confidence, ax)
-
-    @property
-    def _confidence(self) -> float:
-        raise TypeError("only results have a confidence")
-
-    def __str__(self) -> str:
-        return shown_text(self.sentences, self.table, self.footnotes)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return shown_html(self.sentences, self.table, self.footnotes)
-
-
-class Evaluations(ResultList[Evaluation]):
-    """What judgments say by several measures."""
-
-    @property
-    def _findings(self) -> list[Answer]:
-        return [evaluation.finding() for evaluation in self]
-
-    @property
-    def _confidence(self) -> float:
-        return self[0].confidence
-
-    @property
-    def sentences(self) -> list[str]:
-        """Which lists are missing, and what they begin with."""
-        return missing_lists(note for each in self for note in each.pool.notes) + headline(self._findings)
-
-    def rows(self) -> list[dict[str, Cell]]:
-        """Return a row for each, about what its scope says."""
-        return [evaluation.rows()[0] for evaluation in self]
-
-
-class Results(ResultList[Result]):
-    """What a judged sample or a campaign says of several questions.
-
-    Of more than two runs `sentences` say which may be the best, and `ranks` where each may stand.
+    Of a sample of more than two runs `sentences` say which may be the best, and `ranks` where each may stand.
 
     Examples
     --------
@@ -246,47 +192,92 @@ class Results(ResultList[Result]):
     """
 
     @property
-    def _findings(self) -> list[Answer]:
-        return [result.finding for result in self]
-
-    @property
-    def _confidence(self) -> float:
-        return self[0].interval.confidence
+    def _answers(self) -> list[Answer]:
+        return [result.answer for result in self]
 
     @property
     def sentences(self) -> list[str]:
         """What they begin with."""
-        return self[0].estimates.headline + _early(self[0].estimates)
+        family = self[0].family
+        if family is not None:
+            return family.headline + _early(family)
+        return missing_lists(note for result in self for note in result.estimate.notes) + headline(self._answers)
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """A row for each."""
+        return table_of(self._answers)
+
+    @property
+    def footnotes(self) -> list[str]:
+        """What the words in the table mean."""
+        return list(dict.fromkeys(note for result in self for note in result.footnotes))
 
     @property
     def ranks(self) -> dict[tuple[str, str], tuple[int, int]]:
         """The first and the last rank that each of more than two runs can have, by measure and run."""
-        return {(place.measure, place.system): place.ranks for place in self[0].estimates.places}
+        family = self[0].family
+        return {} if family is None else {(place.measure, place.system): place.ranks for place in family.places}
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return a row for each, about its scope."""
+        return [result.records[0] for result in self]
+
+    def to_frame(self, kind: str = "") -> Any:
+        """Return the rows of all as a data frame; ``kind`` as of a single result."""
+        return frame_of(self.rows(), kind or next((result.frame_kind for result in self), ""))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each value with its interval; return the axes."""
+        return draw_findings(self._answers, self[0].confidence, ax)
+
+    def __str__(self) -> str:
+        return shown_text(self.sentences, self.table, self.footnotes)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return shown_html(self.sentences, self.table, self.footnotes)
 
 
 def results_of(
     estimates: Estimates, readings: Callable[[SampleAnswer], list[Moment]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
-    """Return what was answered: one result where one question was asked, else a list of them."""
-
-    def reading_of(answer: SampleAnswer) -> Callable[[], list[Moment]]:
-        return _no_moments if readings is None else lambda: readings(answer)
-
+    """Make results of what a sample answers: one where one question was asked, else a list of them."""
     made = [
-        Result(answer=answer, estimates=estimates, readings=reading_of(answer), frame_kind=frame_kind)
+        _result_of(answer, estimates, _no_moments if readings is None else partial(readings, answer), frame_kind)
         for answer in estimates.answers
     ]
     return made[0] if len(made) == 1 else Results(made)
 
 
-def _early(estimates: Estimates) -> list[str]:
-    """Return how much waits, where something does."""
-    counts = estimates.progress
-    return (
-        [
-            f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} "
-            f"{agreeing(counts.waiting, 'waits', 'wait')}."
-        ]
-        if counts.waiting
-        else []
+def _result_of(
+    answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[Moment]], frame_kind: str
+) -> Result:
+    finding = answer.finding
+    both = [answer] if answer.other is None else [answer, answer.other]
+    return Result(
+        answer=finding,
+        question=answer.question,
+        definition=str(answer.target.measure),
+        estimates={each.estimate.scope: each.estimate for each in both},
+        confidence=answer.interval.confidence,
+        sentences=missing_lists(estimates.missing) + headline([finding]) + _early(estimates),
+        table=table_of([finding]),
+        footnotes=estimates.footnotes,
+        records=[estimates.row(answer)],
+        progress=estimates.progress,
+        family=estimates,
+        readings=readings,
+        frame_kind=frame_kind,
     )
+
+
+def _early(estimates: Estimates) -> list[str]:
+    """Say how much waits, where something does."""
+    counts = estimates.progress
+    if not counts.waiting:
+        return []
+    waits = agreeing(counts.waiting, "waits", "wait")
+    return [f"This is early: {counts.waiting:,} of {counted(sum(counts), 'item')} {waits}."]

@@ -28,8 +28,8 @@ from activeeval.inputs.loading import UNJUDGED, Inputs, from_tables, sampled_mea
 from activeeval.inputs.modelling import MethodModel, uniform_beliefs
 from activeeval.inputs.systems import loaded_run
 from activeeval.inputs.traffic import of_log
-from activeeval.sampling.evaluation import Evaluation
 from activeeval.sampling.query_values import values_by_judgments, values_of_sample
+from activeeval.scoring.evaluation import Evaluation
 
 DEFENSIVE_SHARE = 0.1
 ASKED_FOR = "asked for"
@@ -117,8 +117,8 @@ def evaluate(run: Any, *, judgments: Any, measure: str | Measure = "DCG@10", **o
     --------
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
     >>> run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
-    >>> print(evaluate(run, judgments=qrels, measure="DCG").sentences[0])
-    the run: DCG 1.4 (0.0 to 4.9), 2 queries, 4 judgments (one of them decides half of it).
+    >>> round(evaluate(run, judgments=qrels, measure="DCG").pool.value, 1)
+    1.4
     """
     return _evaluation({"the run": run}, judgments, measure, options)
 
@@ -136,9 +136,8 @@ def compare(
     >>> old = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}
     >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0, "b": 2.0}}
     >>> answer = compare(old, new, judgments=qrels, measure="DCG")
-    >>> print(answer.sentences[0].partition(" (one")[0])
-    new and old cannot be told apart: DCG +0.55 (−4.89 to 4.89), 2 queries, 2 judgments
-    >>> low, high = answer.interval
+    >>> round(answer.pool.value, 2), round(answer.population.interval().high, 2)
+    (0.55, 4.89)
     """
     if names := options.get("names"):
         options = options | {"names": names[::-1]}
@@ -218,16 +217,8 @@ def _inputs(
 
 
 def _both(target: Target, names: Sequence[str], pool: Estimate, population: Estimate) -> Evaluation:
-    return Evaluation(
-        measure=target.name,
-        definition=str(target.measure),
-        question="run" if target.versus is None else "difference",
-        system=names[0],
-        versus="" if target.versus is None else names[1],
-        pool=pool,
-        population=population,
-        same_lists=target.versus is not None and not target.matters.any(),
-    )
+    versus = "" if target.versus is None else names[1]
+    return Evaluation(target=target, system=names[0], versus=versus, pool=pool, population=population)
 
 
 def _with_budget(design: Design, target: Target, budget: Budget | None) -> Design:

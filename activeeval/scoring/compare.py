@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 from activeeval.core.estimation import check_scope
@@ -12,9 +11,9 @@ from activeeval.core.estimation.significance import holm, holm_confidences
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import budget_of, checked, judgments_in, measures_of, warn_of
 from activeeval.inputs.loading import sampled_measure
-from activeeval.sampling.evaluation import Evaluation
-from activeeval.sampling.results import Evaluations
+from activeeval.sampling.results import Result, Results
 from activeeval.scoring import active_evaluation as task
+from activeeval.scoring.evaluation import Evaluation
 from activeeval.traffic.queries import drawn_of
 
 
@@ -49,7 +48,7 @@ def evaluate(
 
     Returns
     -------
-    Evaluation, or a list of them where measures came as a list
+    Result, or Results where measures came as a list
         A caution of level careful or do not use is warned of, as a `CautionWarning`.
 
     Examples
@@ -65,10 +64,8 @@ def evaluate(
     <BLANKLINE>
     DCG@2 is DCG(dcg='exp-log2')@2. 95 % intervals; all queries: those that these are a sample of.
     """
-    made, is_several = _evaluations(task.evaluate, (run,), judgments, measure, scope, confidence, options)
-    answers = Evaluations(replace(answer, confidence=confidence) for answer in made)
-    warn_of([(answer.measure, answer.cautions) for answer in answers])
-    return answers if is_several else answers[0]
+    made, kind, is_several = _evaluations(task.evaluate, (run,), judgments, measure, scope, options)
+    return _warned([each.result(scope, confidence, None, kind) for each in made], is_several)
 
 
 @checked
@@ -97,14 +94,19 @@ def compare(
     new and old cannot be told apart: DCG@2 +0.83 (−0.77 to 2.70)
     >>> low, high = answer.interval
     """
-    made, is_several = _evaluations(task.compare, (old, new), judgments, measure, scope, confidence, options)
+    made, kind, is_several = _evaluations(task.compare, (old, new), judgments, measure, scope, options)
     p_values = [answer.of(scope).p_value for answer in made]
     together = zip(made, holm_confidences(p_values, confidence), holm(p_values), strict=True)
-    answers = Evaluations(
-        replace(answer, confidence=float(each), p_holm=float(p) if is_several else None) for answer, each, p in together
-    )
-    warn_of([(answer.measure, answer.cautions) for answer in answers])
-    return answers if is_several else answers[0]
+    results = [
+        answer.result(scope, float(each), float(p) if is_several else None, kind) for answer, each, p in together
+    ]
+    return _warned(results, is_several)
+
+
+def _warned(results: list[Result], is_several: bool) -> Result | Results:
+    """Warn of what results are careful about; return one, or all as a list."""
+    warn_of([(result.measure, result.cautions) for result in results])
+    return Results(results) if is_several else results[0]
 
 
 def _evaluations(
@@ -113,10 +115,9 @@ def _evaluations(
     judgments: Any,
     measure: Any,
     scope: str,
-    confidence: float,
     options: task.Options,
-) -> tuple[list[Evaluation], bool]:
-    """Return what a task says by each measure, and whether several were asked for."""
+) -> tuple[list[Evaluation], str, bool]:
+    """Evaluate by each measure; also the kind of the frames that came in, and whether several measures were asked."""
     check_scope(scope)
     measures, is_several = measures_of(measure)
     sources = [os.fspath(run) if isinstance(run, os.PathLike) else run for run in runs]
@@ -128,4 +129,4 @@ def _evaluations(
     if "budget" in asked or "share" in asked:
         asked["budget"] = budget_of(asked.pop("budget", None), asked.pop("share", None))
     answers = [evaluated(*sources, judgments=labels, measure=sampled_measure(each), **asked) for each in measures]
-    return [replace(answer, scope=scope, frame_kind=kind) for answer in answers], is_several
+    return answers, kind, is_several

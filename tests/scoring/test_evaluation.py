@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cli_files import json_rows
 
+import activeeval as ae
 from activeeval import DCG, ERR, BudgetError, Campaign, InputError, QueryFactor, Target, parse_measure
 from activeeval.core.design.methods import find_method
 from activeeval.formats.loading import load_qrels, load_run
@@ -111,17 +112,17 @@ def test_without_a_budget_the_answer_is_the_score(folder, measure):
 def test_both_scopes_are_what_the_command_line_says(call, folder, budget):
     """New less old, about these queries and about all that they are a sample of."""
     sources, asked = [str(folder / name) for name in ("b.run", "a.run")], {"unjudged": "irrelevant", **budget}
-    answer = evaluation.compare(*sources, judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
+    answer = ae.compare(*sources, judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
     chosen = ("--budget", "30%", "--seed", "4") if budget else ()
-    for scope, estimate in (("pool", answer.pool), ("population", answer.population)):
+    for scope, estimate in answer.estimates.items():
         line = ("--qrels", "q.qrels", "--unjudged", "irrelevant", "--measure", "DCG@5", "--scope", scope, *chosen)
         (row,) = json_rows(call("compare", "b.run", "a.run", *line, "-o", "jsonl").out)
         interval = estimate.interval(0.95)
         assert (row["value"], row["low"], row["high"]) == (answer.value, interval.low, interval.high)
         assert (row["scope"], row["items"], row["spent"]) == (estimate.scope, estimate.n_items, estimate.cost)
     assert str(answer).splitlines()[0] == answer.sentences[0]
-    assert (answer.low, answer.high) == tuple(answer.population.interval())
-    turned = evaluation.compare(*sources[::-1], judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
+    assert (answer.low, answer.high) == tuple(answer.of("population").interval())
+    turned = ae.compare(*sources[::-1], judgments=str(folder / "q.qrels"), measure="DCG@5", **asked)
     assert turned.value * answer.value < 0
     assert budget or turned.value == pytest.approx(-answer.value, rel=1e-12)
 

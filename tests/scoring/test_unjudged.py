@@ -67,13 +67,13 @@ def test_no_grade_is_not_judged_in_every_form_and_every_verb(form):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         answer = ae.compare(OLD, NEW, judgments=judged, measure="DCG@5", unjudged="irrelevant")
-    assert answer.pool.n_items == 79
+    assert answer.of("pool").n_items == 79
     assert f"{SAID} (`unjudged` irrelevant)." in answer.footnotes
 
 
 def test_complete_judgments_are_compared_and_nothing_is_said():
     answer = ae.compare(OLD, NEW, judgments=GRADES, measure="DCG@5", unjudged="irrelevant")
-    assert answer.pool.n_items == 80
+    assert answer.of("pool").n_items == 80
     assert "not judged" not in str(answer)
     assert answer.value == ae.compare(OLD, NEW, judgments=GRADES, measure="DCG@5").value
 
@@ -90,9 +90,9 @@ def test_the_command_line_says_the_same(call, files, more):
         )
     (said,) = [line for line in answer.footnotes if "not judged" in line] or [""]
     assert said.replace("`unjudged`", "--unjudged") in out
-    assert f"{answer.pool.n_items} judgments" in out
+    assert f"{answer.of('pool').n_items} judgments" in out
     if not expected:
-        assert answer.pool.n_items == 79
+        assert answer.of("pool").n_items == 79
         assert said == f"{SAID} (`unjudged` irrelevant)."
 
 

@@ -251,7 +251,7 @@ def test_compare_and_score_say_the_same_of_the_same_judgments():
     assert tuple(answer.interval) == (scored.low, scored.high)
     assert answer.p_value == scored.p_t
     assert answer.cautions == ()
-    assert (answer.pool.interval().low, answer.pool.interval().high) == (-1.0, -1.0)
+    assert (answer.of("pool").interval().low, answer.of("pool").interval().high) == (-1.0, -1.0)
 
 
 @pytest.mark.parametrize("losses", [40, 3])

@@ -1,0 +1,120 @@
+"""What judgments say of one run, or of a new run less the old one, for both scopes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from activeeval.core.answers import Answer
+from activeeval.core.campaign.deciding import needed_of_queries
+from activeeval.core.measures import Target
+from activeeval.core.results import Estimate
+from activeeval.inputs.systems import direction
+from activeeval.report.cautions import counting_lines, missing_fields, missing_lists, no_relevant_fields
+from activeeval.report.findings import sentence, table_of
+from activeeval.report.rendering import Cell
+from activeeval.sampling.estimate import estimate_row
+from activeeval.sampling.query_values import QueryValues
+from activeeval.sampling.results import Result
+
+_ABOUT = {"pool": "these queries", "population": "all queries"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A question to judgments with its estimates.
+
+    Attributes
+    ----------
+    target : Target
+    system, versus : str
+        What the run is called, and of a difference the one that is taken off; else empty.
+    pool : Estimate
+        About these queries: what judging all of them would give.
+    population : Estimate
+        About all the queries that these are a sample of: the same value, with a wider interval.
+    queries : QueryValues or None
+        Of a difference the values of both runs query by query.
+    """
+
+    target: Target
+    system: str
+    versus: str = ""
+    pool: Estimate
+    population: Estimate
+    queries: QueryValues | None = None
+
+    @property
+    def same_lists(self) -> bool:
+        """Whether both lists of a difference are the same in all queries, as far as the measure reads them."""
+        return bool(self.versus) and not self.target.matters.any()
+
+    def of(self, scope: str) -> Estimate:
+        """Return the estimate of a scope, ``pool`` or ``population``."""
+        estimate: Estimate = getattr(self, scope)
+        return estimate
+
+    def result(self, scope: str, confidence: float, p_holm: float | None = None, frame_kind: str = "") -> Result:
+        """Make the result for a scope, whose interval has a confidence and a p value by Holm's method beside it."""
+        (other,) = {"pool", "population"} - {scope}
+        answers = {each: self._answer(each, confidence, p_holm if each == scope else None) for each in (scope, other)}
+        findings = {each: answers[each].with_other(answers[{scope: other, other: scope}[each]]) for each in answers}
+        return Result(
+            answer=findings[scope],
+            question="difference" if self.versus else "run",
+            definition=str(self.target.measure),
+            estimates={"pool": self.pool, "population": self.population},
+            confidence=confidence,
+            sentences=[*missing_lists(self.pool.notes), sentence(findings[scope])],
+            table=_table(findings),
+            footnotes=self._footnotes(confidence),
+            records=[self._row(each, findings[each], confidence) for each in findings],
+            queries=self.queries,
+            frame_kind=frame_kind,
+        )
+
+    def _answer(self, scope: str, confidence: float, p_holm: float | None) -> Answer:
+        estimate = self.of(scope)
+        interval, needed = estimate.interval(confidence), None
+        if self.versus and self.pool.std_error == 0:  # all of these queries are judged: others should decide
+            needed = needed_of_queries(estimate, interval)
+        return Answer.of(
+            estimate,
+            interval,
+            system=self.system,
+            versus=self.versus,
+            measure=self.target.name,
+            p_value=(estimate.p_value if p_holm is None else p_holm) if self.versus else None,
+            needed=needed,
+            same_lists=self.same_lists,
+        )
+
+    def _footnotes(self, confidence: float) -> list[str]:
+        name, definition = self.target.name, str(self.target.measure)
+        defined = [] if name == definition else [f"{name} is {definition}."]
+        wide = f"all the traffic of {self.pool.log}" if self.pool.log else "those that these are a sample of"
+        intervals = f"{100 * confidence:g} % intervals; all queries: {wide}."
+        return [*defined, intervals, *counting_lines(self.pool.notes)]
+
+    def _row(self, scope: str, finding: Answer, confidence: float) -> dict[str, Cell]:
+        """Tabulate what a scope says, as the command line does."""
+        question = "difference" if self.versus else "run"
+        asked: dict[str, str] = {"measure": self.target.name, "question": question, "system": self.system}
+        asked |= {"versus": self.versus} if self.versus else {}
+        asked |= {"direction": direction(self.system, self.versus), "definition": str(self.target.measure)}
+        estimate = self.of(scope)
+        row = estimate_row(
+            asked, estimate, estimate.interval(confidence), p_value=estimate.p_value if self.versus else None
+        )
+        row |= missing_fields(self.pool.notes, self.system, self.versus)
+        row |= no_relevant_fields(self.pool.notes)
+        return row | {"sentence": sentence(finding)}
+
+
+def _table(findings: dict[str, Answer]) -> list[dict[str, str]]:
+    """Tabulate the interval about these queries, and that about all of them."""
+    rows = table_of([findings["pool"], findings["population"]])
+    kept = ("value", "interval", "p")
+    return [
+        {"about": _ABOUT[scope]} | {name: row[name] for name in kept if name in row} | {"value": rows[0]["value"]}
+        for scope, row in zip(("pool", "population"), rows, strict=True)
+    ]
