@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from activeeval.gains.coherence import CoherenceReport
 from activeeval.gains.gain_rows import gains_band, gains_rows
+from activeeval.gains.measure_agreement import CoherenceReport
 from activeeval.report.pictures import COLOURS, new_figure, save_figure
 from activeeval.report.rendering import Row
 

@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 
 from activeeval.core.results import Caution
-from activeeval.gains.gain_intervals import GainIntervals
 from activeeval.gains.learner import GainDiscountLearner
 from activeeval.gains.pair_summary import PairSummary
 from activeeval.gains.pairs import PreferenceData
+from activeeval.gains.profile_intervals import GainIntervals
 from activeeval.gains.readout import told_apart
 from activeeval.gains.stability import Stability
 
