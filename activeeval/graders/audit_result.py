@@ -18,13 +18,13 @@ from activeeval.graders.audit_report import (
 )
 from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.sampling.drawn_sample import Sample
 from activeeval.sampling.held_judgments import judged_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Audited(Shown):
+class Audited(PrintableResult):
     """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
 
     Attributes

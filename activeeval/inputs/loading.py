@@ -37,7 +37,7 @@ FEWEST_QUERIES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Training:
+class TrainingRows:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
@@ -63,7 +63,7 @@ class Inputs:
     grades : ndarray of int64, shape (n_items,)
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
-    training : Training or None
+    training : TrainingRows or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
     names : tuple of str
         What the systems are called.
@@ -79,7 +79,7 @@ class Inputs:
     rankings: tuple[Rankings, ...]
     grades: Ints
     features: Floats
-    training: Training | None = None
+    training: TrainingRows | None = None
     names: tuple[str, ...] = ()
     scores: Floats | None = None
     columns: Mapping[str, slice] = field(default_factory=dict)
@@ -189,9 +189,9 @@ class Inputs:
         n_queries_of = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
         if sum(n >= FEWEST_QUERIES for n in n_queries_of) < 2:
             return self
-        return replace(self, training=Training(self.features[items], known[items], owners[items], items=items))
+        return replace(self, training=TrainingRows(self.features[items], known[items], owners[items], items=items))
 
-    def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
+    def _training_rows(self, is_training: NDArray[np.bool_]) -> TrainingRows:
         """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in self.rankings:
@@ -201,7 +201,7 @@ class Inputs:
         if not rows.size:
             raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
         queries = self.pool.item_queries[rows]
-        return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
+        return TrainingRows(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
         rankings = tuple(ranking.restricted_to(pool, items) for ranking in self.rankings)
@@ -263,7 +263,7 @@ def _features(data: LetorData) -> Floats:
     return data.features
 
 
-def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
+def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> TrainingRows:
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -276,7 +276,7 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
     features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
     held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return Training(features, data.grades, queries, scores=held)
+    return TrainingRows(features, data.grades, queries, scores=held)
 
 
 def from_tables(

@@ -17,7 +17,7 @@ from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import grader_model
-from activeeval.inputs.loading import FEWEST_QUERIES, Inputs, Training
+from activeeval.inputs.loading import FEWEST_QUERIES, Inputs, TrainingRows
 
 if TYPE_CHECKING:
     from activeeval.core.planning import HeldOut
@@ -253,7 +253,7 @@ def _graded(inputs: Inputs, known: Ints | None, max_grade: int, rng: np.random.G
 
 
 def _mixed(
-    names: Sequence[str], members: Sequence[Member], rows: Training | None, *, with_factor: bool
+    names: Sequence[str], members: Sequence[Member], rows: TrainingRows | None, *, with_factor: bool
 ) -> GradeBeliefs:
     """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
     probs = [of_pool for of_pool, _ in members]
@@ -274,7 +274,7 @@ def _mixed(
 
 def _learned(
     inputs: Inputs,
-    rows: Training,
+    rows: TrainingRows,
     model: Any,
     rng: np.random.Generator,
     *,
@@ -309,11 +309,11 @@ def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
     return grade_models.OrderedLogitModel(max_grade=max_grade)
 
 
-def _can_teach(rows: Training) -> bool:
+def _can_teach(rows: TrainingRows) -> bool:
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
-def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: Training | None) -> GradeBeliefs:
+def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: TrainingRows | None) -> GradeBeliefs:
     """Return beliefs with what rows to train on teach of them, where there are enough."""
     if of_rows is None or rows is None or not _can_teach(rows):
         return beliefs
@@ -328,7 +328,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
     return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
 
 
-def _recalibrated(inputs: Inputs, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
+def _recalibrated(inputs: Inputs, rows: TrainingRows | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
     probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
@@ -346,7 +346,7 @@ def _out_of_fold(
     model: Any,
     features: Floats,
     inputs: Inputs,
-    rows: Training,
+    rows: TrainingRows,
     rng: np.random.Generator,
     progress: Callable[[str], object] = lambda what: None,
 ) -> tuple[Floats, Floats]:

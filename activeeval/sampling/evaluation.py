@@ -13,13 +13,13 @@ from activeeval.report.cautions import counting_lines, missing_fields, missing_l
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.report.shown import Shown, WithEnds
+from activeeval.report.shown import PrintableResult, WithEnds
 from activeeval.sampling.estimate import estimate_row
 from activeeval.sampling.query_values import QueryValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Evaluation(WithEnds, Shown):
+class Evaluation(WithEnds, PrintableResult):
     """What judgments say of one run, or of a new run less the old one; as text a sentence and a small table.
 
     Attributes

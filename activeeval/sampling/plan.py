@@ -18,7 +18,7 @@ from activeeval.inputs.judging_choice import chosen_judging
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
 from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.arguments import PoolOptions, choices_of, frame_kind_of
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
@@ -28,7 +28,7 @@ from activeeval.sampling.segment_plan import SegmentPlan, check_alone, plan_by_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Plan(Shown):
+class Plan(PrintableResult):
     """What methods should reach for every measure and question by one sample; `plan` makes it.
 
     Attributes

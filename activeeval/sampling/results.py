@@ -15,21 +15,21 @@ from activeeval.report.cautions import missing_lists
 from activeeval.report.findings import headline, table_of
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
-from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
+from activeeval.report.result_pictures import EarlyReading, draw_findings, draw_readings
+from activeeval.report.shown import PrintableResult, WithEnds, shown_html, shown_text
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 from activeeval.sampling.evaluation import Evaluation
 
-AnyResult = TypeVar("AnyResult", bound=Shown)
+AnyResult = TypeVar("AnyResult", bound=PrintableResult)
 
 
-def _no_moments() -> list[Moment]:
+def _no_moments() -> list[EarlyReading]:
     return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Result(WithEnds, Shown):
+class Result(WithEnds, PrintableResult):
     """What a judged sample or a campaign says of one question.
 
     Attributes
@@ -60,7 +60,7 @@ class Result(WithEnds, Shown):
 
     answer: SampleAnswer
     estimates: Estimates
-    readings: Callable[[], list[Moment]] = field(default=_no_moments)
+    readings: Callable[[], list[EarlyReading]] = field(default=_no_moments)
     frame_kind: str = ""
 
     @property
@@ -265,11 +265,11 @@ class Results(ResultList[Result]):
 
 
 def results_of(
-    estimates: Estimates, readings: Callable[[SampleAnswer], list[Moment]] | None = None, frame_kind: str = ""
+    estimates: Estimates, readings: Callable[[SampleAnswer], list[EarlyReading]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
     """Return what was answered: one result where one question was asked, else a list of them."""
 
-    def reading_of(answer: SampleAnswer) -> Callable[[], list[Moment]]:
+    def reading_of(answer: SampleAnswer) -> Callable[[], list[EarlyReading]]:
         return _no_moments if readings is None else lambda: readings(answer)
 
     made = [
