@@ -6,7 +6,6 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,12 +17,10 @@ from activeeval.core.errors import InputError
 from activeeval.core.grade_models import run_features
 from activeeval.core.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.core.pool import QueryDraw, QueryPool, Rankings, pool_hashes
-from activeeval.core.pool.keyed import Costs, Qrels
+from activeeval.core.pool.keyed import Qrels
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.loading import pool_from_tables
-from activeeval.formats.text.letor import LetorData, read_letor
-from activeeval.formats.text.scores import read_scores_of
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
@@ -231,54 +228,6 @@ class Inputs:
         return replace(self, features=features, training=training, columns=columns)
 
 
-def from_letor(
-    paths: Sequence[str],
-    rankers: Sequence[Sequence[str]],
-    train: Sequence[str] = (),
-    train_rankers: Sequence[Sequence[str]] = (),
-    names: Sequence[str] = (),
-) -> Inputs:
-    """Read a pool from LETOR files and its rankings from score files aligned with them.
-
-    Parameters
-    ----------
-    rankers, train_rankers : sequence of sequence of str
-        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
-        all.
-    names : sequence of str
-        What the rankers are called; by default their files.
-    """
-    data = read_letor(paths)
-    pool = data.pool()
-    scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
-    rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
-    training = _letor_training(train, data, train_rankers) if train else None
-    names = checked_names(names, len(rankers)) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
-    return Inputs(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
-
-
-def _features(data: LetorData) -> Floats:
-    if data.features is None:
-        raise InputError(f"{', '.join(data.paths)}: no features were read")
-    return data.features
-
-
-def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> TrainingRows:
-    data = read_letor(paths)
-    shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
-    if shared:
-        raise InputError(
-            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries outside it"
-        )
-    width, features = _features(pool_data).shape[1], _features(data)
-    if features.shape[1] > width:
-        raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
-    features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
-    queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return TrainingRows(features, data.grades, queries, scores=held)
-
-
 def from_tables(
     qrels: Qrels | None,
     runs: Sequence[Run],
@@ -335,30 +284,6 @@ def from_tables(
 def unjudged_notes(n: int, of: int, which: str) -> list[Note]:
     """Return how many of some items nobody judged, which count as grade 0; nothing where all are judged."""
     return [Note("unjudged items", {"n": n, "of": of, "which": which})] if n else []
-
-
-def item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
-    """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's.
-
-    Parameters
-    ----------
-    kind : str or Costs
-    """
-    if isinstance(kind, Costs):
-        return kind.align(inputs.pool)
-    if kind == "uniform":
-        return None
-    name, _, column = kind.partition(":")
-    n_features = inputs.features.shape[1]
-    if name != "log-length" or not column.isdecimal() or not 1 <= int(column) <= n_features:
-        raise InputError(
-            f"the cost {kind!r} is not uniform, log-length:FEATURE with FEATURE from 1 to {n_features}, or a file"
-        )
-    lengths = inputs.features[:, int(column) - 1]
-    bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
-    if bad.size:
-        raise InputError(f"feature {column} is no length at {inputs.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
-    return np.asarray(np.log(math.e + lengths))
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:

@@ -46,15 +46,6 @@ def table_replies(sheet: Sheet) -> Replies:
     )
 
 
-def value_column(sheet: Sheet) -> str:
-    """Return the column of grades or scores; a table with two of them does not say which one is meant."""
-    there = [name for name in (*GRADE, *SCORE) if name in sheet.columns]
-    if len(there) > 1:
-        line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the grade, expected one of them")
-    return sheet.column("grade", (*GRADE, *SCORE))
-
-
 def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
     """Return a column of finite numbers, NaN where a cell is empty; a number that is none is told with its line."""
     cells = sheet.columns[name]
@@ -78,7 +69,7 @@ def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
     """Return the value of each row, and the distribution that it is the expected grade of, where there is one."""
     names = distribution_columns(sheet)
     if not names:
-        name = value_column(sheet)
+        name = sheet.only_column("grade", (*GRADE, *SCORE))
         values = numbers_or_missing(sheet, name)
         if name in GRADE:  # of scores a negative one says as much as any other
             values = np.where(values < 0, np.nan, values)

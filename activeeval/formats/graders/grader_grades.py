@@ -14,7 +14,6 @@ import numpy as np
 from activeeval.core.errors import InputError, shown, unseen_difference
 from activeeval.core.grade_models.values import ValueTable, default_shares
 from activeeval.core.judgments import Judgments
-from activeeval.core.judgments.judgment import GRADE
 from activeeval.core.pool import QueryPool
 from activeeval.core.pool.keys import positions_in
 from activeeval.core.pool.texts import Texts
@@ -22,12 +21,11 @@ from activeeval.core.results import Note, Told
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.from_files import HowToRead, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
+from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
 from activeeval.formats.graders.repeated import one_a_pair
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.graders.stated import Stated
-from activeeval.formats.judgments.table_forms import is_of_campaigns, of_table
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
 
 _SEVERAL = 2
@@ -169,9 +167,9 @@ class Grades:
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
         texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
-        how = HowToRead(**texts, asked=asked, rater=name, judged=_judged)
+        how = HowToRead(**texts, asked=asked, rater=name, judged=judged_replies)
         if isinstance(source, Judgments):
-            replies = _of_judgments(source)
+            replies = judge_replies(source)
         elif isinstance(source, (str, os.PathLike)):
             replies = read_replies(source, how)
         else:
@@ -320,35 +318,6 @@ def _name_of(source: Any) -> str:
         names = {judge.name for judge in source.judges if judge.is_machine and judge.name}
         return names.pop() if len(names) == 1 else ""
     return ""
-
-
-def _of_judgments(judgments: Judgments) -> Replies:
-    """Return the grades of the machines among judges; where all are people those of all."""
-    if not judgments.is_of_grades:
-        judgments.refuse("grades")
-    is_of_people = judgments.is_of_people
-    chosen = np.flatnonzero((judgments.kind_of == GRADE) & ~is_of_people)
-    graded = judgments.where(chosen) if chosen.size else judgments.where(judgments.kind_of == GRADE)
-    values = graded.values.astype(np.float64)
-    values[values < 0] = np.nan
-    models = np.array([judge.name for judge in graded.judges], dtype=object)[graded.judge_of]
-    places = graded.places
-    return Replies(
-        query_ids=graded.query_ids,
-        doc_ids=graded.item_ids,
-        values=values,
-        models=models if any(models) else None,
-        n_of_people=int(is_of_people.sum()) if chosen.size else 0,
-        line_of=places.__getitem__ if graded.has_lines and places is not None else None,
-        source=graded.source,
-    )
-
-
-def _judged(sheet: Sheet) -> Replies | None:
-    """Return what machines say on a sheet of a sample or in the log of a campaign; None of another table."""
-    if not is_of_campaigns(set(sheet.columns)):
-        return None
-    return _of_judgments(of_table(sheet, "machine"))
 
 
 def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats, list[Note]]:

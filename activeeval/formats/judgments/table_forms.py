@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from activeeval.core.checks import LARGEST_GRADE
-from activeeval.core.errors import FormatError, shown
+from activeeval.core.errors import shown
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
 from activeeval.core.judgments.log import OF_MACHINE, REOPENED
@@ -90,10 +90,10 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     from activeeval.formats.loading import GRADE as KNOWN_GRADE
 
     is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
-    query = _column(sheet, "query", ("query",) if is_by_text else QUERY)
+    query = sheet.only_column("query", ("query",) if is_by_text else QUERY)
     # PyTerrier's frames carry an internal number docid beside the docno
-    doc = _column(sheet, "document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
-    grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
+    doc = sheet.only_column("document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
+    grade = sheet.only_column("grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
     values, kinds = _grades(sheet, grade)
     queries, items = sheet.texts(query), sheet.texts(doc)
     words = None
@@ -118,15 +118,6 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         is_distinct=words is None and repeated is None,
     )
     return _placed(judgments, sheet)
-
-
-def _column(sheet: Sheet, what: str, names: Sequence[str]) -> str:
-    """Return the column of a meaning; a table with two of them does not say which one is meant."""
-    there = [name for name in names if name in sheet.columns]
-    if len(there) > 1:
-        line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the {what}, expected one of them")
-    return sheet.column(what, names)
 
 
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:

@@ -40,11 +40,6 @@ class Records(Mapping[str, list[Any]]):
         self._shape_of.append(shape)
         self._values.append(tuple(record.values()))
 
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return len(self._values)
-
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self._names:
             raise KeyError(name)
