@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.campaign.reading import read
-from activeeval.core.design import GradeProbs
-from activeeval.core.design.methods import find_method
+from activeeval.core.campaign.labels import Progress
 from activeeval.core.errors import InputError
-from activeeval.core.grade_models.values import ValueTable, default_shares
+from activeeval.core.judgments.policies import Agreement
 from activeeval.core.measures import SoftLabels, Target
 from activeeval.core.measures.target import common_lists
 from activeeval.core.pool import Rankings
@@ -22,11 +20,10 @@ from activeeval.core.results import Estimate, Interval, Note
 from activeeval.core.types import Bools
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit_orders import cautions_of, circles, orders_of, sign_of
-from activeeval.graders.audit_summary import AuditRow, GraderAudit
+from activeeval.graders.audit_summary import AuditRow, GraderAudit, finite
 from activeeval.graders.audit_values import JudgedItems, OnScale, drifts, skill, value_rows
-from activeeval.inputs.choices import GRADER
+from activeeval.graders.labels_saved import half_width_without
 from activeeval.inputs.grader_values import read_graders
-from activeeval.inputs.modelling import KINDS, uniform_beliefs
 from activeeval.sampling.answers import GUARD, SampleAnswer
 from activeeval.sampling.estimate import estimate_judged
 from activeeval.sampling.rounds import judged_rounds
@@ -92,15 +89,12 @@ def audit(
     StateError
         Where no block is complete.
     """
-    samples, progress, agreement = judged_rounds(rounds, policy)
     how: dict[str, Any] = {"policy": policy, "scope": scope, "confidence": confidence}
-    return audit_judged(samples, progress, agreement, graders, measures, questions, **how)
+    return audit_judged(judged_rounds(rounds, policy), graders, measures, questions, **how)
 
 
 def audit_judged(
-    samples: Sequence[Sample],
-    progress: Any,
-    agreement: Any,
+    judged: tuple[Sequence[Sample], Progress, Agreement],
     graders: Sequence[Any],
     measures: Sequence[Any] = (),
     questions: Sequence[str] = (),
@@ -109,18 +103,17 @@ def audit_judged(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return the audit of samples of which all that was judged is taken in; else as `audit`."""
+    """Return the audit of samples as `judged_rounds` has them, of which all that was judged is taken in."""
 
     def answering(
         asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
     ) -> tuple[list[SampleAnswer], list[Note]]:
         estimates = estimate_judged(
-            samples, progress, agreement, asked, wanted, contrasts, policy=policy, scope=scope, confidence=confidence
+            *judged, asked, wanted, contrasts, policy=policy, scope=scope, confidence=confidence
         )
         return estimates.answers, estimates.notes
 
-    how: dict[str, Any] = {"scope": scope, "confidence": confidence}
-    return audit_answered(samples, answering, graders, measures, questions, **how)
+    return audit_answered(judged[0], answering, graders, measures, questions, scope=scope, confidence=confidence)
 
 
 def audit_answered(
@@ -210,7 +203,7 @@ def _grader_audit(
     pool = samples[0].campaign.design.pool
     on_pool = grades.on(pool)
     on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
-    without = partial(_half_width_without, samples, grades)
+    without = partial(half_width_without, samples, grades)
     rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
     of_values = skill(on_scale.values, judged)
     _, counted = common_lists([answer.target for answer in answers])
@@ -277,17 +270,17 @@ def _row(
         system=answer.system,
         versus=answer.versus,
         grader=name,
-        by_grader=_finite(by_grader),
+        by_grader=finite(by_grader),
         answered=answered,
         by_grader_missing_as_0=_with_zeros(target, on_scale),
-        corrected=_finite(value),
-        corrected_low=_finite(low),
-        corrected_high=_finite(high),
-        bias=_finite(by_grader - value),
-        bias_low=_finite(by_grader - high) if is_of_pool else None,
-        bias_high=_finite(by_grader - low) if is_of_pool else None,
-        bias_low_simultaneous=None if at_once is None else _finite(by_grader - at_once.high),
-        bias_high_simultaneous=None if at_once is None else _finite(by_grader - at_once.low),
+        corrected=finite(value),
+        corrected_low=finite(low),
+        corrected_high=finite(high),
+        bias=finite(by_grader - value),
+        bias_low=finite(by_grader - high) if is_of_pool else None,
+        bias_high=finite(by_grader - low) if is_of_pool else None,
+        bias_low_simultaneous=None if at_once is None else finite(by_grader - at_once.high),
+        bias_high_simultaneous=None if at_once is None else finite(by_grader - at_once.low),
         confidence=answer.interval.confidence,
         scope=answer.estimate.scope,
         labels=answer.estimate.n_items,
@@ -333,54 +326,3 @@ def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
     stays = is_kept[ranking.items]
     offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
     return Rankings(ranking.pool, offsets, ranking.items[stays])
-
-
-def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
-    """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
-
-    It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method
-    that expects nothing.
-    """
-    sample = samples[0]
-    campaign, design = sample.campaign, sample.campaign.design
-    if len(samples) > 1 or design.beliefs is None or not _is_drawn_by(sample, grades):
-        return None
-    n_grades = design.beliefs.max_grade + 1
-    model = uniform_beliefs(design.pool.n_items, n_grades - 1).for_method(find_method(design.name), n_grades)
-    beliefs = design.stage.model(GradeProbs.of(design.pool, known=design.known, **model))
-    reading = design.stage.reading(answer.target, design.order, beliefs, design.known)
-    plain = replace(design, beliefs=beliefs, readings=(reading,))
-    estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
-    low, high = estimate.interval(answer.interval.confidence)
-    return _finite((high - low) / 2)
-
-
-def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
-    """Return whether a sample's model is that of these grades alone, whatever their file or machine is called.
-
-    A model of a machine expects the same of all items to which it gives one value. Its name tells nothing: next month's
-    grades may lie in a file of the same name.
-    """
-    design = sample.campaign.design
-    parts = sample.model.split(", ")  # the name of a grader may hold a comma too
-    models = [part for part in parts if part.startswith(GRADER) or part.partition("=")[0] in KINDS]
-    if len(models) > 1 or not parts[0].startswith(GRADER) or design.beliefs is None:
-        return False
-    probs = design.beliefs.grade_probs
-    values = grades.values_on(design.pool)
-    kinds = ValueTable.of(values, default_shares(probs.shape[-1])).codes
-    rows = np.unique(probs.reshape(len(kinds), -1), axis=0, return_inverse=True)[1].reshape(-1)
-    if np.unique(kinds).size == 1:
-        return False
-    expected = probs.reshape(len(kinds), -1, probs.shape[-1]).mean(axis=1) @ np.arange(probs.shape[-1])
-    by_kind = [expected[kinds == kind].mean() for kind in np.unique(kinds[~np.isnan(values)])]
-    if (np.diff(by_kind) <= 0).any():  # the same kinds in another order
-        return False
-    # what is known teaches a query nothing of its own: the model is the same within each, not of all
-    queries = design.pool.item_queries
-    pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
-    return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -95,7 +95,7 @@ def audit(
     drawn, progress, agreement = judged_by(sample.drawn, sources, policy)
     measures = [] if measure is None else measures_of(measure)[0]
     audited = audit_judged(
-        [drawn], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
+        ([drawn], progress, agreement), graders_of(graders), measures, tuple(questions or ()),
         policy=policy, scope=scope, confidence=confidence,
     )  # fmt: skip
     return audited_of(audited, sample.frame_kind or kind_of_frame(*sources))

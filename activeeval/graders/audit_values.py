@@ -28,7 +28,7 @@ from activeeval.core.pool.keys import positions_in
 from activeeval.core.results import Figure
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades, GradesOnPool
-from activeeval.graders.audit_summary import Drift, Measured, ValueRow
+from activeeval.graders.audit_summary import Drift, Measured, ValueRow, finite
 from activeeval.sampling.samples import Sample
 
 FEWEST_DRIFTED = 2
@@ -161,7 +161,8 @@ class JudgedItems:
         pool = campaigns[0].design.pool
         weights, shares = np.zeros(pool.n_items), np.full((pool.n_items, top + 1), np.nan)
         for part, campaign in zip(parts.tolist(), campaigns, strict=True):
-            of_items, probabilities = _labels(campaign, top), _probabilities(campaign)
+            of_items = _labels(campaign, top)
+            probabilities = item_probabilities(campaign, campaign.selection.level)
             is_judged = ~np.isnan(of_items[:, 0])
             weights[is_judged] += part / probabilities[is_judged]
             shares[is_judged] = of_items[is_judged]
@@ -186,10 +187,6 @@ def _labels(campaign: Campaign, top: int) -> Floats:
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)
     return np.column_stack([labels.values(grade) for grade in np.eye(top + 1)])
-
-
-def _probabilities(campaign: Campaign) -> Floats:
-    return item_probabilities(campaign, campaign.selection.level)
 
 
 def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
@@ -225,7 +222,7 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
 
 def measured(figure: Figure) -> Measured:
     """Return a figure with None for what is not known."""
-    value, error = (number if math.isfinite(number) else None for number in (figure.value, figure.se))
+    value, error = map(finite, (figure.value, figure.se))
     if value is not None and error is not None and error < _ROUNDING * abs(value):
         error = 0.0
     return Measured(value=value, std_error=error)
