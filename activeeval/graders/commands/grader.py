@@ -24,7 +24,7 @@ def grader() -> None:
 
 @command("Write a batch of questions for a language model")
 @click.argument("sample", metavar="[SAMPLE]", required=False)
-@click.option("--run", "runs", multiple=True, metavar="FILE", help="In place of a sample: a run; repeatable.")
+@input_options.run_option("runs", multiple=True, help="In place of a sample: a run; repeatable.")
 @click.option(
     "--prompt",
     default="umbrela",

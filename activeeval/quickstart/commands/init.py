@@ -182,7 +182,7 @@ def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:
     least, amount = planner_of(case, targets).least(method), case.for_people(budget, *targets)
     if amount < least * (1 - 1e-9):
         raise case.refused(budget, BudgetError("", budget=amount, needed=least), *targets)
-    return "--budget", text.replace(" ", "")
+    return "budget", text.replace(" ", "")
 
 
 def _margin(text: str) -> str:
@@ -203,4 +203,4 @@ def _half_width(text: str) -> tuple[str, str]:
         width = math.nan
     if not 0 < width < math.inf:
         raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
-    return "--half-width", text
+    return "half_width", text
