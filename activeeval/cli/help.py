@@ -114,18 +114,14 @@ def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> Non
         context.exit()
 
 
-def _help_all() -> click.Option:
-    return click.Option(
-        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
-    )
-
-
 class Helped(click.Command):
     """A command whose help shows its options in groups, and the rarer ones to whoever asks for all."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._help_all = _help_all()
+        self._help_all = click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
+        )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters with ``--help`` and ``--help-all``."""

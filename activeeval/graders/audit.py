@@ -130,8 +130,7 @@ def audit_answered(
     read_of = read_graders(graders)
     if not read_of:
         raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
-    _check_grades(samples)
-    _check_of_people(samples)
+    _check(samples)
     answers, notes = _answers(samples[0], answering, measures, questions)
     answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
     judged = JudgedItems.of(samples, _top(samples[0]))
@@ -144,15 +143,13 @@ def _without_guard(estimate: Estimate) -> Estimate:
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
-def _check_grades(samples: Sequence[Sample]) -> None:
+def _check(samples: Sequence[Sample]) -> None:
+    """Raise where samples are none of people's grades of whole pools."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
         raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
     if design.order.larger_pool is not None:
         raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
-
-
-def _check_of_people(samples: Sequence[Sample]) -> None:
     for source, n in (taken for sample in samples for taken in sample.truth_of_machines):
         problem = f"{source}: {n:,} of the labels are a machine's that was taken for a person"
         raise InputError(f"{problem}: a machine's grades are held against people's labels alone")

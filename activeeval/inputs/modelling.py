@@ -245,7 +245,9 @@ def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fi
         return _graded(looked_at, max_grade, rng, fitting)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
-    model = _new_model(kind, max_grade, int(rng.integers(2**31)), fitting.n_jobs)
+    seed, model = int(rng.integers(2**31)), grade_models.OrderedLogitModel(max_grade=max_grade)
+    if kind == "forest":
+        model = grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=fitting.n_jobs)
     fitting.progress(f"fitting the {kind} model")
     if fitting.tune:
         model = grade_models.tune_grade_model(
@@ -307,12 +309,6 @@ def _of_fold(model: Any) -> Any:
     if not isinstance(model, grade_models.ForestGradeModel):
         return model
     return grade_models.ForestGradeModel(**model.get_params() | {"n_estimators": max(model.n_estimators // 2, 1)})
-
-
-def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
-    if kind == "forest":
-        return grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
-    return grade_models.OrderedLogitModel(max_grade=max_grade)
 
 
 def _can_teach(rows: TrainingRows) -> bool:

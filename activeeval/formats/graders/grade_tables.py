@@ -7,6 +7,7 @@ import numpy as np
 from activeeval.core.errors import FormatError
 from activeeval.core.types import Bools, Floats
 from activeeval.formats.graders.replies import Names, Replies, few_names
+from activeeval.formats.judgments.machines import is_of_machines
 from activeeval.formats.loading import DOCUMENT, QUERY, check_distributions, distribution_columns
 from activeeval.formats.tables.cells import is_empty
 from activeeval.formats.tables.sheets import Sheet
@@ -25,8 +26,8 @@ def table_replies(sheet: Sheet) -> Replies:
         Where a column is missing or two say the same, a value is no finite number, or a distribution is none.
     """
     plain = sheet.plainly_named()
-    is_of_people = _is_of_people(plain)
-    if is_of_people is not None and is_of_people.any():
+    is_of_people = ~is_of_machines(plain)
+    if is_of_people.any():
         plain = _rows_where(plain, ~is_of_people)
     query, doc = plain.column("query", (*QUERY, "query")), plain.column("document", DOCUMENT)
     values, probs = _values(plain)
@@ -40,7 +41,7 @@ def table_replies(sheet: Sheet) -> Replies:
         prompt_versions=_names(plain, _VERSION),
         explanations=plain.words("explanation") if "explanation" in plain.columns else None,
         is_sampled="sample" in plain.columns,
-        n_of_people=0 if is_of_people is None else int(is_of_people.sum()),
+        n_of_people=int(is_of_people.sum()),
         line_of=None if plain.lines is None else plain.lines.__getitem__,
         source=plain.source,
     )
@@ -98,13 +99,6 @@ def _costs(sheet: Sheet) -> Floats | None:
 def _names(sheet: Sheet, columns: tuple[str, ...]) -> Names | None:
     name = next((name for name in columns if name in sheet.columns), None)
     return None if name is None else few_names(sheet.words(name))
-
-
-def _is_of_people(sheet: Sheet) -> Bools | None:
-    """Return which rows say that they are of people; None where the table has no such column."""
-    if "judge_kind" not in sheet.columns:
-        return None
-    return np.array([word.strip().lower() == "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
 
 
 def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:

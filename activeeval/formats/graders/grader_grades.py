@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,8 @@ from activeeval.formats.graders.stated import Stated
 from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
 
+_OF_REPLIES = ("query_ids", "probs", "costs", "tokens", "models", "prompt_versions", "explanations", "source")
+"""What grades have of replies as it is."""
 _SEVERAL = 2
 _MOST_HINTED = 100_000
 """Ids of a file that are held against those of a pool, where none of them is there."""
@@ -116,17 +118,8 @@ class Grades:
 
         As `read`. A file whose name holds such a part is read where there is one.
         """
-        stated = Stated(path=text) if os.path.exists(text) else Stated.parse(text)
-        return cls.read(
-            stated.path,
-            cost=stated.cost,
-            scale=stated.scale,
-            name=stated.name,
-            made=stated.made,
-            queries=stated.queries or None,
-            documents=stated.documents or None,
-            asked=stated.asked or None,
-        )
+        stated = asdict(Stated(path=text) if os.path.exists(text) else Stated.parse(text))
+        return cls.read(stated.pop("path"), **stated)
 
     @classmethod
     def read(
@@ -183,21 +176,9 @@ class Grades:
         values, notes = _within(replies, scale)
         if np.isnan(values).all():
             raise InputError(f"{replies.source}: all of its {values.size:,} replies are missing, expected a grade")
-        return cls(
-            query_ids=replies.query_ids,
-            item_ids=replies.doc_ids,
-            values=values,
-            probs=replies.probs,
-            costs=replies.costs,
-            tokens=replies.tokens,
-            models=replies.models,
-            prompt_versions=replies.prompt_versions,
-            explanations=replies.explanations,
-            source=replies.source,
-            scale=scale,
-            notes=(*notes, *_mixtures(replies)),
-            **stated,
-        )
+        stated |= {name: getattr(replies, name) for name in _OF_REPLIES}
+        notes += _mixtures(replies)
+        return cls(item_ids=replies.doc_ids, values=values, scale=scale, notes=tuple(notes), **stated)
 
     @classmethod
     def _again(cls, grades: Any, stated: dict[str, Any]) -> Self:

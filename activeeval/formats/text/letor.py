@@ -158,7 +158,7 @@ def row_place(data: LetorData, row: int) -> str:
     """Return ``path:line`` of a row, by reading its file again; for messages only."""
     file = int(np.searchsorted(data.file_offsets, row, side="right")) - 1
     content = open_lines(data.paths[file])[0]
-    return f"{data.paths[file]}:{_line_of_data_row(content, row - int(data.file_offsets[file]))}"
+    return f"{data.paths[file]}:{_line_of_row(content, row - int(data.file_offsets[file]))}"
 
 
 def _read_parts(
@@ -218,7 +218,7 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
     bad = first_above(part.grades, LARGEST_GRADE)
     if bad >= 0:
         problem = f"the grade {part.grades[bad]} is too large, expected at most {LARGEST_GRADE}"
-        raise FormatError(path, _line_of_row(part, bad), problem)
+        raise FormatError(path, _line_of_row(part.data, bad), problem)
     return part
 
 
@@ -269,7 +269,7 @@ def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Tex
         if not mask.all():
             raise FormatError(
                 part.path,
-                _line_of_row(part, int(np.argmin(mask))),
+                _line_of_row(part.data, int(np.argmin(mask))),
                 "no document id, expected '#docid = <id>' as on other lines",
             )
     item_ids = joined_texts([span_texts(part.path, part.data, part.documents) for part in parts])
@@ -281,12 +281,8 @@ def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Tex
     return item_ids
 
 
-def _line_of_row(part: _File, row: int) -> int:
+def _line_of_row(data: Bytes, row: int) -> int:
     """Return the line of a row of one file by walking its lines; for messages only."""
-    return _line_of_data_row(part.data, row)
-
-
-def _line_of_data_row(data: Bytes, row: int) -> int:
     seen = -1
     for number, line in enumerate(data.tobytes().split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"#"):
