@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.campaign.labels import Progress
+from activeeval.core.campaign.reading import read
+from activeeval.core.design import GradeProbs
+from activeeval.core.design.methods import find_method
 from activeeval.core.errors import InputError
+from activeeval.core.grade_models.values import ValueTable, default_shares
 from activeeval.core.judgments.policies import Agreement
-from activeeval.core.measures import SoftLabels, Target
+from activeeval.core.measures import SoftLabels
 from activeeval.core.measures.target import common_lists
-from activeeval.core.pool import Rankings
 from activeeval.core.results import Estimate, Interval, Note
-from activeeval.core.types import Bools
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit_orders import cautions_of, circles, orders_of, sign_of
 from activeeval.graders.audit_summary import AuditRow, GraderAudit, finite
-from activeeval.graders.audit_values import JudgedItems, OnScale, drifts, skill, value_rows
-from activeeval.graders.labels_saved import half_width_without
+from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, drifts, skill, value_rows, with_zeros
+from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import read_graders
+from activeeval.inputs.modelling import KINDS, uniform_beliefs
 from activeeval.sampling.answers import GUARD, SampleAnswer
 from activeeval.sampling.estimate import estimate_judged
 from activeeval.sampling.rounds import judged_rounds
@@ -200,7 +203,7 @@ def _grader_audit(
     pool = samples[0].campaign.design.pool
     on_pool = grades.on(pool)
     on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
-    without = partial(half_width_without, samples, grades)
+    without = partial(_half_width_without, samples, grades)
     rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
     of_values = skill(on_scale.values, judged)
     _, counted = common_lists([answer.target for answer in answers])
@@ -269,7 +272,7 @@ def _row(
         grader=name,
         by_grader=finite(by_grader),
         answered=answered,
-        by_grader_missing_as_0=_with_zeros(target, on_scale),
+        by_grader_missing_as_0=with_zeros(target, on_scale),
         corrected=finite(value),
         corrected_low=finite(low),
         corrected_high=finite(high),
@@ -287,39 +290,48 @@ def _row(
     return replace(row, sign=sign_of(row, knows_order=np.unique(on_scale.labels[on_scale.is_there]).size > 1))
 
 
-def by_labels(target: Target, on_scale: OnScale) -> float:
-    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
+def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
+    """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
 
-    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
-    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
-    unanswered items.
+    It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method
+    that expects nothing.
     """
-    pool, items = target.pool, target.judging_lists()[1]
-    is_there = on_scale.is_there
-    if is_there[items].all():
-        return _with_zeros(target, on_scale)
-    is_asked, is_answered = (
-        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
-    )
-    weights = pool.query_probs * (is_answered | ~is_asked)
-    if not is_answered.any():
-        return math.nan
-    if target.measure.no_gain_between:
-        versus = None if target.versus is None else _without(target.versus, is_there)
-        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
-        values = lists.values(on_scale.labels)
-    else:
-        values = target.values(on_scale.completed(pool, items))
-    return float(weights @ values / weights.sum())
+    sample = samples[0]
+    campaign, design = sample.campaign, sample.campaign.design
+    if len(samples) > 1 or design.beliefs is None or not _is_drawn_by(sample, grades):
+        return None
+    n_grades = design.beliefs.max_grade + 1
+    model = uniform_beliefs(design.pool.n_items, n_grades - 1).for_method(find_method(design.name), n_grades)
+    beliefs = design.stage.model(GradeProbs.of(design.pool, known=design.known, **model))
+    reading = design.stage.reading(answer.target, design.order, beliefs, design.known)
+    plain = replace(design, beliefs=beliefs, readings=(reading,))
+    estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
+    low, high = estimate.interval(answer.interval.confidence)
+    return finite((high - low) / 2)
 
 
-def _with_zeros(target: Target, on_scale: OnScale) -> float:
-    """Compute a target from a machine's grades where an item without a reply has grade 0."""
-    return float(target.pool.query_probs @ target.values(on_scale.labels))
+def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
+    """Return whether a sample's model is that of these grades alone, whatever their file or machine is called.
 
-
-def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
-    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
-    stays = is_kept[ranking.items]
-    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
-    return Rankings(ranking.pool, offsets, ranking.items[stays])
+    A model of a machine expects the same of all items to which it gives one value. Its name tells nothing: next month's
+    grades may lie in a file of the same name.
+    """
+    design = sample.campaign.design
+    parts = sample.model.split(", ")  # the name of a grader may hold a comma too
+    models = [part for part in parts if part.startswith(GRADER) or part.partition("=")[0] in KINDS]
+    if len(models) > 1 or not parts[0].startswith(GRADER) or design.beliefs is None:
+        return False
+    probs = design.beliefs.grade_probs
+    values = grades.values_on(design.pool)
+    kinds = ValueTable.of(values, default_shares(probs.shape[-1])).codes
+    rows = np.unique(probs.reshape(len(kinds), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    if np.unique(kinds).size == 1:
+        return False
+    expected = probs.reshape(len(kinds), -1, probs.shape[-1]).mean(axis=1) @ np.arange(probs.shape[-1])
+    by_kind = [expected[kinds == kind].mean() for kind in np.unique(kinds[~np.isnan(values)])]
+    if (np.diff(by_kind) <= 0).any():  # the same kinds in another order
+        return False
+    # what is known teaches a query nothing of its own: the model is the same within each, not of all
+    queries = design.pool.item_queries
+    pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
+    return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1

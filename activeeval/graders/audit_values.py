@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -22,8 +22,8 @@ from activeeval.core.estimation.clustered import (
     weighted_mean,
 )
 from activeeval.core.grade_models.values import ValueTable, default_shares
-from activeeval.core.measures import SoftLabels
-from activeeval.core.pool import QueryPool
+from activeeval.core.measures import SoftLabels, Target
+from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.pool.keys import positions_in
 from activeeval.core.results import Figure
 from activeeval.core.types import Bools, Floats, Ints
@@ -115,6 +115,44 @@ class OnScale:
         missing = items[~is_there]
         missing = missing[counts[pool.item_queries[missing]].sum(axis=1) > 0]
         return SoftLabels(labels, missing, counts[pool.item_queries[missing]])
+
+
+def by_labels(target: Target, on_scale: OnScale) -> float:
+    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
+
+    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
+    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
+    unanswered items.
+    """
+    pool, items = target.pool, target.judging_lists()[1]
+    is_there = on_scale.is_there
+    if is_there[items].all():
+        return with_zeros(target, on_scale)
+    is_asked, is_answered = (
+        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
+    )
+    weights = pool.query_probs * (is_answered | ~is_asked)
+    if not is_answered.any():
+        return math.nan
+    if target.measure.no_gain_between:
+        versus = None if target.versus is None else _without(target.versus, is_there)
+        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
+        values = lists.values(on_scale.labels)
+    else:
+        values = target.values(on_scale.completed(pool, items))
+    return float(weights @ values / weights.sum())
+
+
+def with_zeros(target: Target, on_scale: OnScale) -> float:
+    """Compute a target from a machine's grades where an item without a reply has grade 0."""
+    return float(target.pool.query_probs @ target.values(on_scale.labels))
+
+
+def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
+    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
+    stays = is_kept[ranking.items]
+    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
+    return Rankings(ranking.pool, offsets, ranking.items[stays])
 
 
 def _stray(there: Floats, top: int) -> int:

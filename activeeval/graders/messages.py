@@ -113,8 +113,7 @@ WORDS: dict[str, Words] = {
         f"do not ask it: asking {_asked(numbers)}, which leaves too little of {{budget:,.0f}} for people"
     ),
     "grader beyond scale": "{source}: {n:,} of {of:value} {n:is|are} beyond the scale {least:g} to {largest:g} and "
-    "{n:counts|count} "
-    "as missing",
+    "{n:counts|count} as missing",
     "grader foreign": "{source}: {n:,} of {of:grade} {n:is of an item that is|are of items that are} not in the pool",
     "grader missing": _missing,
     "grader one value": "{source}: all {n:grade} are {value:g}, which says nothing of any item",
@@ -126,8 +125,7 @@ WORDS: dict[str, Words] = {
     ),
     "grader of people": "{source}: {n:grade} of people {n:is|are} left out",
     "all judged": "{n:,} of {of:item} {n:is|are} judged already by {sources}: are these people's grades? a machine's "
-    "go to "
-    "{option[grader]}",
+    "go to {option[grader]}",
     "machines left out": "{source}: {n:judgment} of machines "
     "{n:is left out, which is no label|are left out, which are no labels}",
     "machine is truth": "{source}: {n:grade} of a machine {n:is|are} taken for people's: what is estimated is how far "
@@ -146,8 +144,7 @@ WORDS: dict[str, Words] = {
     "{n:counts|count} as the mean of the answered items of the query; queries without any are left out",
     "grader mapped": "its values {least:g} to {largest:g} are taken for people's 0 to {top}, on a line",
     "grader stray": "{n:,} of its grades {n:lies|lie} beyond people's 0 to {top} and {n:counts|count} as missing; if "
-    "{n:it belongs|they belong} to its "
-    "scale, say so, as FILE:scale=0-5",
+    "{n:it belongs|they belong} to its scale, say so, as FILE:scale=0-5",
     "grader low scale": "none of its grades is above {largest}, people's go to {top}: if its scale ends there, say so, "
     "as FILE:scale=0-{largest}",
     "audit out of reach": "{measure}: this sample was not drawn for what is asked as {questions}, which is left out",

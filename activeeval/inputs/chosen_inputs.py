@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.core.errors import InputError
+from activeeval.core.errors import ChoiceError, InputError
 from activeeval.core.grade_models import run_features
-from activeeval.core.pool import Rankings
+from activeeval.core.measures.ranking_checks import checked_nodes
+from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.pool.keyed import Costs
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.judgments.from_files import labels_of
-from activeeval.formats.loading import load_run, read_costs
+from activeeval.formats.loading import load_probabilities, load_run, read_costs
 from activeeval.formats.text.letor import LetorData, read_letor
 from activeeval.formats.text.scores import read_scores_of
 from activeeval.formats.text.traffic import read_traffic
@@ -26,7 +27,6 @@ from activeeval.inputs.grader_values import with_graders
 from activeeval.inputs.judging_choice import judging_costs
 from activeeval.inputs.known_grades import known_grades_of
 from activeeval.inputs.loading import Inputs, TrainingRows, from_tables
-from activeeval.inputs.model_features import given_columns
 from activeeval.inputs.systems import checked_names, system_names
 from activeeval.inputs.traffic import of_log
 
@@ -188,3 +188,48 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
     held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
     return TrainingRows(features, data.grades, queries, scores=held)
+
+
+def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = None) -> Inputs:
+    """Return the inputs with what the model of a name looks at beside the features, unless it is these.
+
+    Parameters
+    ----------
+    name : str
+        ``scores``: what the rankings say of each item; ``probs=FILE``: its probabilities.
+    tables : mapping of str to object, optional
+        What stands for a file, as of `activeeval.inputs.choices.Choices`.
+
+    Raises
+    ------
+    ChoiceError
+        Where the rows of files to train on are not among what a file says.
+    """
+    kind, _, path = name.partition("=")
+    if kind not in ("scores", "probs"):
+        return inputs
+    of_training = None
+    if inputs.training is not None:
+        of_training = inputs.training.scores
+        if kind != "scores":
+            raise ChoiceError(
+                f"`model` {name} is recalibrated with `train_fraction`, not with `train`", field="train_fraction"
+            )
+        if of_training is None or of_training.shape[1] != 3 * inputs.scores_held.shape[1] + 1:
+            raise ChoiceError(
+                "`model` scores with `train` needs each ranker's scores of those files too: `train_scores`",
+                field="train_scores",
+            )
+    if kind == "scores":
+        values = run_features(inputs.pool, inputs.scores_held.T)
+    else:
+        values = _probabilities((tables or {}).get(path, path), inputs.pool)
+    return inputs.with_columns(name, values, of_training)
+
+
+def _probabilities(source: Any, pool: QueryPool) -> Floats:
+    """Return the probabilities of the pool's items: of a file or a frame, or what a function says of the pool."""
+    if not callable(source):
+        return load_probabilities(source).align(pool)
+    nodes, _ = checked_nodes(pool, source(pool), None)
+    return np.asarray(nodes[0])

@@ -164,8 +164,7 @@ WORDS: dict[str, Words] = {
     # of estimates
     "unbounded": "the judged queries show no spread: they bound nothing, judge more",
     "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "
-    "before anything "
-    "was judged, judge more",
+    "before anything was judged, judge more",
     "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
     "{planned:.3g}): let these grades teach the model of the next sample, which costs less then",
     "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
@@ -192,8 +191,7 @@ WORDS: dict[str, Words] = {
     "round?",
     "equal scores": "{source}: all {n:score} are equal, the order of ties alone makes its lists",
     "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
-    "alone: whole "
-    "numbers of that size are not told apart",
+    "alone: whole numbers of that size are not told apart",
     "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
     "below 2e-308 are not told apart, so they are ties",
     "lost segments": "{source}: the pool holds no query of segment {segments}",
@@ -225,16 +223,14 @@ WORDS: dict[str, Words] = {
     "nothing relevant": "no judgment of the {of:query} is above 0, so that nothing is relevant: see whether the grades "
     "are in their column",
     "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
-    "left out "
-    "({option[pool_depth]})",
+    "left out ({option[pool_depth]})",
     "lists end": "the lists of the sample end at rank {depth}, so does {measure}",
     # of what is known, and learned
     "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
     "foreign grades": "{n:,} of {of:grade} of {source} {n:is of an item that is|are of items that are} not in the pool",
     "several grades": "{n:known item} {n:has|have} several grades, {n_alike} of them alike (policy: {policy})",
     "queries that train": "{n:,} of {of:query} {n:trains|train} the model and {n:is|are} not measured "
-    "({option[train_qrels]}); "
-    "{option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
+    "({option[train_qrels]}); {option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
     "left out of training": "{n:ranked item} of the training queries {n:is|are} not judged: left out of training",
     "learned from known": "the grade model learns from {n_grades:known grade} of {n_queries:query}, each query's "
     "from those of the others",
