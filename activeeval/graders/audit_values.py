@@ -283,7 +283,8 @@ def skill(values: Floats, judged: JudgedItems) -> Skill:
     if np.unique(heard.queries).size < _FEWEST_QUERIES:
         return Skill(**dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(nothing)))
     x, y, columns = values[heard.items], heard.grades, (heard.weights, heard.queries)
-    left = y - _means(_kinds(values)[heard.items], y, heard.weights)
+    kinds = ValueTable.of(values, default_shares(2)).codes
+    left = y - _means(kinds[heard.items], y, heard.weights)
     return Skill(
         leniency=measured(leniency(values, heard)),
         correlation=measured(correlation(x, y, *columns)),
@@ -298,10 +299,6 @@ def leniency(values: Floats, judged: JudgedItems) -> Figure:
     if not heard.items.size:
         return Figure(math.nan)
     return weighted_mean(values[heard.items] - heard.grades, heard.weights, heard.queries)
-
-
-def _kinds(values: Floats) -> Ints:
-    return ValueTable.of(values, default_shares(2)).codes
 
 
 def _means(codes: Ints, y: Floats, weights: Floats) -> Floats:

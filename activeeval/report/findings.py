@@ -315,19 +315,12 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
         "segment": "" if finding.segment is None else short_name(finding.segment, longest),
         "value": value,
         "interval": between,
-        **_beside(finding, places),
+        **({} if (other := finding.other) is None else {OTHER_SCOPE[other.scope]: _parts(other, places)[1]}),
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
         "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
         "judgments": f"{finding.n_items:,}" if finding.n_items else "",
     }
-
-
-def _beside(finding: Answer, places: int | None) -> dict[str, str]:
-    """Write the interval for the other scope, where it differs, under the name of that scope."""
-    if finding.other is None:
-        return {}
-    return {OTHER_SCOPE[finding.other.scope]: _parts(finding.other, places)[1]}
 
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:

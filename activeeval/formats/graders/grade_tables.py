@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from activeeval.core.errors import FormatError
 from activeeval.core.types import Bools, Floats
+from activeeval.formats.graders.file_forms import is_of_machines
 from activeeval.formats.graders.replies import Names, Replies, few_names
-from activeeval.formats.judgments.machines import is_of_machines
 from activeeval.formats.loading import DOCUMENT, QUERY, check_distributions, distribution_columns
 from activeeval.formats.tables.cells import is_empty
 from activeeval.formats.tables.sheets import Sheet
@@ -57,13 +59,8 @@ def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
     empty = np.array([is_empty(cell) and not (is_said and isinstance(cell, float)) for cell in cells], dtype=np.bool_)
     if not empty.any():
         return sheet.floats(name)
-    values = _filled(sheet, name, empty).floats(name)
-    return np.where(empty, np.nan, values)
-
-
-def _filled(sheet: Sheet, name: str, empty: Bools) -> Sheet:
-    cells = ["0" if is_bare else cell for cell, is_bare in zip(sheet.columns[name], empty.tolist(), strict=True)]
-    return Sheet(sheet.source, {name: cells}, sheet.lines, sheet.is_typed)
+    filled = ["0" if is_bare else cell for cell, is_bare in zip(cells, empty.tolist(), strict=True)]
+    return np.where(empty, np.nan, replace(sheet, columns={name: filled}).floats(name))
 
 
 def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
@@ -104,5 +101,4 @@ def _names(sheet: Sheet, columns: tuple[str, ...]) -> Names | None:
 def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:
     rows = np.flatnonzero(chosen).tolist()
     columns = {name: [cells[row] for row in rows] for name, cells in sheet.columns.items()}
-    lines = None if sheet.lines is None else [sheet.lines[row] for row in rows]
-    return Sheet(sheet.source, columns, lines, sheet.is_typed)
+    return replace(sheet, columns=columns, lines=None if sheet.lines is None else [sheet.lines[row] for row in rows])

@@ -182,11 +182,6 @@ def _ranked(query: str, judge: Judge, truth: Truth) -> Iterator[Judgment]:
         yield Judgment(query, doc, judge, "truth", rank)
 
 
-def _preference(query: str, judge: Judge, first: str, second: str, preferred: str | None) -> Judgment:
-    better, other = (second, first) if preferred == second else (first, second)
-    return Judgment(query, better, judge, "preference", int(preferred is not None), other)
-
-
 def _of_log(sheet: Sheet, kind: str) -> Judgments:
     """Return what stands at the end of a campaign's log; of an item that rounds asked for again, in the last one."""
     rows = list(_Log(sheet, kind).judgments())
@@ -265,8 +260,9 @@ class _Log:
             first, second, preferred = (body.get(name) for name in ("first", "second", "preferred"))
             if not isinstance(first, str) or not isinstance(second, str) or preferred not in (None, first, second):
                 self._sheet.fail(row, "body", f"holds {shown(str(body))}, expected two documents and the better one")
-            query, judge = self._queries[row], self._judges[row]
-            yield row, _preference(query, judge, first, second, preferred)
+            better, other = (second, first) if preferred == second else (first, second)
+            judge, is_told = self._judges[row], preferred is not None
+            yield row, Judgment(self._queries[row], better, judge, "preference", int(is_told), other)
 
     def _put_off(self) -> Iterator[tuple[int, Judgment]]:
         """Yield what judges put off."""
