@@ -205,17 +205,13 @@ def _grader_audit(
     on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
     without = partial(_half_width_without, samples, grades)
     rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
-    of_values = skill(on_scale.values, judged)
     _, counted = common_lists([answer.target for answer in answers])
     audited = GraderAudit(
         grader=grades.name,
         rows=rows,
         orders=orders_of(rows),
         values=value_rows(on_pool.values, judged),
-        leniency=of_values.leniency,
-        correlation=of_values.correlation,
-        slope=of_values.slope,
-        between_queries=of_values.between_queries,
+        **skill(on_scale.values, judged),
         drift=drifts(grades, pool, on_scale.values, judged),
         circular=circles(rows, grades.made, samples[0].systems),
         missing=int((~on_pool.is_graded[counted]).sum()),

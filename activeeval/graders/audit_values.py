@@ -266,31 +266,26 @@ def measured(figure: Figure) -> Measured:
     return Measured(value=value, std_error=error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
-    """Leniency, correlation, slope and what is left between queries, as of `GraderAudit`."""
+def skill(values: Floats, judged: JudgedItems) -> dict[str, Measured]:
+    """Measure how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades.
 
-    leniency: Measured
-    correlation: Measured
-    slope: Measured
-    between_queries: Measured
-
-
-def skill(values: Floats, judged: JudgedItems) -> Skill:
-    """Return how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades."""
+    Returns
+    -------
+    dict
+        The leniency, correlation, slope and between_queries of a `GraderAudit`.
+    """
     heard = judged.of_some(~np.isnan(values[judged.items]))
-    nothing = Figure(math.nan)
     if np.unique(heard.queries).size < _FEWEST_QUERIES:
-        return Skill(**dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(nothing)))
+        return dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(Figure(math.nan)))
     x, y, columns = values[heard.items], heard.grades, (heard.weights, heard.queries)
     kinds = ValueTable.of(values, default_shares(2)).codes
     left = y - _means(kinds[heard.items], y, heard.weights)
-    return Skill(
-        leniency=measured(leniency(values, heard)),
-        correlation=measured(correlation(x, y, *columns)),
-        slope=measured(slope(x, y, *columns)),
-        between_queries=measured(share_between(left, *columns)),
-    )
+    return {
+        "leniency": measured(leniency(values, heard)),
+        "correlation": measured(correlation(x, y, *columns)),
+        "slope": measured(slope(x, y, *columns)),
+        "between_queries": measured(share_between(left, *columns)),
+    }
 
 
 def leniency(values: Floats, judged: JudgedItems) -> Figure:
