@@ -34,8 +34,8 @@ from activeeval.core.campaign.together import planned_weights
 from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, Method, default_method
 from activeeval.core.simulation import replicate
+from activeeval.inputs.chosen_inputs import given_columns
 from activeeval.inputs.loading import Inputs
-from activeeval.inputs.model_features import given_columns
 from activeeval.inputs.modelling import uniform_beliefs
 from activeeval.sampling.rounds import teaching
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store

@@ -33,7 +33,8 @@ from activeeval.core.pool import key_of, known_digest, pool_hashes
 from activeeval.core.simulation.replications import repetition_seeds
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.loading import Inputs, from_letor
+from activeeval.inputs.chosen_inputs import from_letor
+from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
 from benchmarks.coverage import MODELS
 from benchmarks.machine import ROOT, data_folder, describe, store

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from activeeval import parse_measure
 from activeeval.core.answers import Answer, exit_code
 from activeeval.core.estimation.significance import mean_interval
-from activeeval.inputs.loading import from_letor
+from activeeval.inputs.chosen_inputs import from_letor
 from benchmarks.machine import ROOT, data_folder, describe, store
 
 MODULE = "benchmarks.gate"

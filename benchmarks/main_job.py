@@ -20,7 +20,8 @@ from activeeval.core.grade_models import ForestGradeModel
 from activeeval.core.pool.generated import generate_pool, noisy_scores
 from activeeval.core.pool.keyed import Qrels
 from activeeval.formats.text.trec import Run, read_qrels, read_run, write_qrels, write_run
-from activeeval.inputs.loading import Inputs, from_letor, from_tables
+from activeeval.inputs.chosen_inputs import from_letor
+from activeeval.inputs.loading import Inputs, from_tables
 
 N_QUERIES = 60
 PAPERS = ("passive", "active", "active_uniC", "active_uniD")

@@ -12,7 +12,8 @@ import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.pool.generated import generate_pool, noisy_scores
-from activeeval.inputs.loading import Inputs, from_letor
+from activeeval.inputs.chosen_inputs import from_letor
+from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs, believe
 from activeeval.quickstart.demonstration import recipe_beliefs
 from benchmarks.machine import data_folder

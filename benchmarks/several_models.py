@@ -31,9 +31,9 @@ from activeeval.core.pool.keyed import Qrels
 from activeeval.core.simulation import replicate
 from activeeval.formats.loading import load_qrels
 from activeeval.formats.text.trec import Run
+from activeeval.inputs.chosen_inputs import given_columns
 from activeeval.inputs.grader_values import model_names, read_graders, with_graders
 from activeeval.inputs.loading import Inputs, from_tables
-from activeeval.inputs.model_features import given_columns
 from activeeval.inputs.modelling import GradeBeliefs, believe
 from activeeval.report.words import text_of
 from benchmarks.machine import ROOT, data_folder, describe, figure, figures_table, show, store

@@ -34,8 +34,8 @@ from activeeval.inputs.systems import direction
 from activeeval.inputs.texts import texts_of as words_of
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import Moment
-from activeeval.report.shown import Shown
+from activeeval.report.result_pictures import EarlyReading
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.drawn_sample import Sample, check_sample, file_of
@@ -43,7 +43,7 @@ from activeeval.sampling.results import Result, Results, results_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class CampaignStatus(Shown):
+class CampaignStatus(PrintableResult):
     """How far a campaign is.
 
     Attributes
@@ -347,7 +347,7 @@ def _said(
     return Said(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
 
-def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
+def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
     """Return what the campaign said over time, of the questions that it was made for."""
     asked = [(each.title, str(each.target.measure)) for each in state.sample.made_for]
     place = asked.index((direction(answer.system, answer.versus), str(answer.target.measure)))
@@ -355,7 +355,7 @@ def _moments(state: CampaignState, scope: str, confidence: float, answer: Sample
     for moment in readings_of(state, scope, confidence):
         ends = moment.answers[place]
         if ends.value is not None and ends.low is not None and ends.high is not None:
-            moments.append(Moment(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
+            moments.append(EarlyReading(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments
 
 

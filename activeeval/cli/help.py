@@ -114,18 +114,14 @@ def _show_all(context: click.Context, _: click.Parameter, is_asked: bool) -> Non
         context.exit()
 
 
-def _help_all() -> click.Option:
-    return click.Option(
-        ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
-    )
-
-
 class Helped(click.Command):
     """A command whose help shows its options in groups, and the rarer ones to whoever asks for all."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._help_all = _help_all()
+        self._help_all = click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
+        )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters with ``--help`` and ``--help-all``."""
@@ -178,10 +174,6 @@ class LateCommands(MutableMapping[str, click.Command]):
     def __init__(self) -> None:
         self._commands: dict[str, click.Command | str] = {}
 
-    def place(self, name: str, home: str) -> None:
-        """Say where a command is, as ``module:function``."""
-        self._commands[name] = home
-
     def __getitem__(self, name: str) -> click.Command:
         home = self._commands[name]
         if isinstance(home, str):
@@ -189,7 +181,8 @@ class LateCommands(MutableMapping[str, click.Command]):
             home = self._commands[name] = getattr(import_module(module), function)
         return home
 
-    def __setitem__(self, name: str, command_of_it: click.Command) -> None:
+    def __setitem__(self, name: str, command_of_it: click.Command | str) -> None:
+        """Place a command, or say where it is, as ``module:function``."""
         self._commands[name] = command_of_it
 
     def __delitem__(self, name: str) -> None:
@@ -229,7 +222,7 @@ class HelpedGroup(Helped, click.Group):
         """
         for key, home in homes.items():
             name = key.rstrip("_").replace("_", "-")
-            self.commands.place(name, f"activeeval.{home}")
+            self.commands[name] = f"activeeval.{home}"
             self.sections.setdefault(title, []).append(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

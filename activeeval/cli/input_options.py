@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,14 +61,23 @@ SEED = click.IntRange(0, 2**63 - 1)
 """The library has the same, which a test holds."""
 SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
-seed_option = click.option("--seed", type=SEED, default=0, help="One seed, one answer.")
-fresh_seed_option = click.option("--seed", type=SEED, help="One seed, one answer. Default: a new one, which is said.")
+# what commands declare with a help of their own: the name, the metavar and the type are the same in each
+qrels_option = partial(click.option, "--qrels", metavar="FILE")
+run_option = partial(click.option, "--run", metavar="FILE")
+versus_run_option = partial(click.option, "--versus-run", metavar="FILE")
+model_option = partial(click.option, "--model", multiple=True, metavar="MODEL")
+judged_option = partial(click.option, "--judged", multiple=True, metavar="FILE")
+max_grade_option = partial(click.option, "--max-grade", type=SCALE)
+unjudged_option = partial(click.option, "--unjudged", type=click.Choice(("error", "irrelevant")), default="error")
+any_seed_option = partial(click.option, "--seed", type=SEED)
+any_policy_option = partial(click.option, "--policy")
+seed_option = any_seed_option(default=0, help="One seed, one answer.")
+fresh_seed_option = any_seed_option(help="One seed, one answer. Default: a new one, which is said.")
 name_option = click.option(
     "--name", "names", multiple=True, metavar="TEXT",
     help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
 )  # fmt: skip
-policy_option = click.option(
-    "--policy",
+policy_option = any_policy_option(
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
     help="Where judges differ: an error, the grade that most give, the lower median, or the mean gain.",
@@ -120,14 +130,14 @@ def scope_option(default: str) -> Callable[[Any], Any]:
 
 _OPTIONS = (
     click.option("--letor", multiple=True, metavar="FILE", help="LETOR/SVMlight file, in place of runs; repeatable."),
-    click.option("--qrels", metavar="FILE", help="Judgments of the documents in the runs."),
-    click.option("--run", "runs", multiple=True, metavar="FILE", help="A run: TREC file or table; repeatable."),
+    qrels_option(help="Judgments of the documents in the runs."),
+    run_option("runs", multiple=True, help="A run: TREC file or table; repeatable."),
     click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE",
                  help="A run for the model's features only; repeatable."),
     click.option("--scores", multiple=True, metavar="FILE",
                  help="Scores of the documents of each --letor, a number a line; repeatable."),
     click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two rankers."),
-    click.option("--versus-run", metavar="FILE", help="The run to compare with: the value is --run less this one."),
+    versus_run_option(help="The run to compare with: the value is --run less this one."),
     name_option,
     contrasts_option,
     click.option("--index-update", type=SHARE, metavar="SHARE",
@@ -135,8 +145,7 @@ _OPTIONS = (
     ties_option,
     click.option("--pool-depth", type=click.IntRange(1), metavar="K",
                  help="Lists end at this rank. Default: 100 for --run without --qrels."),
-    click.option("--model", multiple=True, metavar="MODEL",
-                 help="Predicts grades: forest, logit, uniform, scores, probs=FILE. Default: the graders, else forest "
+    model_option(help="Predicts grades: forest, logit, uniform, scores, probs=FILE. Default: the graders, else forest "
                       "with labels to learn from, else uniform. Repeatable: a mixture."),
     click.option("--grader", "graders", multiple=True, metavar="FILE[:OPTIONS]",
                  help="A machine's grades (a language model's): they say where to look and are never labels. Options: "
@@ -153,15 +162,13 @@ _OPTIONS = (
     click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
     click.option("--query-factor/--no-query-factor", default=True,
                  help="Learn what the grades of a query have in common."),
-    click.option("--judged", multiple=True, metavar="FILE",
-                 help="Judgments, judged sheets or samples: free, and they train the model; their queries are "
-                      "measured (--train-qrels: are not). Repeatable."),
+    judged_option(help="Judgments, judged sheets or samples: free, and they train the model; their queries are "
+                       "measured (--train-qrels: are not). Repeatable."),
     click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
                  help="Where known grades differ: an error, the grade that most give, or the lower median."),
     machine_is_truth_option,
-    click.option("--max-grade", type=SCALE, help="Largest grade of the scale. Default: the largest label."),
-    click.option("--unjudged", type=click.Choice(("error", "irrelevant")), default="error",
-                 help="Items without a grade where one is needed: an error, or grade 0."),
+    max_grade_option(help="Largest grade of the scale. Default: the largest label."),
+    unjudged_option(help="Items without a grade where one is needed: an error, or grade 0."),
     click.option("--overhead", type=FiniteRange(0), default=0.0,
                  help="Cost of turning to a query, in mean item costs."),
     click.option("--cost", default="uniform", metavar="COST",

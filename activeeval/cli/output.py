@@ -16,6 +16,7 @@ from activeeval.cli.waiting import settle
 from activeeval.cli.wording import option_here
 from activeeval.core.errors import InputError, visible
 from activeeval.report.numbers import agreeing, counted
+from activeeval.report.rendering import FORMATS
 
 if TYPE_CHECKING:
     from activeeval.core.campaign.labels import Progress
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from activeeval.core.judgments.policies import Agreement
     from activeeval.core.results import Caution, Estimate, Note
 
-FORMATS = ("text", "jsonl", "tsv", "md", "latex")
 COMMENT = "markdown"
 """Where a command has it: an answer as a comment of a pull request, in place of a table."""
 TRACKED = "mlflow"
@@ -65,46 +65,39 @@ output_option = click.option(
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
 _PLACES = "Decimal places; -1 prints all digits."
+_AS_WORTH = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
 
 
-def _places_option(text: str, *, is_shown: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option of how many decimals are printed, four where nobody says; whether help shows that itself."""
-    return click.option("-p", "--places", type=click.IntRange(-1), default=4, show_default=is_shown, help=text)
+def _printing(
+    places: str, *, is_shown: bool = False, form: Callable[[Any], Any] = output_option
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what adds how rows are printed: their format, all columns, and decimals, four where nobody says.
+
+    Parameters
+    ----------
+    places : str
+        The help of the decimals, and ``is_shown`` whether it names the default.
+    """
+    option = click.option("-p", "--places", type=click.IntRange(-1), default=4, show_default=is_shown, help=places)
+    return lambda command: option(form(wide_option(command)))
 
 
-def rows_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed, with four decimals whatever the format."""
-    return _places_option(_PLACES, is_shown=True)(output_option(wide_option(command)))
-
-
-def estimates_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed of which text shows as many decimals as an interval is worth."""
-    text = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
-    return _places_option(text, is_shown=False)(output_option(wide_option(command)))
-
-
-def comment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed as `estimates_options` do, or the answer as a comment."""
-    return _with_form(command, COMMENT, "the answer as a comment for a pull request")
-
-
-def tracked_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed as `estimates_options` do, or logged to MLflow."""
-    return _with_form(command, TRACKED, "logged as metrics")
-
-
-def _with_form(command: Callable[..., Any], form: str, text: str) -> Callable[..., Any]:
-    """Add the options of `estimates_options` with a form more."""
+def _with_form(form: str, text: str) -> Callable[[Any], Any]:
+    """Return the option of the format with a further one."""
     shown = f"Format of the numbers; `{form}`: {text}."
-    option = click.option("-o", "--output", "form", type=click.Choice((*FORMATS, form)), default="text", help=shown)
-    places = f"{_PLACES} Default: in tables for reading as many as the interval is worth, else 4."
-    return _places_option(places, is_shown=False)(option(wide_option(command)))
+    return click.option("-o", "--output", "form", type=click.Choice((*FORMATS, form)), default="text", help=shown)
 
 
-def figures_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how rows are printed of which text shows a few figures, whatever is asked for."""
-    text = "Decimal places but in text; -1 prints all digits."
-    return _places_option(text, is_shown=True)(output_option(wide_option(command)))
+rows_options = _printing(_PLACES, is_shown=True)
+"""How rows are printed, with four decimals whatever the format."""
+figures_options = _printing("Decimal places but in text; -1 prints all digits.", is_shown=True)
+"""The same of rows of which text shows a few figures, whatever is asked for."""
+estimates_options = _printing(_AS_WORTH)
+"""The same of rows of which text shows as many decimals as an interval is worth."""
+comment_options = _printing(_AS_WORTH, form=_with_form(COMMENT, "the answer as a comment for a pull request"))
+"""As `estimates_options`, or the answer as a comment."""
+tracked_options = _printing(_AS_WORTH, form=_with_form(TRACKED, "logged as metrics"))
+"""As `estimates_options`, or logged to MLflow."""
 
 
 def are_places_typed() -> bool:
@@ -229,15 +222,12 @@ def say_cautions(named: Sequence[tuple[str, Estimate]]) -> None:
     """Say what to be wary of in named estimates: at most three lines, unless --explain asks for all and for notes."""
     from activeeval.report.cautions import caution_lines
 
+    is_all = is_asked("explain")
     cautions = [(name, estimate.cautions) for name, estimate in named]
-    if is_asked("explain"):
-        for line in caution_lines(cautions, option_here, least="note"):
-            say(line)
-        return
-    lines = caution_lines(cautions, option_here)
-    for line in lines[:_MOST_CAUTIONS]:
+    lines = caution_lines(cautions, option_here, least="note" if is_all else "careful")
+    for line in lines if is_all else lines[:_MOST_CAUTIONS]:
         say(line)
-    if (n := len(lines) - _MOST_CAUTIONS) > 0:
+    if (n := len(lines) - _MOST_CAUTIONS) > 0 and not is_all:
         say(f"{counted(n, 'caution')} more: --explain tells {agreeing(n, 'it', 'them')}")
 
 

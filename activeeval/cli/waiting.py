@@ -97,7 +97,7 @@ class _Bar(_Line):
             self.bar.console.print(text, markup=False, highlight=False)
 
 
-class _Log(_Line):
+class _RepeatedLine(_Line):
     """A line every ten seconds, where there is no terminal."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ def keep_told(*, quiet: bool, is_all: bool = True) -> Iterator[None]:
     if quiet or not (is_seen or is_all):
         yield
         return
-    line = _Bar() if is_seen else _Log()
+    line = _Bar() if is_seen else _RepeatedLine()
     _LINES.append(line)
     WATCHERS.append(_say_first_use)
     line.timer.start()

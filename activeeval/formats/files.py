@@ -20,8 +20,7 @@ from activeeval.core.kernels.text import bytes as texts
 from activeeval.core.pool.id_checks import told_too_long
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes, Ints
-from activeeval.formats.suffixes import PathLike as PathLike  # for the rooms that take paths
-from activeeval.formats.suffixes import bare_suffix
+from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import LEAST_NORMAL, is_not_zero
 
 _GZIP_MAGIC = b"\x1f\x8b"

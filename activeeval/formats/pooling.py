@@ -102,7 +102,7 @@ class TablePool:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _TableRows:
     """The rows of one table whose query the pool holds, those of a query together and queries in the pool's order.
 
     Attributes
@@ -189,17 +189,17 @@ def _check_arguments(qrels: Qrels | None, n_runs: int, evaluated: int, ties: str
         raise InputError(f"evaluated must lie from {least} to the number of runs, {n_runs}, got {evaluated}")
 
 
-def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _Rows:
+def _rows(table: Qrels | Run, names: Texts, codes: Ints, index: dict[str, int]) -> _TableRows:
     listed = names.tolist()
     owners = np.array([index.get(name, -1) for name in listed], dtype=np.int64)[codes]
     order, offsets = segments_of_runs(owners, table.query_ids.repeats, len(index))
     if order is None and offsets[0] == 0:
-        return _Rows(slice(None), offsets, table.doc_ids.plain(), listed)
+        return _TableRows(slice(None), offsets, table.doc_ids.plain(), listed)
     held = np.arange(offsets[0], offsets[-1]) if order is None else order[offsets[0] :]
-    return _Rows(held, offsets - offsets[0], table.doc_ids[held], listed)
+    return _TableRows(held, offsets - offsets[0], table.doc_ids[held], listed)
 
 
-def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
+def _items(rows: list[_TableRows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]:
     """Return the distinct pairs of the defining tables by query, and for each table the item of each row or -1."""
     offsets, item_ids = np.zeros_like(rows[0].offsets), Texts.from_list([])
     items: list[Ints] = []
@@ -214,7 +214,7 @@ def _items(rows: list[_Rows], n_defining: int) -> tuple[Ints, Texts, list[Ints]]
 
 
 def _with_new(
-    offsets: Ints, item_ids: Texts, part: _Rows, row_items: Ints, new: Ints
+    offsets: Ints, item_ids: Texts, part: _TableRows, row_items: Ints, new: Ints
 ) -> tuple[Ints, Texts, Ints, Ints]:
     """Return offsets and ids with the new rows of a table behind those of their queries.
 
@@ -238,7 +238,7 @@ def _with_new(
 
 
 def _check_shared(
-    tables: Sequence[Qrels | Run], rows: list[_Rows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
+    tables: Sequence[Qrels | Run], rows: list[_TableRows], items: list[Ints], pool: QueryPool, pair: tuple[int, int]
 ) -> None:
     """Raise where two tables share no query of the pool, or no item."""
     first, second = (tables[t].source for t in pair)
@@ -267,7 +267,7 @@ def _marked(places: Ints, size: int) -> NDArray[np.bool_]:
     return marked[:-1]
 
 
-def _ranking(pool: QueryPool, run: Run, rows: _Rows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
+def _ranking(pool: QueryPool, run: Run, rows: _TableRows, scores: Floats, items: list[Ints], ties: str) -> Rankings:
     """Return a run's ranking, and fill in its scores; its items are the first of the list, and taken off it."""
     is_held = items[0] >= 0
     kept = slice(None) if is_held.all() else np.flatnonzero(is_held)

@@ -11,8 +11,8 @@ import numpy as np
 
 from activeeval.core.errors import InputError
 from activeeval.core.pool.keyed import Qrels
-from activeeval.formats.files import PathLike
 from activeeval.formats.loading import load_tables, pool_from_tables
+from activeeval.formats.suffixes import PathLike
 from activeeval.formats.tables.preferences import UNANSWERED, PairTable, read_pairs
 from activeeval.gains.pairs import PreferenceData
 

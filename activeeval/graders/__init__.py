@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from activeeval.core.lazily import attached
 
 _HOMES = {
-    "activeeval.graders.questions": ("Prompt", "Question", "questions"),
+    "activeeval.graders.prompts": ("Prompt", "Question", "questions"),
 }
 __all__ = ["Prompt", "Question", "questions"]
 
 if TYPE_CHECKING:
-    from activeeval.graders.questions import Prompt, Question, questions
+    from activeeval.graders.prompts import Prompt, Question, questions
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

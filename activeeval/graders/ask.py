@@ -16,7 +16,7 @@ from activeeval.formats.graders.batch_answers import PAIRS
 from activeeval.formats.loading import load_run
 from activeeval.formats.sample_file import lists_of
 from activeeval.formats.writing import Together
-from activeeval.graders import Prompt, questions
+from activeeval.graders.prompts import Prompt, questions
 from activeeval.inputs.loading import from_tables
 from activeeval.inputs.texts import texts_of
 from activeeval.sampling.samples import read_sample

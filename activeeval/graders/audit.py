@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.core.campaign.labels import Progress
 from activeeval.core.campaign.reading import read
 from activeeval.core.design import GradeProbs
 from activeeval.core.design.methods import find_method
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models.values import ValueTable, default_shares
-from activeeval.core.measures import SoftLabels, Target
+from activeeval.core.judgments.policies import Agreement
+from activeeval.core.measures import SoftLabels
 from activeeval.core.measures.target import common_lists
-from activeeval.core.pool import Rankings
 from activeeval.core.results import Estimate, Interval, Note
-from activeeval.core.types import Bools
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit_orders import cautions_of, circles, orders_of, sign_of
-from activeeval.graders.audit_summary import AuditRow, GraderAudit
-from activeeval.graders.audit_values import JudgedItems, OnScale, drifts, skill, value_rows
+from activeeval.graders.audit_summary import AuditRow, GraderAudit, finite
+from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, drifts, skill, value_rows, with_zeros
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.modelling import KINDS, uniform_beliefs
@@ -92,15 +92,12 @@ def audit(
     StateError
         Where no block is complete.
     """
-    samples, progress, agreement = judged_rounds(rounds, policy)
     how: dict[str, Any] = {"policy": policy, "scope": scope, "confidence": confidence}
-    return audit_judged(samples, progress, agreement, graders, measures, questions, **how)
+    return audit_judged(judged_rounds(rounds, policy), graders, measures, questions, **how)
 
 
 def audit_judged(
-    samples: Sequence[Sample],
-    progress: Any,
-    agreement: Any,
+    judged: tuple[Sequence[Sample], Progress, Agreement],
     graders: Sequence[Any],
     measures: Sequence[Any] = (),
     questions: Sequence[str] = (),
@@ -109,18 +106,17 @@ def audit_judged(
     scope: str = "pool",
     confidence: float = 0.95,
 ) -> Audit:
-    """Return the audit of samples of which all that was judged is taken in; else as `audit`."""
+    """Return the audit of samples as `judged_rounds` has them, of which all that was judged is taken in."""
 
     def answering(
         asked: Sequence[Any], wanted: Sequence[str], contrasts: str | None
     ) -> tuple[list[SampleAnswer], list[Note]]:
         what: dict[str, Any] = {"measures": asked, "questions": wanted, "contrasts": contrasts}
         request = EstimateRequest(policy=policy, scope=scope, confidence=confidence, **what)
-        estimates = estimate_judged(samples, progress, agreement, request)
+        estimates = estimate_judged(*judged, request)
         return estimates.answers, estimates.notes
 
-    how: dict[str, Any] = {"scope": scope, "confidence": confidence}
-    return audit_answered(samples, answering, graders, measures, questions, **how)
+    return audit_answered(judged[0], answering, graders, measures, questions, scope=scope, confidence=confidence)
 
 
 def audit_answered(
@@ -137,8 +133,7 @@ def audit_answered(
     read_of = read_graders(graders)
     if not read_of:
         raise InputError("there is nothing to audit: name a machine's grades with `graders`", field="graders")
-    _check_grades(samples)
-    _check_of_people(samples)
+    _check(samples)
     answers, notes = _answers(samples[0], answering, measures, questions)
     answers = [replace(answer, estimate=_without_guard(answer.estimate)) for answer in answers]
     judged = JudgedItems.of(samples, _top(samples[0]))
@@ -151,15 +146,13 @@ def _without_guard(estimate: Estimate) -> Estimate:
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
-def _check_grades(samples: Sequence[Sample]) -> None:
+def _check(samples: Sequence[Sample]) -> None:
+    """Raise where samples are none of people's grades of whole pools."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
         raise InputError("the sample's judges compare documents: a machine's grades are held against people's grades")
     if design.order.larger_pool is not None:
         raise InputError("the sample was gathered of a pool in chunks, whose other items are not at hand")
-
-
-def _check_of_people(samples: Sequence[Sample]) -> None:
     for source, n in (taken for sample in samples for taken in sample.truth_of_machines):
         problem = f"{source}: {n:,} of the labels are a machine's that was taken for a person"
         raise InputError(f"{problem}: a machine's grades are held against people's labels alone")
@@ -212,17 +205,13 @@ def _grader_audit(
     on_scale = OnScale.of(grades, on_pool, _top(samples[0]))
     without = partial(_half_width_without, samples, grades)
     rows = [_row(answer, grades.name, on_scale, simultaneous, without) for answer, simultaneous in _at_once(answers)]
-    of_values = skill(on_scale.values, judged)
     _, counted = common_lists([answer.target for answer in answers])
     audited = GraderAudit(
         grader=grades.name,
         rows=rows,
         orders=orders_of(rows),
         values=value_rows(on_pool.values, judged),
-        leniency=of_values.leniency,
-        correlation=of_values.correlation,
-        slope=of_values.slope,
-        between_queries=of_values.between_queries,
+        **skill(on_scale.values, judged),
         drift=drifts(grades, pool, on_scale.values, judged),
         circular=circles(rows, grades.made, samples[0].systems),
         missing=int((~on_pool.is_graded[counted]).sum()),
@@ -277,17 +266,17 @@ def _row(
         system=answer.system,
         versus=answer.versus,
         grader=name,
-        by_grader=_finite(by_grader),
+        by_grader=finite(by_grader),
         answered=answered,
-        by_grader_missing_as_0=_with_zeros(target, on_scale),
-        corrected=_finite(value),
-        corrected_low=_finite(low),
-        corrected_high=_finite(high),
-        bias=_finite(by_grader - value),
-        bias_low=_finite(by_grader - high) if is_of_pool else None,
-        bias_high=_finite(by_grader - low) if is_of_pool else None,
-        bias_low_simultaneous=None if at_once is None else _finite(by_grader - at_once.high),
-        bias_high_simultaneous=None if at_once is None else _finite(by_grader - at_once.low),
+        by_grader_missing_as_0=with_zeros(target, on_scale),
+        corrected=finite(value),
+        corrected_low=finite(low),
+        corrected_high=finite(high),
+        bias=finite(by_grader - value),
+        bias_low=finite(by_grader - high) if is_of_pool else None,
+        bias_high=finite(by_grader - low) if is_of_pool else None,
+        bias_low_simultaneous=None if at_once is None else finite(by_grader - at_once.high),
+        bias_high_simultaneous=None if at_once is None else finite(by_grader - at_once.low),
         confidence=answer.interval.confidence,
         scope=answer.estimate.scope,
         labels=answer.estimate.n_items,
@@ -295,44 +284,6 @@ def _row(
         labels_saved=None if saved is None else answer.estimate.n_items * saved,
     )
     return replace(row, sign=sign_of(row, knows_order=np.unique(on_scale.labels[on_scale.is_there]).size > 1))
-
-
-def by_labels(target: Target, on_scale: OnScale) -> float:
-    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
-
-    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
-    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
-    unanswered items.
-    """
-    pool, items = target.pool, target.judging_lists()[1]
-    is_there = on_scale.is_there
-    if is_there[items].all():
-        return _with_zeros(target, on_scale)
-    is_asked, is_answered = (
-        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
-    )
-    weights = pool.query_probs * (is_answered | ~is_asked)
-    if not is_answered.any():
-        return math.nan
-    if target.measure.no_gain_between:
-        versus = None if target.versus is None else _without(target.versus, is_there)
-        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
-        values = lists.values(on_scale.labels)
-    else:
-        values = target.values(on_scale.completed(pool, items))
-    return float(weights @ values / weights.sum())
-
-
-def _with_zeros(target: Target, on_scale: OnScale) -> float:
-    """Compute a target from a machine's grades where an item without a reply has grade 0."""
-    return float(target.pool.query_probs @ target.values(on_scale.labels))
-
-
-def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
-    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
-    stays = is_kept[ranking.items]
-    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
-    return Rankings(ranking.pool, offsets, ranking.items[stays])
 
 
 def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
@@ -352,7 +303,7 @@ def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Sampl
     plain = replace(design, beliefs=beliefs, readings=(reading,))
     estimate = read(plain, campaign.selection, campaign.labels, (), answer.target, answer.estimate.scope)
     low, high = estimate.interval(answer.interval.confidence)
-    return _finite((high - low) / 2)
+    return finite((high - low) / 2)
 
 
 def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
@@ -380,7 +331,3 @@ def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
     queries = design.pool.item_queries
     pairs = ((queries, rows, kinds), (queries, rows), (queries, kinds))
     return len({np.unique(np.column_stack(columns), axis=0).shape[0] for columns in pairs}) == 1
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -14,6 +14,7 @@ from activeeval.graders.audit_summary import (
     Measured,
     SystemOrder,
 )
+from activeeval.inputs.systems import direction
 from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
 from activeeval.report.numbers import counted, number, places_of
 
@@ -34,7 +35,7 @@ def audit_sentence(row: AuditRow) -> str:
     >>> print(audit_sentence(row))
     DCG@10 of a.run: gpt alone says 12.20; with your 150 labels 6.31 ± 0.40; without gpt it would have been ± 0.52.
     """
-    text = f"{row.measure} of {_of(row)}: {row.grader} alone says {_alone(row)}"
+    text = f"{row.measure} of {direction(row.system, row.versus)}: {row.grader} alone says {_alone(row)}"
     text += _unanswered(row)
     text += f"; with your {counted(row.labels, 'label')} {_corrected(row)}"
     if row.half_width_without is not None:
@@ -169,10 +170,6 @@ def audit_footnotes(rows: Sequence[AuditRow], graders: Sequence[GraderAudit]) ->
     return notes
 
 
-def _of(row: AuditRow) -> str:
-    return f"{row.system} − {row.versus}" if row.versus else row.system
-
-
 def _places(row: AuditRow, exact: int | None = None) -> int:
     if exact is not None:
         return exact
@@ -181,8 +178,7 @@ def _places(row: AuditRow, exact: int | None = None) -> int:
 
 def _number(row: AuditRow, value: float, exact: int | None = None) -> str:
     """Return a value with the sign of a difference, as many decimals as the interval is worth; −1 is all of them."""
-    places = _places(row, exact)
-    return number(value, places, signed=bool(row.versus))
+    return number(value, _places(row, exact), signed=bool(row.versus))
 
 
 def _alone(row: AuditRow, exact: int | None = None) -> str:

@@ -18,13 +18,13 @@ from activeeval.graders.audit_report import (
 )
 from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.sampling.drawn_sample import Sample, check_sample
 from activeeval.sampling.held_judgments import judged_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Audited(Shown):
+class Audited(PrintableResult):
     """Machines' grades held against people's labels: `audit` and `StoredCampaign.audit` return it.
 
     Attributes
@@ -110,7 +110,7 @@ def audit(
     drawn, progress, agreement = judged_by(sample.drawn, sources, policy)
     measures = [] if measure is None else measures_of(measure)[0]
     audited = audit_judged(
-        [drawn], progress, agreement, graders_of(graders), measures, tuple(questions or ()),
+        ([drawn], progress, agreement), graders_of(graders), measures, tuple(questions or ()),
         policy=policy, scope=scope, confidence=confidence,
     )  # fmt: skip
     return audited_of(audited, sample.frame_kind or kind_of_frame(*sources))

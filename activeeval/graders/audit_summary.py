@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from activeeval.core.results import Caution, Note
@@ -221,3 +222,8 @@ class GraderAudit:
     items: int
     cautions: list[Caution]
     notes: list[Note]
+
+
+def finite(value: float) -> float | None:
+    """Return a number, None where it is not finite."""
+    return value if math.isfinite(value) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -22,13 +22,13 @@ from activeeval.core.estimation.clustered import (
     weighted_mean,
 )
 from activeeval.core.grade_models.values import ValueTable, default_shares
-from activeeval.core.measures import SoftLabels
-from activeeval.core.pool import QueryPool
+from activeeval.core.measures import SoftLabels, Target
+from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.pool.keys import positions_in
 from activeeval.core.results import Figure
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades, GradesOnPool
-from activeeval.graders.audit_summary import Drift, Measured, ValueRow
+from activeeval.graders.audit_summary import Drift, Measured, ValueRow, finite
 from activeeval.sampling.samples import Sample
 
 FEWEST_DRIFTED = 2
@@ -117,6 +117,44 @@ class OnScale:
         return SoftLabels(labels, missing, counts[pool.item_queries[missing]])
 
 
+def by_labels(target: Target, on_scale: OnScale) -> float:
+    """Compute a target from a machine's grades of the items that it answered; NaN where it answered none.
+
+    A query without any reply is left out of the mean. Else an item without a reply counts as the mean of the answered
+    ones of its query, see `OnScale.completed`. A measure that knows no such mean (AP, R) is taken of lists without the
+    unanswered items.
+    """
+    pool, items = target.pool, target.judging_lists()[1]
+    is_there = on_scale.is_there
+    if is_there[items].all():
+        return with_zeros(target, on_scale)
+    is_asked, is_answered = (
+        np.bincount(pool.item_queries[some], minlength=pool.n_queries) > 0 for some in (items, items[is_there[items]])
+    )
+    weights = pool.query_probs * (is_answered | ~is_asked)
+    if not is_answered.any():
+        return math.nan
+    if target.measure.no_gain_between:
+        versus = None if target.versus is None else _without(target.versus, is_there)
+        lists = replace(target, ranking=_without(target.ranking, is_there), versus=versus)
+        values = lists.values(on_scale.labels)
+    else:
+        values = target.values(on_scale.completed(pool, items))
+    return float(weights @ values / weights.sum())
+
+
+def with_zeros(target: Target, on_scale: OnScale) -> float:
+    """Compute a target from a machine's grades where an item without a reply has grade 0."""
+    return float(target.pool.query_probs @ target.values(on_scale.labels))
+
+
+def _without(ranking: Rankings, is_kept: Bools) -> Rankings:
+    """Take the items that are not kept, ``is_kept`` of shape (n_items,), out of a ranking."""
+    stays = is_kept[ranking.items]
+    offsets = np.concatenate(([0], np.cumsum(stays)))[ranking.offsets]
+    return Rankings(ranking.pool, offsets, ranking.items[stays])
+
+
 def _stray(there: Floats, top: int) -> int:
     """Return how many of whole grades lie beyond 0 … ``top``, where these are so few that they must be slips."""
     n_beyond = int(((there < 0) | (there > top)).sum())
@@ -161,7 +199,8 @@ class JudgedItems:
         pool = campaigns[0].design.pool
         weights, shares = np.zeros(pool.n_items), np.full((pool.n_items, top + 1), np.nan)
         for part, campaign in zip(parts.tolist(), campaigns, strict=True):
-            of_items, probabilities = _labels(campaign, top), _probabilities(campaign)
+            of_items = _labels(campaign, top)
+            probabilities = item_probabilities(campaign, campaign.selection.level)
             is_judged = ~np.isnan(of_items[:, 0])
             weights[is_judged] += part / probabilities[is_judged]
             shares[is_judged] = of_items[is_judged]
@@ -186,10 +225,6 @@ def _labels(campaign: Campaign, top: int) -> Floats:
     is_open = np.flatnonzero(inside & (design.known < 0))
     labels: SoftLabels = campaign.labels.over(design.known, is_open)
     return np.column_stack([labels.values(grade) for grade in np.eye(top + 1)])
-
-
-def _probabilities(campaign: Campaign) -> Floats:
-    return item_probabilities(campaign, campaign.selection.level)
 
 
 def value_rows(values: Floats, judged: JudgedItems) -> list[ValueRow]:
@@ -225,36 +260,32 @@ def _value_row(values: Floats, is_of_it: Bools, judged: JudgedItems) -> ValueRow
 
 def measured(figure: Figure) -> Measured:
     """Return a figure with None for what is not known."""
-    value, error = (number if math.isfinite(number) else None for number in (figure.value, figure.se))
+    value, error = map(finite, (figure.value, figure.se))
     if value is not None and error is not None and error < _ROUNDING * abs(value):
         error = 0.0
     return Measured(value=value, std_error=error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
-    """Leniency, correlation, slope and what is left between queries, as of `GraderAudit`."""
+def skill(values: Floats, judged: JudgedItems) -> dict[str, Measured]:
+    """Measure how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades.
 
-    leniency: Measured
-    correlation: Measured
-    slope: Measured
-    between_queries: Measured
-
-
-def skill(values: Floats, judged: JudgedItems) -> Skill:
-    """Return how far values on people's scale, NaN where missing, shape (n_items,), tell people's grades."""
+    Returns
+    -------
+    dict
+        The leniency, correlation, slope and between_queries of a `GraderAudit`.
+    """
     heard = judged.of_some(~np.isnan(values[judged.items]))
-    nothing = Figure(math.nan)
     if np.unique(heard.queries).size < _FEWEST_QUERIES:
-        return Skill(**dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(nothing)))
+        return dict.fromkeys(("leniency", "correlation", "slope", "between_queries"), measured(Figure(math.nan)))
     x, y, columns = values[heard.items], heard.grades, (heard.weights, heard.queries)
-    left = y - _means(_kinds(values)[heard.items], y, heard.weights)
-    return Skill(
-        leniency=measured(leniency(values, heard)),
-        correlation=measured(correlation(x, y, *columns)),
-        slope=measured(slope(x, y, *columns)),
-        between_queries=measured(share_between(left, *columns)),
-    )
+    kinds = ValueTable.of(values, default_shares(2)).codes
+    left = y - _means(kinds[heard.items], y, heard.weights)
+    return {
+        "leniency": measured(leniency(values, heard)),
+        "correlation": measured(correlation(x, y, *columns)),
+        "slope": measured(slope(x, y, *columns)),
+        "between_queries": measured(share_between(left, *columns)),
+    }
 
 
 def leniency(values: Floats, judged: JudgedItems) -> Figure:
@@ -263,10 +294,6 @@ def leniency(values: Floats, judged: JudgedItems) -> Figure:
     if not heard.items.size:
         return Figure(math.nan)
     return weighted_mean(values[heard.items] - heard.grades, heard.weights, heard.queries)
-
-
-def _kinds(values: Floats) -> Ints:
-    return ValueTable.of(values, default_shares(2)).codes
 
 
 def _means(codes: Ints, y: Floats, weights: Floats) -> Floats:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from activeeval.core.checks import one_of
 from activeeval.core.design import Design
@@ -16,35 +15,22 @@ from activeeval.core.errors import BudgetError, ChoiceError, InputError
 from activeeval.core.judgments.judging import GRADES, Judging, judging_of
 from activeeval.core.measures import Target, shown_name
 from activeeval.core.results import Caution, Note
+from activeeval.core.types import Ints
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.formats.judgments.from_files import labels_of
-from activeeval.formats.loading import load_run, read_costs
-from activeeval.formats.text.traffic import read_traffic
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
+from activeeval.inputs.chosen_inputs import all_known, known_of, trained_inputs, weighed_inputs
 from activeeval.inputs.grader_values import (
     asked_about,
     counted_missing,
     distrusted,
     model_names,
     read_graders,
-    with_graders,
 )
-from activeeval.inputs.judging_choice import cost_notes, judging_costs
-from activeeval.inputs.known_grades import known_grades_of
-from activeeval.inputs.loading import (
-    Inputs,
-    ending_at,
-    from_letor,
-    from_tables,
-    item_costs,
-    on_one_scale,
-    sampled_measure,
-)
-from activeeval.inputs.model_features import given_columns
-from activeeval.inputs.modelling import GradeBeliefs, believe
+from activeeval.inputs.judging_choice import cost_notes
+from activeeval.inputs.loading import Inputs, ending_at, on_one_scale, sampled_measure
+from activeeval.inputs.modelling import FitOptions, GradeBeliefs, believe
 from activeeval.inputs.systems import Asked, asked_among, asked_of
-from activeeval.inputs.traffic import of_log
 
 _OF_MODELS = np.random.SeedSequence(0, spawn_key=(2,))
 """Grade models follow from the data alone, a seed chooses what is drawn: a model may be stored beside a pool."""
@@ -87,7 +73,7 @@ class Case:
     max_grade: int
     model: str
     seed: np.random.SeedSequence
-    known: NDArray[np.int64] | None = None
+    known: Ints | None = None
     stated_grade: int | None = None
     depth: int | None = None
     contrasts: str | None = None
@@ -249,10 +235,9 @@ def prepare(
     choices.check(use_labels=use_labels)
     *streams, _, seed = np.random.SeedSequence(choices.seed).spawn(4)
     split_rng, update_rng = map(np.random.default_rng, streams)
-    model_rng = np.random.default_rng(_OF_MODELS)
     progress("reading the files")
     graders = read_graders(choices.graders)
-    inputs, depth = _trained(choices, graders, split_rng)
+    inputs, depth = trained_inputs(choices, graders, split_rng)
     notes = list(inputs.notes)
     if inputs.training is not None and (n_left_out := inputs.training.n_left_out):
         notes.append(Note("left out of training", {"n": n_left_out}))
@@ -262,29 +247,16 @@ def prepare(
         raise InputError("no item of the pool is judged, so there is no truth to compare with")
     elif priced := tuple(grader.name for grader in graders if grader.cost):
         notes.append(Note("asking apart", {"names": priced}))
-    weighed = _weighed(choices, inputs, update_rng)
+    weighed = weighed_inputs(choices, inputs, update_rng)
     notes += [*weighed.notes[len(inputs.notes) :], *cost_notes(choices.judging, weighed.pool)]
     inputs = weighed
-    known, known_notes = _known(choices, inputs)
+    known, known_notes = known_of(choices, inputs)
     notes += known_notes
     if (known is not None or taught) and inputs.training is None:
-        inputs = inputs.taught_by(_all_known(inputs, known, taught or {}))
+        inputs = inputs.taught_by(all_known(inputs, known, taught or {}))
     if choices.tune and inputs.training is None:
         raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
-    models, regressors = _models(choices, graders, inputs)
-    max_grade = _max_grade(choices, inputs, models, known)
-    if known is not None and choices.grader_trust == "auto":
-        low, low_notes = distrusted(inputs, graders, known, max_grade)
-        models, regressors = _models(choices, graders, inputs, low)
-        notes += low_notes
-    notes += _training_notes(choices, inputs, known)
-    fitting: dict[str, Any] = {"known": known, "tune": choices.tune, "progress": progress}
-    fitting["with_factor"] = choices.query_factor
-    beliefs = believe(inputs, models, max_grade, model_rng, **fitting)
-    if regressors:
-        beside = believe(inputs, regressors, max_grade, model_rng, **fitting)
-        beliefs = replace(beliefs, extra_probs=(*beliefs.extra_probs, beside.probs))
-    notes += beliefs.notes
+    models, max_grade, beliefs = _fitted(choices, graders, inputs, known, progress)
     case = Case(
         inputs=inputs,
         beliefs=beliefs,
@@ -297,7 +269,7 @@ def prepare(
         contrasts=choices.contrasts,
         judging=choices.judging,
         graders=() if choices.grader_trust == "off" else graders,
-        notes=tuple(notes),
+        notes=(*notes, *beliefs.notes),
         is_updated=choices.index_update is not None,
     )
     if not (measures and graders):
@@ -324,6 +296,30 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
                 raise InputError(f"method {method.name!r} is for {kind}, not for {shown_name(measure)}")
 
 
+def _fitted(
+    choices: Choices,
+    graders: Sequence[Grades],
+    inputs: Inputs,
+    known: Ints | None,
+    progress: Callable[[str], object],
+) -> tuple[tuple[str, ...], int, GradeBeliefs]:
+    """Return the names of the grade models, the largest grade, and what the models say with all that is to note."""
+    models, regressors = _models(choices, graders, inputs)
+    max_grade, notes = _max_grade(choices, inputs, models, known), list[Note]()
+    if known is not None and choices.grader_trust == "auto":
+        low, notes = distrusted(inputs, graders, known, max_grade)
+        models, regressors = _models(choices, graders, inputs, low)
+    notes += _training_notes(choices, inputs, known)
+    rng = np.random.default_rng(_OF_MODELS)
+    fitting: FitOptions = {"known": known, "tune": choices.tune, "progress": progress}
+    fitting["with_factor"] = choices.query_factor
+    beliefs = believe(inputs, models, max_grade, rng, **fitting)
+    extra = beliefs.extra_probs
+    if regressors:
+        extra = (*extra, believe(inputs, regressors, max_grade, rng, **fitting).probs)
+    return models, max_grade, replace(beliefs, extra_probs=extra, notes=(*notes, *beliefs.notes))
+
+
 def _models(
     choices: Choices, graders: Sequence[Grades], inputs: Inputs, distrusted: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -336,40 +332,7 @@ def _models(
     return chosen or ("uniform" if inputs.training is None else "forest",), regressors
 
 
-def _trained(choices: Choices, graders: Sequence[Grades], rng: np.random.Generator) -> tuple[Inputs, int | None]:
-    """Return the inputs in the order of their ids, with rows of other queries to train on, and where lists were cut."""
-    loaded, judged = _load(choices)
-    cut = loaded if choices.depth is None else loaded.cut_at(choices.depth)
-    depth = None if cut is loaded else choices.depth
-    inputs = with_graders(_with_model_inputs(choices, cut), graders).in_id_order()
-    if depth is not None:
-        note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
-        inputs = replace(inputs, notes=(*inputs.notes, note))
-    if choices.train_fraction is not None:
-        inputs = inputs.held_out(choices.train_fraction, rng)
-    elif judged is not None:
-        whole = inputs.pool.n_queries
-        of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
-        inputs = inputs.trained_on(of_others.in_id_order())
-        # of notes on the labels that teach, those alone that stand by every number
-        taken = (note for note in judged.notes if isinstance(note, Caution) or note.code == "machines left out")
-        inputs = replace(inputs, notes=(*inputs.notes, *taken))
-        if n_trained := whole - inputs.pool.n_queries:
-            inputs = replace(inputs, notes=(Note("queries that train", {"n": n_trained, "of": whole}), *inputs.notes))
-    return inputs, depth
-
-
-def _weighed(choices: Choices, inputs: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the inputs with what judging costs, how often queries are asked, and the ranking of a later index."""
-    inputs = inputs.with_costs(judging_costs(choices.judging, inputs.pool), choices.overhead)
-    if choices.traffic is not None:
-        inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
-    elif choices.queries is not None:
-        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_fraction or 0.0))
-    return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
-
-
-def _training_notes(choices: Choices, inputs: Inputs, known: NDArray[np.int64] | None) -> list[Note]:
+def _training_notes(choices: Choices, inputs: Inputs, known: Ints | None) -> list[Note]:
     """Return what the model learns of known grades, or that there is nothing to learn from."""
     rows = inputs.training
     if rows is not None and rows.items is not None and choices.models != ("uniform",):
@@ -380,68 +343,7 @@ def _training_notes(choices: Choices, inputs: Inputs, known: NDArray[np.int64] |
     return [Note("no training data", {"n_known": None if known is None else int((known >= 0).sum())})]
 
 
-def _known(choices: Choices, inputs: Inputs) -> tuple[NDArray[np.int64] | None, tuple[Note | Caution, ...]]:
-    """Return the grades that are known already, None where nothing says any, and notes."""
-    if not choices.judged:
-        return None, ()
-    policy, is_truth = choices.judged_policy, choices.machine_is_truth
-    known, notes = known_grades_of(choices.judged, inputs.pool, policy, choices.max_grade, machine_is_truth=is_truth)
-    _check_agreement(inputs, known)
-    return known, notes
-
-
-def _all_known(
-    inputs: Inputs, known: NDArray[np.int64] | None, taught: Mapping[tuple[str, str], int]
-) -> NDArray[np.int64]:
-    """Return grades of a pool's items: those that are known, and others that teach."""
-    pool = inputs.pool
-    grades = np.full(pool.n_items, -1, dtype=np.int64) if known is None else known.copy()
-    pairs = pool.pairs_of(np.arange(pool.n_items)) if taught else []
-    teaches = np.array([taught.get(pair, -1) for pair in pairs], dtype=np.int64) if taught else grades
-    return np.where(grades >= 0, grades, teaches)
-
-
-def _check_agreement(inputs: Inputs, known: NDArray[np.int64]) -> None:
-    """Raise where a grade that is known is not the label that the pool has."""
-    differs = np.flatnonzero((known >= 0) & (inputs.grades >= 0) & (known != inputs.grades))
-    if differs.size:
-        z = int(differs[0])
-        label = f"known as {known[z]} and labelled {inputs.grades[z]}"
-        raise InputError(f"{inputs.pool.place(z)} is {label} ({differs.size} such items): expected one grade")
-
-
-def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
-    """Return the inputs to evaluate and, with judgments to train on, those to train on."""
-    if choices.letor:
-        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems, choices.names), None
-    evaluated = len(choices.systems)
-    runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
-
-    def put_together(qrels: Any) -> Inputs:
-        judgments = None if qrels is None else labels_of(qrels, machine_is_truth=choices.machine_is_truth)
-        how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
-        return from_tables(judgments, runs, evaluated=evaluated, **how)
-
-    train = choices.train_qrels
-    return put_together(choices.qrels), None if train is None else put_together(train)
-
-
-def _with_model_inputs(choices: Choices, inputs: Inputs, *, with_costs: bool = True) -> Inputs:
-    """Return the inputs with item costs and what models look at beside the features."""
-    kind = choices.cost if with_costs else "uniform"
-    if isinstance(kind, str) and kind != "uniform" and not kind.startswith("log-length"):
-        kind = read_costs(kind)
-    costs = item_costs(kind, inputs)
-    try:
-        inputs = inputs.with_costs(costs, 0.0)
-    except InputError as problem:
-        raise InputError(f"{kind if isinstance(kind, str) else kind.source}: {problem}", field=problem.field) from None
-    for name in choices.models:
-        inputs = given_columns(inputs, name, choices.tables)
-    return inputs
-
-
-def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: NDArray[np.int64] | None) -> int:
+def _max_grade(choices: Choices, inputs: Inputs, models: Sequence[str], known: Ints | None) -> int:
     seen = inputs.max_grade if inputs.has_labels else 0
     seen = seen if known is None else max(seen, int(known.max()))
     tables = [inputs.looked_at(name, inputs.features) for name in models if name.startswith("probs=")]

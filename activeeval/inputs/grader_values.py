@@ -18,7 +18,7 @@ from activeeval.core.results import Caution, Note, Told
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.inputs.choices import GRADER
-from activeeval.inputs.loading import Inputs, Training
+from activeeval.inputs.loading import Inputs, TrainingRows
 
 
 def read_graders(sources: Sequence[Any]) -> tuple[Grades, ...]:
@@ -112,14 +112,14 @@ def _of_price(grader: Grades) -> list[Note]:
 
 
 def grader_model(
-    values: Floats, rows: Training | None, known: Ints | None, max_grade: int
+    values: Floats, rows: TrainingRows | None, known: Ints | None, max_grade: int
 ) -> tuple[Any, Ints, Ints | None]:
     """Return the model of a grader, the kind of each item's value, and of each row's to train on.
 
     Parameters
     ----------
     values : ndarray, shape (n_items,)
-    rows : Training or None
+    rows : TrainingRows or None
         With the grader's values as the features.
     known : ndarray of int64, shape (n_items,), or None
         Grades that are known, −1 where none is: their shares stand for people's where there are no rows.
@@ -174,7 +174,7 @@ def probs_at(inputs: Inputs, graders: Sequence[Grades], known: Ints | None, max_
     return np.asarray(np.mean(probs, axis=0))
 
 
-def _shares(values: Floats, rows: Training | None, known: Ints | None, n_grades: int) -> Floats:
+def _shares(values: Floats, rows: TrainingRows | None, known: Ints | None, n_grades: int) -> Floats:
     """Return the shares of people's grades: of those that are known of items with a value, beside what is usual."""
     if rows is not None:
         grades = rows.grades

@@ -10,7 +10,7 @@ import numpy as np
 from activeeval.core.errors import ChoiceError
 from activeeval.core.judgments.judging import ByComparisons, Judging, judging_of
 from activeeval.core.pool import QueryPool
-from activeeval.core.results import Note
+from activeeval.core.results import Note, Told
 from activeeval.core.types import Floats
 from activeeval.inputs.loading import sampled_measure
 from activeeval.topk import expected_comparisons
@@ -50,7 +50,11 @@ def cost_notes(judging: Judging, pool: QueryPool) -> list[Note]:
 
 @cost_notes.register
 def _(judging: ByComparisons, pool: QueryPool) -> list[Note]:
-    return [comparisons_note(pool, judging.k)]
+    each = float(pool.item_costs.mean())
+    per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
+    numbers: dict[str, Told] = {"k": judging.k, "per_query": per_query, "per_hundred": 100 * each}
+    numbers |= {"minutes": 100 * each * SECONDS_A_COMPARISON / 60, "seconds": SECONDS_A_COMPARISON}
+    return [Note("comparisons", numbers)]
 
 
 def comparison_costs(pool: QueryPool, k: int) -> Floats:
@@ -61,19 +65,3 @@ def comparison_costs(pool: QueryPool, k: int) -> Floats:
     sizes = np.diff(pool.query_offsets)
     costs = {n: max(expected_comparisons(n, min(k, n)).mean, 1.0) / n for n in set(sizes.tolist()) if n}
     return np.array([costs[n] for n in sizes.tolist() if n]).repeat(sizes[sizes > 0])
-
-
-def comparisons_note(pool: QueryPool, k: int) -> Note:
-    """Return what a budget means where queries are judged by comparisons."""
-    each = float(pool.item_costs.mean())
-    per_query = float(np.add.reduceat(pool.item_costs, pool.query_offsets[:-1]).mean())
-    return Note(
-        "comparisons",
-        {
-            "k": k,
-            "per_query": per_query,
-            "per_hundred": 100 * each,
-            "minutes": 100 * each * SECONDS_A_COMPARISON / 60,
-            "seconds": SECONDS_A_COMPARISON,
-        },
-    )

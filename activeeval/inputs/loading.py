@@ -6,7 +6,6 @@ for `activeeval.evaluate` and `activeeval.compare` alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,12 +17,10 @@ from activeeval.core.errors import InputError
 from activeeval.core.grade_models import run_features
 from activeeval.core.measures import Measure, SampledMeasure, check_sampled, least_relevant, shown_name
 from activeeval.core.pool import QueryDraw, QueryPool, Rankings, pool_hashes
-from activeeval.core.pool.keyed import Costs, Qrels
+from activeeval.core.pool.keyed import Qrels
 from activeeval.core.results import Caution, Note
 from activeeval.core.types import Floats, Ints
 from activeeval.formats.loading import pool_from_tables
-from activeeval.formats.text.letor import LetorData, read_letor
-from activeeval.formats.text.scores import read_scores_of
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
@@ -37,7 +34,7 @@ FEWEST_QUERIES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Training:
+class TrainingRows:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
@@ -63,7 +60,7 @@ class Inputs:
     grades : ndarray of int64, shape (n_items,)
         Labels; negative where nobody judged the item.
     features : ndarray of float64, shape (n_items, n_features)
-    training : Training or None
+    training : TrainingRows or None
         Rows that a grade model may learn from: of queries outside the pool, or what is known of it.
     names : tuple of str
         What the systems are called.
@@ -79,7 +76,7 @@ class Inputs:
     rankings: tuple[Rankings, ...]
     grades: Ints
     features: Floats
-    training: Training | None = None
+    training: TrainingRows | None = None
     names: tuple[str, ...] = ()
     scores: Floats | None = None
     columns: Mapping[str, slice] = field(default_factory=dict)
@@ -189,9 +186,9 @@ class Inputs:
         n_queries_of = [np.unique(owners[known == grade]).size for grade in np.unique(known[items])]
         if sum(n >= FEWEST_QUERIES for n in n_queries_of) < 2:
             return self
-        return replace(self, training=Training(self.features[items], known[items], owners[items], items=items))
+        return replace(self, training=TrainingRows(self.features[items], known[items], owners[items], items=items))
 
-    def _training_rows(self, is_training: NDArray[np.bool_]) -> Training:
+    def _training_rows(self, is_training: NDArray[np.bool_]) -> TrainingRows:
         """Return the ranked items of some queries that somebody judged."""
         is_ranked = np.zeros(self.pool.n_items, dtype=bool)
         for ranking in self.rankings:
@@ -201,7 +198,7 @@ class Inputs:
         if not rows.size:
             raise InputError(f"none of the {ranked.size} ranked items to train on is judged: there is nothing to learn")
         queries = self.pool.item_queries[rows]
-        return Training(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
+        return TrainingRows(self.features[rows], self.grades[rows], queries, ranked.size - rows.size)
 
     def _onto(self, pool: QueryPool, items: Ints) -> Inputs:
         rankings = tuple(ranking.restricted_to(pool, items) for ranking in self.rankings)
@@ -229,54 +226,6 @@ class Inputs:
             training = replace(training, features=np.column_stack((training.features, of_training)))
         features = np.column_stack((self.features, values))
         return replace(self, features=features, training=training, columns=columns)
-
-
-def from_letor(
-    paths: Sequence[str],
-    rankers: Sequence[Sequence[str]],
-    train: Sequence[str] = (),
-    train_rankers: Sequence[Sequence[str]] = (),
-    names: Sequence[str] = (),
-) -> Inputs:
-    """Read a pool from LETOR files and its rankings from score files aligned with them.
-
-    Parameters
-    ----------
-    rankers, train_rankers : sequence of sequence of str
-        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
-        all.
-    names : sequence of str
-        What the rankers are called; by default their files.
-    """
-    data = read_letor(paths)
-    pool = data.pool()
-    scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
-    rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
-    training = _letor_training(train, data, train_rankers) if train else None
-    names = checked_names(names, len(rankers)) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
-    return Inputs(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
-
-
-def _features(data: LetorData) -> Floats:
-    if data.features is None:
-        raise InputError(f"{', '.join(data.paths)}: no features were read")
-    return data.features
-
-
-def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> Training:
-    data = read_letor(paths)
-    shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
-    if shared:
-        raise InputError(
-            f"{', '.join(data.paths)}: query {min(shared)!r} is in the pool too; train on queries outside it"
-        )
-    width, features = _features(pool_data).shape[1], _features(data)
-    if features.shape[1] > width:
-        raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
-    features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
-    queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return Training(features, data.grades, queries, scores=held)
 
 
 def from_tables(
@@ -335,30 +284,6 @@ def from_tables(
 def unjudged_notes(n: int, of: int, which: str) -> list[Note]:
     """Return how many of some items nobody judged, which count as grade 0; nothing where all are judged."""
     return [Note("unjudged items", {"n": n, "of": of, "which": which})] if n else []
-
-
-def item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
-    """Return item costs: ``uniform`` (None), ``log-length:FEATURE`` = log(e + feature), or a file's.
-
-    Parameters
-    ----------
-    kind : str or Costs
-    """
-    if isinstance(kind, Costs):
-        return kind.align(inputs.pool)
-    if kind == "uniform":
-        return None
-    name, _, column = kind.partition(":")
-    n_features = inputs.features.shape[1]
-    if name != "log-length" or not column.isdecimal() or not 1 <= int(column) <= n_features:
-        raise InputError(
-            f"the cost {kind!r} is not uniform, log-length:FEATURE with FEATURE from 1 to {n_features}, or a file"
-        )
-    lengths = inputs.features[:, int(column) - 1]
-    bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
-    if bad.size:
-        raise InputError(f"feature {column} is no length at {inputs.pool.place(int(bad[0]))}: {lengths[bad[0]]}")
-    return np.asarray(np.log(math.e + lengths))
 
 
 def sampled_measure(measure: str | Measure) -> SampledMeasure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from activeeval.core.results import Note
 from activeeval.core.types import Floats, Ints
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import grader_model
-from activeeval.inputs.loading import FEWEST_QUERIES, Inputs, Training
+from activeeval.inputs.loading import FEWEST_QUERIES, Inputs, TrainingRows
 
 if TYPE_CHECKING:
     from activeeval.core.planning import HeldOut
@@ -38,6 +38,43 @@ of one ranking (a tenth of the pool, an overhead of five items) rises from 1.8, 
 passive); benchmarks/results/uniform-factor.json has the rest. Given probabilities that no label recalibrates go
 without: on them it wins as much for DCG, but loses a third for ERR on OHSUMED (436 to 290).
 """
+
+
+class FitOptions(TypedDict, total=False):
+    """What `believe` may be told beside inputs, models and scale.
+
+    Attributes
+    ----------
+    known : ndarray of int64, shape (n_items,), optional
+        Grades of the pool that are known, −1 where none is: of too few to train on a grader's model takes the shares.
+    tune : bool
+        Choose the parameters of a forest or logit on half of the training queries. Default: False.
+    with_factor : bool
+        Learn the query factor too, which is the default, from at least ten training queries; the uniform model and
+        graders, where they learned nothing, have `UNTRAINED_FACTOR`.
+    n_jobs : int, optional
+        Threads of a forest.
+    progress : callable
+        Called with a text that names the next step.
+    """
+
+    known: Ints | None
+    tune: bool
+    with_factor: bool
+    n_jobs: int | None
+    progress: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fitting:
+    """`FitOptions` with their defaults, and whether what is said of rows to train on is needed."""
+
+    known: Ints | None = None
+    tune: bool = False
+    with_factor: bool = True
+    n_jobs: int | None = None
+    progress: Callable[[str], object] = lambda what: None
+    with_rows: bool = True
 
 
 class MethodModel(TypedDict):
@@ -148,12 +185,7 @@ def believe(
     kinds: str | Sequence[str],
     max_grade: int,
     rng: np.random.Generator,
-    *,
-    known: Ints | None = None,
-    tune: bool = False,
-    with_factor: bool = True,
-    n_jobs: int | None = None,
-    progress: Callable[[str], object] = lambda what: None,
+    **options: Unpack[FitOptions],
 ) -> GradeBeliefs:
     """Fit the grade model and the query factor of inputs, or several models and their mixture.
 
@@ -168,15 +200,8 @@ def believe(
         nothing to learn from. Several make a mixture of the weights that `learned_weights` finds on training queries,
         out of fold, equal ones where these are fewer than ten; those that `worth_fitting` names are more regressors of
         an estimate.
-    known : ndarray of int64, shape (n_items,), optional
-        Grades of the pool that are known, −1 where none is: of too few to train on a grader's model takes the shares.
-    tune : bool
-        Choose the parameters of a forest or logit on half of the training queries.
-    with_factor : bool
-        Learn the query factor too, from at least ten training queries; the uniform model and graders, where they
-        learned nothing, have `UNTRAINED_FACTOR`.
-    progress : callable
-        Told what is next.
+    options
+        `FitOptions`: known, tune, with_factor, n_jobs and progress.
 
     Raises
     ------
@@ -184,13 +209,13 @@ def believe(
         Where a model has nothing to learn from, or is named twice.
     """
     names = [kinds] if isinstance(kinds, str) else list(kinds)
+    with_factor = options.get("with_factor", True)
+    fitting = _Fitting(**options, with_rows=with_factor or len(names) > 1)
     if names == ["uniform"]:
         return uniform_beliefs(inputs.pool.n_items, max_grade, with_factor=with_factor)
     if not names or len(set(names)) < len(names):
         raise InputError(f"grade models must each be named once, got {', '.join(names) or 'none'}")
-    with_rows = with_factor or len(names) > 1
-    fitting: dict[str, Any] = {"known": known, "tune": tune, "with_rows": with_rows, "n_jobs": n_jobs}
-    members = [_one(inputs, name, max_grade, rng, progress=progress, **fitting) for name in names]
+    members = [_one(inputs, name, max_grade, rng, fitting) for name in names]
     probs, of_rows = members[0]
     if len(names) > 1:
         beliefs = _mixed(names, members, inputs.training, with_factor=with_factor)
@@ -202,18 +227,7 @@ def believe(
     return replace(beliefs, factor=beliefs.factor or untaught, learns=True)
 
 
-def _one(
-    inputs: Inputs,
-    name: str,
-    max_grade: int,
-    rng: np.random.Generator,
-    *,
-    known: Ints | None,
-    tune: bool,
-    with_rows: bool,
-    n_jobs: int | None,
-    progress: Callable[[str], object],
-) -> Member:
+def _one(inputs: Inputs, name: str, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
     """Return what one model says of the pool, and out of fold of the rows to train on, where there are any to teach."""
     kind, rows = name.partition("=")[0], inputs.training
     if kind not in KINDS and not name.startswith(GRADER):
@@ -228,32 +242,34 @@ def _one(
     if kind == "probs":
         return _recalibrated(looked_at, rows, max_grade, rng)
     if name.startswith(GRADER):
-        return _graded(looked_at, known, max_grade, rng, with_rows=with_rows)
+        return _graded(looked_at, max_grade, rng, fitting)
     if rows is None:
         raise InputError(f"the {kind} model has nothing to learn from: give training data, or use the uniform model")
-    model = _new_model(kind, max_grade, int(rng.integers(2**31)), n_jobs)
-    progress(f"fitting the {kind} model")
-    if tune:
+    seed, model = int(rng.integers(2**31)), grade_models.OrderedLogitModel(max_grade=max_grade)
+    if kind == "forest":
+        model = grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=fitting.n_jobs)
+    fitting.progress(f"fitting the {kind} model")
+    if fitting.tune:
         model = grade_models.tune_grade_model(
             model, _GRIDS["forest" if kind == "forest" else "logit"], rows.features, rows.grades, rows.queries, rng
         )
-    return _learned(looked_at, rows, model, rng, with_rows=with_rows, progress=progress)
+    return _learned(looked_at, rows, model, rng, fitting)
 
 
-def _graded(inputs: Inputs, known: Ints | None, max_grade: int, rng: np.random.Generator, *, with_rows: bool) -> Member:
+def _graded(inputs: Inputs, max_grade: int, rng: np.random.Generator, fitting: _Fitting) -> Member:
     """Return what a grader's values say of the pool and, out of fold, of the rows to train on that have any."""
     rows = inputs.training
     has_rows = rows is not None and not np.isnan(rows.features).all()
-    model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, known, max_grade)
+    model, of_pool, of_rows = grader_model(inputs.features[:, 0], rows, fitting.known, max_grade)
     if rows is None or of_rows is None or not has_rows:
         return np.asarray(model.predict_proba(of_pool)), None
     kinds = replace(rows, features=of_rows[:, None].astype(np.float64))
     coded = replace(inputs, features=of_pool[:, None].astype(np.float64), training=kinds)
-    return _learned(coded, kinds, model, rng, with_rows=with_rows, progress=lambda what: None)
+    return _learned(coded, kinds, model, rng, _Fitting(with_rows=fitting.with_rows))
 
 
 def _mixed(
-    names: Sequence[str], members: Sequence[Member], rows: Training | None, *, with_factor: bool
+    names: Sequence[str], members: Sequence[Member], rows: TrainingRows | None, *, with_factor: bool
 ) -> GradeBeliefs:
     """Return the mixture of several models, and those that an estimate is to be fitted to beside it."""
     probs = [of_pool for of_pool, _ in members]
@@ -272,23 +288,15 @@ def _mixed(
     return _taught(mixture, grade_models.average_probabilities(of_training, weights) if with_factor else None, rows)
 
 
-def _learned(
-    inputs: Inputs,
-    rows: Training,
-    model: Any,
-    rng: np.random.Generator,
-    *,
-    with_rows: bool,
-    progress: Callable[[str], object],
-) -> Member:
+def _learned(inputs: Inputs, rows: TrainingRows, model: Any, rng: np.random.Generator, fitting: _Fitting) -> Member:
     """Return probabilities of the pool and, where rows can teach what is wanted, of these, out of fold by query."""
     if rows.items is not None:
-        return _out_of_fold(model, inputs.features, inputs, rows, rng, progress)
+        return _out_of_fold(model, inputs.features, inputs, rows, rng, fitting.progress)
     probs = np.asarray(model.fit(rows.features, rows.grades).predict_proba(inputs.features))
-    if not (with_rows and _can_teach(rows)):
+    if not (fitting.with_rows and _can_teach(rows)):
         return probs, None
     return probs, grade_models.cross_fitted_probs(
-        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=progress
+        _of_fold(model), rows.features, rows.grades, rows.queries, rng=rng, progress=fitting.progress
     )
 
 
@@ -303,17 +311,11 @@ def _of_fold(model: Any) -> Any:
     return grade_models.ForestGradeModel(**model.get_params() | {"n_estimators": max(model.n_estimators // 2, 1)})
 
 
-def _new_model(kind: str, max_grade: int, seed: int, n_jobs: int | None) -> Any:
-    if kind == "forest":
-        return grade_models.ForestGradeModel(max_grade=max_grade, random_state=seed, n_jobs=n_jobs)
-    return grade_models.OrderedLogitModel(max_grade=max_grade)
-
-
-def _can_teach(rows: Training) -> bool:
+def _can_teach(rows: TrainingRows) -> bool:
     return np.unique(rows.queries).size >= FEWEST_QUERIES
 
 
-def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: Training | None) -> GradeBeliefs:
+def _taught(beliefs: GradeBeliefs, of_rows: Floats | None, rows: TrainingRows | None) -> GradeBeliefs:
     """Return beliefs with what rows to train on teach of them, where there are enough."""
     if of_rows is None or rows is None or not _can_teach(rows):
         return beliefs
@@ -328,7 +330,7 @@ def _widened(probs: Floats, n_grades: int, *, is_uniform: bool) -> Floats:
     return np.full((len(probs), n_grades), 1.0 / n_grades) if is_uniform else np.pad(probs, ((0, 0), (0, missing)))
 
 
-def _recalibrated(inputs: Inputs, rows: Training | None, max_grade: int, rng: np.random.Generator) -> Member:
+def _recalibrated(inputs: Inputs, rows: TrainingRows | None, max_grade: int, rng: np.random.Generator) -> Member:
     """Return given probabilities of the pool and of the training rows, recalibrated where there are such rows."""
     model = grade_models.GivenProbabilities(max_grade=max_grade)
     probs = _widened(inputs.features, max_grade + 1, is_uniform=False)
@@ -346,7 +348,7 @@ def _out_of_fold(
     model: Any,
     features: Floats,
     inputs: Inputs,
-    rows: Training,
+    rows: TrainingRows,
     rng: np.random.Generator,
     progress: Callable[[str], object] = lambda what: None,
 ) -> tuple[Floats, Floats]:

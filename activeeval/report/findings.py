@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from activeeval.core.answers import Answer, Needed, about
+from activeeval.core.answers import Answer
+from activeeval.report.answer_phrases import cannot_be_judged, extent_of, next_step
 from activeeval.report.numbers import agreeing, all_of, counted, number, places_of, short_p
 
 ABOUT = {
@@ -63,7 +64,7 @@ def sentence(finding: Answer) -> str:
     new.run is better than old.run by 0.140 (0.050 to 0.230): DCG@10, 25 queries, 200 judgments.
     """
     where = "" if finding.segment is None else f" of {finding.segment}"
-    what, extent = f"{finding.measure}{where}", _extent(finding)
+    what, extent = f"{finding.measure}{where}", extent_of(finding)
     if not finding.is_bounded:
         return f"Nothing can be said yet of {_systems(finding)}: {what} {figures(finding)}{extent}."
     if not finding.versus:
@@ -72,10 +73,10 @@ def sentence(finding: Answer) -> str:
     if verdict == "equal":
         return f"{says}: {what}{'' if finding.same_lists else extent}."
     if verdict == "undecided" and finding.high >= 0:
-        return f"{says}: {what} {figures(finding)}{extent}{_next(finding)}{_other(finding)}."
+        return f"{says}: {what} {figures(finding)}{extent}{next_step(finding)}{_other(finding)}."
     if verdict == "not worse":
         return f"{says}: {what} {figures(finding)}{extent}{_other(finding)}."
-    return f"{says}: {what}{extent}{_next(finding)}{_other(finding)}."
+    return f"{says}: {what}{extent}{next_step(finding)}{_other(finding)}."
 
 
 def _compared(finding: Answer) -> str:
@@ -116,13 +117,13 @@ def _other(finding: Answer) -> str:
         return ""
     about = f"for {OTHER_SCOPE[other.scope]}"
     if other.verdict == finding.verdict:
-        advice = _next(other)
-        return f"; {about} {advice.removeprefix('; ')}" if advice != _next(finding) else ""
+        advice = next_step(other)
+        return f"; {about} {advice.removeprefix('; ')}" if advice != next_step(finding) else ""
     if other.low == other.high:
         exact = number(other.value, _places(finding), signed=True) if other.value else "0"
         return f"; {about} it is exactly {exact}"
     verdict = "open" if other.verdict == "undecided" else other.verdict
-    return f"; {about} this is {verdict}: {_parts(other, None)[1]}{_next(other)}"
+    return f"; {about} this is {verdict}: {_parts(other, None)[1]}{next_step(other)}"
 
 
 def figures(finding: Answer, places: int | None = None) -> str:
@@ -157,17 +158,18 @@ def table_of(findings: Sequence[Answer], places: int | None = None, width: int =
         return [{name: row.get(name, "") for name in kept} for row in rows]
 
     rows = fitting(rows_of, width)
-    if _width(rows) <= width:
+    if table_width(rows) <= width:
         return rows
     # the sentences above the table have these counts
-    return fitting(lambda longest: [_without(row, _SPARED) for row in rows_of(longest)], width)
+    return fitting(lambda longest: [without(row, *_SPARED) for row in rows_of(longest)], width)
 
 
-def _without(row: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+def without(row: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Return a row of text less some columns."""
     return {name: cell for name, cell in row.items() if name not in names}
 
 
-def _width(rows: Sequence[Mapping[str, str]]) -> int:
+def table_width(rows: Sequence[Mapping[str, str]]) -> int:
     """Count the columns of text that rows take as a table."""
     columns = [max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]]
     return sum(columns) + 2 * (len(columns) - 1)
@@ -184,7 +186,7 @@ def fitting(rows_of: Callable[[int], list[dict[str, str]]], width: int = WIDTH) 
     rows: list[dict[str, str]] = []
     for longest in _NAME_LENGTHS:
         rows = rows_of(longest)
-        if _width(rows) <= width:
+        if table_width(rows) <= width:
             break
     return rows
 
@@ -209,7 +211,7 @@ def headline(findings: Sequence[Answer]) -> list[str]:
 
 def _of_segments(findings: Sequence[Answer]) -> str:
     first, n = findings[0], len(findings)
-    is_short = any(map(_cannot, findings))
+    is_short = any(map(cannot_be_judged, findings))
     room = "; some items cannot be judged: the intervals have room for every grade of theirs" if is_short else ""
     if not first.versus:
         low, high = (choose(findings, key=lambda finding: finding.value) for choose in (min, max))
@@ -313,19 +315,12 @@ def _row(finding: Answer, places: int | None, longest: int) -> dict[str, str]:
         "segment": "" if finding.segment is None else short_name(finding.segment, longest),
         "value": value,
         "interval": between,
-        **_beside(finding, places),
+        **({} if (other := finding.other) is None else {OTHER_SCOPE[other.scope]: _parts(other, places)[1]}),
         "p": "" if finding.p_value is None else short_p(finding.p_value),
         "at the end": "" if end is None or not math.isfinite(end) else f"± {end:.2g}",
         "queries": f"{finding.n_queries:,}" if finding.n_queries else "",
         "judgments": f"{finding.n_items:,}" if finding.n_items else "",
     }
-
-
-def _beside(finding: Answer, places: int | None) -> dict[str, str]:
-    """Write the interval for the other scope, where it differs, under the name of that scope."""
-    if finding.other is None:
-        return {}
-    return {OTHER_SCOPE[finding.other.scope]: _parts(finding.other, places)[1]}
 
 
 def _parts(finding: Answer, exact: int | None) -> tuple[str, str]:
@@ -352,68 +347,3 @@ def _between(finding: Answer, written: Callable[[float], str]) -> str:
     if finding.low < finding.high:
         return f"{written(finding.low)} to {written(finding.high)}"
     return f"the same in {all_of(finding.n_queries, 'query')}" if finding.is_constant else "exactly known"
-
-
-def _extent(finding: Answer) -> str:
-    """Write how much was judged, and where few queries decide; nothing where everything was known before."""
-    if not finding.n_queries:
-        return ""
-    judged = "" if finding.n_items is None else f", {counted(finding.n_items, 'judgment')}"
-    return f", {counted(finding.n_queries, 'query')}{judged}{_few(finding)}{_cannot(finding)}"
-
-
-def _cannot(finding: Answer) -> str:
-    """Write that the interval has room for items that cannot be judged."""
-    n = finding.n_cannot
-    if not n or not finding.is_bounded or finding.low == finding.high:
-        return ""
-    room = f"the interval has room for every grade that {agreeing(n, 'it', 'they')} could have"
-    return f"; {counted(n, 'item')} cannot be judged: {room}"
-
-
-def _few(finding: Answer) -> str:
-    """Write that the estimate rests on few queries, or on one."""
-    effective, share = finding.effective_queries, finding.largest_share
-    if effective is None and share is None:
-        return ""
-    says = [] if effective is None else [f"as good as {counted(math.ceil(effective), 'query')}"]
-    says += [] if share is None else [f"one of them decides {_share(share)} of it"]
-    return f" ({', '.join(says)})"
-
-
-def _share(share: float) -> str:
-    named = {0.5: "half", 0.67: "two thirds", 0.75: "three quarters", 1.0: "all"}
-    nearest = min(named, key=lambda part: abs(part - share))
-    return named[nearest] if abs(nearest - share) < 0.04 else f"{share:.0%}"
-
-
-def _next(finding: Answer) -> str:
-    """Write what should decide an open difference, as far as that is known."""
-    needed = finding.needed
-    if needed is None or finding.verdict != "undecided":
-        return ""
-    left = "" if needed.half_width_left is None else _left(needed)
-    if needed.queries is not None:
-        return f"; {left}about {counted(about(needed.queries), 'more query')} like these should decide"
-    if needed.budget is None:
-        return f"; {left}".rstrip(" :;") if left else ""
-    if needed.budget == 0 and not needed.waiting:
-        return "; what is left of the budget should decide"
-    if needed.budget == 0:
-        wait = agreeing(needed.waiting, "waits", "wait")
-        return f"; judging the {counted(needed.waiting, 'item')} that {wait} should decide"
-    budget, low, high = (None if each is None else math.ceil(each) for each in (needed.budget, needed.low, needed.high))
-    more = f"about {counted(budget or 0, f'more {needed.unit[:-1]}', f'more {needed.unit}')}"
-    between = "" if low is None or high is None else f" ({low:,} to {high:,})"
-    odds = "" if needed.chance is None else f", {_times_in_ten(needed.chance)}"
-    return f"; {'' if needed.can_grow else 'a new sample with '}{more}{between} should decide{odds}"
-
-
-def _left(needed: Needed) -> str:
-    half = needed.half_width_left or 0.0
-    ends = number(half, places_of(half, half))
-    return f"all judgments that are left give ± {ends}: these queries cannot decide it; "
-
-
-def _times_in_ten(chance: float) -> str:
-    return "19 times in 20" if chance >= 0.93 else f"{min(max(round(10 * chance), 1), 9)} times in 10"

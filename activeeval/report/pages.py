@@ -44,7 +44,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class NextStep:
     """What to do next: a word before, a command where there is one, and what it does."""
 
     kind: ClassVar[str] = "following"
@@ -103,7 +103,7 @@ class Charts:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SideBySide:
     """Blocks beside a picture."""
 
     kind: ClassVar[str] = "columns"
@@ -126,7 +126,7 @@ class Section:
         return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
 
 
-Block = Heading | Paragraph | Following | Lines | Table | Charts | Columns | Section
+Block = Heading | Paragraph | NextStep | Lines | Table | Charts | SideBySide | Section
 
 
 def html_page(title: str, blocks: Sequence[Block]) -> str:
@@ -186,14 +186,14 @@ def _is_number(cell: str) -> bool:
 
 
 def _markdown(block: Block) -> str:
-    if isinstance(block, Section | Columns):
+    if isinstance(block, Section | SideBySide):
         before = [f"## {_plain(block.text)}", _plain(block.gist)] if isinstance(block, Section) else []
         return "\n\n".join(filter(None, [*before, *map(_markdown, block.blocks)]))
     if isinstance(block, Heading):
         return f"### {_plain(block.text)}"
     if isinstance(block, Paragraph):
         return f"**{_plain(block.text)}**" if block.is_warning or block.is_headline else _plain(block.text)
-    if isinstance(block, Following):
+    if isinstance(block, NextStep):
         command = _on_one_line(block.command)
         code = f"`{command}` " if command and "`" not in command else _plain(f"{command} ") if command else ""
         return f"{_plain(block.before)} {code}{_plain(block.text)}"

@@ -14,7 +14,7 @@ _BLUE, _GREY, _ORANGE = "#0072b2", "#4d4d4d", "#d55e00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class EarlyReading:
     """What could be read once so many items were judged."""
 
     n_items: int
@@ -52,7 +52,7 @@ def draw_findings(findings: Sequence[Answer], confidence: float, ax: Any = None)
     return axes
 
 
-def draw_readings(moments: Sequence[Moment], finding: Answer, confidence: float, ax: Any = None) -> Any:
+def draw_readings(moments: Sequence[EarlyReading], finding: Answer, confidence: float, ax: Any = None) -> Any:
     """Draw what could be read at the end of each block, over the judgments until then, and return the axes."""
     axes = axes_of(ax, 4)
     bounded = [moment for moment in moments if math.isfinite(moment.high - moment.low)]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.results import rounded_up
+from activeeval.report.findings import WIDTH, table_width, without
 from activeeval.report.numbers import FOUR_IN_FIVE, spanned
 from activeeval.report.rendering import Cell
 
@@ -120,8 +121,6 @@ def _ranged(name: str, bounds: Sequence[float | None]) -> dict[str, float | None
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-WIDTH = 100
-"""Columns of a terminal that a table is to fit in."""
 _MOST_ROWS = 12
 _SPARED = ("limit", "items", "hours", "queries", "random queries")
 """Columns that go, one after the other, where a table is too wide."""
@@ -138,13 +137,13 @@ def plain_plan_rows(plan: SamplePlan, *, confidence: float, price: Price | None)
         shown = [(each, row) for each in plans for row in each.chosen]
     rows = [_plain_row(each, row, confidence, price, of_several=len(plans) > 1) for each, row in shown]
     if len({row["method"] for row in rows}) == 1:
-        rows = [_without(row, "method") for row in rows]
+        rows = [without(row, "method") for row in rows]
     for name in ("measure", "question"):
         if len(rows) > 1 and len({row.get(name) for row in rows}) == 1:
-            rows = [_without(row, name) for row in rows]
+            rows = [without(row, name) for row in rows]
     for name in _SPARED:
-        if _width(rows) > WIDTH:
-            rows = [_without(row, name) for row in rows]
+        if table_width(rows) > WIDTH:
+            rows = [without(row, name) for row in rows]
     return rows
 
 
@@ -196,12 +195,3 @@ def _plain_row(
         "items": whole(prospect.items),
         **({} if math.isnan(planned.least_variance) else {"limit": f"{planned.limit(confidence):.3g}"}),
     }
-
-
-def _without(row: Mapping[str, str], name: str) -> dict[str, str]:
-    return {column: cell for column, cell in row.items() if column != name}
-
-
-def _width(rows: Sequence[Mapping[str, str]]) -> int:
-    """Return how wide rows are as aligned text."""
-    return sum(max(len(name), *(len(row[name]) for row in rows)) + 2 for name in rows[0]) - 2

@@ -16,7 +16,7 @@ from activeeval.report.rendering import Cell, render
 _MOST_ROWS = 10
 
 
-class Shown:
+class PrintableResult:
     """A result that prints as sentences and a small table."""
 
     __slots__ = ()

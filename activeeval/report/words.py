@@ -13,25 +13,23 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain
 from typing import Any
 
 from activeeval.core.results import Caution, Note, Told
-from activeeval.report.findings import missing_lists_sentence
 from activeeval.report.numbers import agreeing, all_of, counted
 
 Plain = float | int | str | None | list["Plain"]
 """What JSON knows of a note's numbers."""
 Words = str | Callable[[Mapping[str, Any]], str]
 """A template, or what chooses or makes one of the numbers."""
-CAPABILITIES = (
+MODULES = (
+    "activeeval.report.note_words",
     "activeeval.gains.messages",
     "activeeval.graders.messages",
-    "activeeval.graders.audit_messages",
     "activeeval.traffic.messages",
     "activeeval.sampling.segment_messages",
 )
-"""Modules whose ``WORDS`` are templates of a capability's own codes; they are imported when a code is not in here."""
+"""Modules whose ``WORDS`` are templates by codes; each is imported when those before it lack a code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +80,8 @@ def text_of(note: Note | Caution, written: Callable[[str], str] = in_backticks) 
 
 def words_of(code: str) -> Words | None:
     """Return the template of a code, or None where it has none."""
-    of_capabilities = (import_module(name).WORDS for name in CAPABILITIES)
-    return next((table[code] for table in chain((_CAUTIONS, _NOTES), of_capabilities) if code in table), None)
+    tables = (import_module(name).WORDS for name in MODULES)
+    return next((table[code] for table in tables if code in table), None)
 
 
 def line_of(caution: Caution, written: Callable[[str], str] = in_backticks) -> str:
@@ -165,307 +163,3 @@ class _Named(dict[str, str]):
 
     def __missing__(self, parameter: str) -> str:
         return self._written(parameter)
-
-
-def _size(numbers: Mapping[str, Any]) -> str:
-    why = {
-        "chunks": "items of a pool in chunks do not tell",
-        "too few": "the judged queries tell too little of how queries differ",
-    }
-    return f"no effective sample size: {why[numbers['why']]}"
-
-
-def _untrained(numbers: Mapping[str, Any]) -> str:
-    few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
-    few += "and "
-    ways = "{option[train]}, {option[train_qrels]} or {option[train_fraction]} train one"
-    return f"{few if numbers['n_known'] is not None else ''}no training data: the uniform grade model is used ({ways})"
-
-
-def _blocks(numbers: Mapping[str, Any]) -> str:
-    *others, last = numbers["n_items"]
-    sizes = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
-    return f"{{n:block}} of {sizes}: the sample may be read once one is complete"
-
-
-def _instalment(numbers: Mapping[str, Any]) -> str:
-    said = "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
-    if numbers["number"] > 1:
-        return said
-    return f"{said}; {{option[looks]}} {'none makes one' if numbers['looks'] == '1' else '1 makes fewer, none one'}"
-
-
-def _mixture(numbers: Mapping[str, Any]) -> str:
-    shares = (f"{{models[{k}]}} {weight:.2f}" for k, weight in enumerate(numbers["weights"]))
-    return f"a mixture of grade models, by training queries: {', '.join(shares)}"
-
-
-def _to_judge(numbers: Mapping[str, Any]) -> str:
-    met = " (met on average)" if numbers["expected"] else ""
-    paid = f"cost {{spent:.6g}} of {{budget:.6g}}{met}; 1 is the judging of one mean item"
-    if numbers["unit"] == "judgments":
-        paid = f"{{spent:.6g}} of {{budget:.6g judgment}}{met}"
-    which = (
-        "{n_items:new item} of {n_queries:query}; with those before"
-        if numbers["n_before"]
-        else "{n_items:item} of {n_queries:query},"
-    )
-    return f"{'everything is to be judged, ' if numbers['everything'] else ''}{which} {paid}"
-
-
-def _small_segments(numbers: Mapping[str, Any]) -> str:
-    whose = " for {questions}" if numbers["questions"] else ""
-    return f"fewer than {{fewest:judged query}}, not read{whose}: {{segments}}"
-
-
-def _beyond(numbers: Mapping[str, Any]) -> str:
-    read = agreeing(numbers["n"], "it is not read now, and is", "they are not read now, and are")
-    return (
-        f"{{n:judged item}} {{n:is|are}} beyond what could be judged to its end: {read} not asked again after a top-up"
-    )
-
-
-def _rounds(numbers: Mapping[str, Any]) -> str:
-    return f"{{measure}} ({{question}}): {counted(len(numbers['weights']), 'round')}, planned weights {{weights:.3f}}"
-
-
-def _policies(numbers: Mapping[str, Any]) -> str:
-    named = (f"{k + 1} {{policies[{k}]}}" for k in range(len(numbers["policies"])))
-    return f"the fourth column is the policy: {', '.join(named)}"
-
-
-_LOOKED_AT = "by the interval that may be looked at after every block it is ± {widest:.3g}"
-_MEAN_GAIN = "lower median (estimates take the mean gain)"
-
-
-def _pilots(numbers: Mapping[str, Any]) -> str:
-    text = "the pilot's values vary {ratio:.2g} times as much around what the grade model predicts as it expects "
-    text += "(95 %: {low:.2g} to {high:.2g}): half-widths are multiplied by {factor:.2g}"
-    if numbers["may_be_chance"]:
-        return text
-    what = "too sure of itself" if numbers["ratio"] > 1 else "less sure of itself than it could be"
-    return f"{text}; the grade model is miscalibrated, {what}"
-
-
-def _paid(numbers: Mapping[str, Any]) -> str:
-    everything = ", all there are" if numbers["everything"] else ""
-    hours = "" if numbers["hours"] is None else " ({hours:.3g hour})"
-    return f"{{budget:{numbers['unit'][:-1]}}}{everything}{hours}"
-
-
-def _each(numbers: Mapping[str, Any], of: str = "half_widths", *, with_range: bool = False) -> str:
-    """Return the half-width of each of some questions; of many the first ones."""
-    n = len(numbers["names"])
-    shown = [
-        f"{{names[{k}]}} ± {{{of}[{k}]:.3g}}" + (_range(numbers, k) if with_range else "")
-        for k in range(min(n, _MOST_NAMED))
-    ]
-    return "; ".join(shown) + (f"; and {n - _MOST_NAMED} more" if n > _MOST_NAMED else "")
-
-
-def _range(numbers: Mapping[str, Any], k: int = 0) -> str:
-    """Return the range of a half-width; nothing where no label tells it yet."""
-    return "" if numbers["lows"][k] is None else f" ({{lows[{k}]:.3g}} to {{highs[{k}]:.3g}})"
-
-
-def _width_unknown(numbers: Mapping[str, Any]) -> str:
-    first = "instalment" if numbers["n"] is None else f"block, of {{n:{numbers['unit'][:-1]}}}"
-    return f"no label tells yet how far that may be off: how wide it really gets is known after the first {first}"
-
-
-def _advice(numbers: Mapping[str, Any]) -> str:
-    n, paid = len(numbers["names"]), _paid(numbers)
-    if numbers["goal"] is not None:
-        what = "{names[0]}: {goal}" if n == 1 else f"{{goal}} for each of {n} questions"
-        between = "" if numbers["least"] is None else " ({least:,.0f} to {most:,.0f})"
-        first = f"{what} takes about {paid}{between} by {{method}}"
-    elif n == 1:
-        first = f"{{names[0]}}: {paid} by {{method}} give ± {{half_widths[0]:.3g}}{_range(numbers)}"
-    else:
-        first = f"{paid} by {{method}} give {_each(numbers, with_range=True)}"
-    few = ", of {n_queries:,.0f query}: fewer than {few} make a rough interval" if _is_few(numbers) else ""
-    random = "random queries judged whole are not as precise before all {of:query} {of:is|are} judged"
-    if numbers["passive"] is not None:
-        random = "random queries judged whole would need {passive:,.0f}, {times:.1f} times that"
-    return f"{first}{few}; {random}"
-
-
-def _is_few(numbers: Mapping[str, Any]) -> bool:
-    return bool(numbers["n_queries"] < numbers["few"])
-
-
-_MOST_NAMED = 4
-_MUCH = 1.5
-"""How many times as wide as for the pool an interval for all queries is, where both are said."""
-
-
-def _planned(numbers: Mapping[str, Any]) -> str:
-    scopes = zip(numbers["of_all"], numbers["half_widths"], strict=True)
-    text = f"to expect of about {{n_queries:,.0f query}}: {_each(numbers, with_range=True)}"
-    if any(wide > _MUCH * half for wide, half in scopes):
-        about = "all the traffic of {log}" if numbers.get("log") else "all queries that these are a sample of"
-        text += f"; about {about}: {_each(numbers, 'of_all')}"
-    return text
-
-
-def _limits(numbers: Mapping[str, Any]) -> str:
-    text = "for {budget:,} the best choice of items by this grade model comes to ± {limit:.3g}"
-    if numbers["between"] is not None:
-        text += "; {between:.0%} of the variance is which queries are judged, the rest which items"
-    if numbers["free"] is not None:
-        text += "; were turning to a query free, to ± {free:.3g}"
-    return text + "; the model knows {explained:.0%} of how queries differ beforehand"
-
-
-_TWO_UNITS = "budget {budget:g} is below what two units may take together, {needed:g}: the error can be very large"
-_CAUTIONS: dict[str, Words] = {
-    "unbounded": "the judged queries show no spread: they bound nothing, judge more",
-    "no spread": "the {n_open:judged query} {n_open:shows|show} no spread: the interval rests on what was expected "
-    "before anything "
-    "was judged, judge more",
-    "more spread": "the grade model is far too sure of itself (standard error {std_error:.3g}, planned "
-    "{planned:.3g}): let these grades teach the model of the next sample, which costs less then",
-    "one query": "{share:.0%} of what chance leaves out is of query {query_id!r} alone: the interval can be far too "
-    "short",
-    "model turned": "people's grades fall where {model} says more (slope {slope:.2g} ± {std_error:.2g}, 1 where it "
-    "means what it says): is it turned round? The estimate holds; draw the rest anew, with these in `judged`",
-    "model says little": "people's grades hardly rise with those of {model} (slope {slope:.2g} ± {std_error:.2g}, 1 "
-    "where it means what it says): that costs judgments, not truth; a new sample with these in `judged` learns it",
-    "early": "an early reading, of {share:.0%} of the planned budget",
-    "cannot": "{n_items:item} could not be judged, taken {treated}: between {low:.6g} and {high:.6g} at the grades "
-    "that lower or raise it most",
-    "size": _size,
-    "two units": _TWO_UNITS,
-    "dear": lambda numbers: (
-        f"{{measure}} with {{budget:,.0f {numbers['unit'][:-1]}}}: {{n_queries:,.0f query}}, ± {{half_width:.2g}}; "
-        "{instead} instead: {instead_queries:,.0f query}, ± {instead_half_width:.2g}"
-    ),
-    "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
-}
-_NOTES: dict[str, Words] = {
-    "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
-    # of files
-    "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",
-    "rising scores": "{source}: the scores rise with the ranks, and the highest counts as the best: is it turned "
-    "round?",
-    "equal scores": "{source}: all {n:score} are equal, the order of ties alone makes its lists",
-    "vast scores": "{source}: {n:score} beyond 2^53 {n:equals|equal} another of their query, maybe once rounded "
-    "alone: whole "
-    "numbers of that size are not told apart",
-    "tiny scores": "{source}: {n:score} {n:equals|equal} another of their query as a number, not as text: numbers "
-    "below 2e-308 are not told apart, so they are ties",
-    "lost segments": "{source}: the pool holds no query of segment {segments}",
-    "outside segments": "{n:query} of the pool {n:is|are} in no segment",
-    "of a sample": "{source}: these are judgments of a sample; scored plainly they mislead, without their weights: "
-    "`{instead}` has them",
-    "cannot count": "{source}: {n:item} could not be judged: {n:it counts|they count} as not judged",
-    "texts recalled": "the texts of the {what} are those of {source}, as before",
-    "texts changed": "the texts of the {what} are those of {source}, which has changed since",
-    "texts gone": lambda numbers: (
-        f"the texts of the {{what}} are not shown: {{source}} is there no longer ({{option[{numbers['what']}]}})"
-    ),
-    "missing texts": lambda numbers: (
-        f"{{n:,}} of {{of:{'query' if numbers['what'] == 'queries' else 'item'}}} {{n:has|have}} no text in {{source}}"
-    ),
-    # of a pool and its rankings
-    "missing queries": lambda numbers: missing_lists_sentence(numbers["n"], numbers["of"], "{name}").removesuffix("."),
-    "unjudged queries": "{n:query} of {names} {n:has|have} no judgments: ignored",
-    "unjudged items": "{n:,} of {of:item} {which} {n:is|are} not judged: {n:it counts|they count} as grade 0 "
-    "({option[unjudged]} irrelevant)",
-    "no relevant document": lambda numbers: (
-        "{n:,} of {of:query} {n:has|have} no relevant document: "
-        + (
-            "{n:it is|they are} left out ({option[no_relevant]} zero counts {n:it|them} as 0)"
-            if numbers["rule"] == "skip"
-            else "{n:it counts|they count} as 0 ({option[no_relevant]} skip leaves {n:it|them} out)"
-        )
-    ),
-    "nothing relevant": "no judgment of the {of:query} is above 0, so that nothing is relevant: see whether the grades "
-    "are in their column",
-    "pool depth": "the pool is the first {depth} of each list: {n_left_out:item} behind them {n_left_out:is|are} "
-    "left out "
-    "({option[pool_depth]})",
-    "lists end": "the lists of the sample end at rank {depth}, so does {measure}",
-    # of what is known, and learned
-    "low grades": "{source}: no grade is above {largest} on a scale to {max_grade}: are its grades of another scale?",
-    "foreign grades": "{n:,} of {of:grade} of {source} {n:is of an item that is|are of items that are} not in the pool",
-    "several grades": "{n:known item} {n:has|have} several grades, {n_alike} of them alike (policy: {policy})",
-    "queries that train": "{n:,} of {of:query} {n:trains|train} the model and {n:is|are} not measured "
-    "({option[train_qrels]}); "
-    "{option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
-    "left out of training": "{n:ranked item} of the training queries {n:is|are} not judged: left out of training",
-    "learned from known": "the grade model learns from {n_grades:known grade} of {n_queries:query}, each query's "
-    "from those of the others",
-    "no training data": _untrained,
-    "mean of models": "the mean of {n:grade model}: too few labels to weigh them",
-    "mixture": _mixture,
-    "fitted models": "estimates are fitted to {models} too",
-    # of a sample
-    "nothing to judge": "nothing is to be judged: all that can change an answer is known",
-    "to judge": _to_judge,
-    "planned without looks": "planned as if depths followed no labels: what they save comes on top",
-    "ids trusted": "nobody has looked whether a query stands in two partitions ({option[trust_ids]})",
-    "blocks": _blocks,
-    "instalment": _instalment,
-    "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",
-    "few queries": "{n_queries:judged query} {n_queries:makes|make} a rough interval; with {enough} or more it can "
-    "be relied on",
-    "judges compare": "for {measures}, judges find the {k} best of every query, two items at a time",
-    "judges grade": "for {measures}, judges give grades 0 … {max_grade}",
-    "ideal of the pool": "nDCG, R and AP compare with the best order of {n_items:all item} of the pool, which "
-    "{option[pool_depth]} bounds: relevant ones outside are not counted, so they are larger than with all judgments "
-    "of a collection",
-    "comparisons": "the top {k} of a query {k:takes|take} {per_query:.3g comparison} on average; a budget of 100 is "
-    "{per_hundred:.0f} of them, {minutes:.0f minute} at {seconds:g} s each",
-    "planned": _planned,
-    # of a plan
-    "pilots": _pilots,
-    "budget to take": _advice,
-    "no interval to expect": lambda numbers: (
-        f"{_paid(numbers)} by {{method}} give no interval: about {{n_queries:,.0f query}} are fewer than an estimate "
-        "with a fit takes"
-    ),
-    "width unknown": _width_unknown,
-    "limits": _limits,
-    "population floor": lambda numbers: (
-        f"a gate asks about all queries: {_each(numbers)} with these {{n_queries:query}}, whatever is judged of them"
-    ),
-    "population unknown": "of all queries that these are a sample of nothing is known: that takes two queries at least",
-    # of answers
-    "small segments": _small_segments,
-    "rounds": _rounds,
-    "corrected grades": "{n:grade} {n:was|were} corrected since a later round was drawn, and {n:counts|count} as now",
-    "first round alone": "read from the first round alone: {n:more item} {n:waits for a judgment|wait for judgments}",
-    "judged beyond": _beyond,
-    # of a campaign
-    "half-width reached": f"± {{wanted:g}} is reached: judging may stop; {_LOOKED_AT}",
-    "half-width not reached": f"± {{wanted:g}} is not reached yet; {_LOOKED_AT}",
-    # of a campaign written out
-    "judgments written": "{n:judgment}",
-    "ranks as grades": "grades stand for ranks, the first of {k} for the largest: they are no relevance",
-    "judgments of complete blocks": "{n:judgment} of blocks 1 to {last}, {n_known:grade} known before",
-    "asked beyond left out": "{n:judgment} {n:was|were} asked for ahead and {n:lies|lie} above what is read: "
-    "{n:it is|they are} left out",
-    "later blocks left out": "{n:judgment} of blocks that are not complete {n:is|are} left out",
-    "judgments of a sample": "these are judgments of a sample; scored plainly they mislead: `{instead}` weights them",
-    "policies by number": _policies,
-    "events written": "{n:event}",
-    "judgments by judge": "{n:judgment}, one row each judge",
-    "rows without a grade": "{n:row} beside them of items that cannot be judged",
-    "truths written": "{n:the truth|the truths} of {n:query}",
-    "weights written": "{n:item} of the sample, with the probabilities of all of it",
-    "known grades left out": "{n:grade} known before {n:is|are} not in it, prels has {n:it|them}",
-    "queries of one text": "{n:query} {n:has|have} the text of another: Quepid takes them for one",
-    "ratings written": "{n:rating}",
-    "request written": "{n:query}; set INDEX and the query for your index",
-    "nearest metric": "the metric is the nearest that the engines have to {measure}, of the judged documents as they "
-    "are, without weights: for relative looks, no estimate",
-    "grade of judges": lambda numbers: (
-        f"an item's grade is the {_MEAN_GAIN if numbers['policy'] == 'mean-gain' else '{policy}'} of its {{n:judge}}"
-    ),
-    # why a comparison stays undecided
-    "open by cannot": "the items that could not be judged leave it open",
-    "nothing bounded": "these judgments bound nothing: more queries have to be judged",
-    "outlook unknown": "what was judged does not tell how much more would decide it",
-    "margin needed": "with a difference this near to 0 only a {option[margin]} can decide it",
-}

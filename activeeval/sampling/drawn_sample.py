@@ -20,8 +20,8 @@ from activeeval.formats.writing import write_atomically
 from activeeval.inputs.arguments import budget_of, check_options, checked, in_python, measures_of, sources_of, warn_of
 from activeeval.inputs.texts import texts_of as words_of
 from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import Moment
-from activeeval.report.shown import Shown
+from activeeval.report.result_pictures import EarlyReading
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.draw import GoalBudget
@@ -53,7 +53,7 @@ class EstimateOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Sample(Shown):
+class Sample(PrintableResult):
     """What is to be judged: `sample` draws it, `load_sample` reads it again.
 
     Attributes
@@ -311,7 +311,7 @@ def file_of(queries: Any) -> str | None:
     return None if queries is None else file_name(queries, "`queries`")
 
 
-def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:
+def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
     return moments_of(sample, answer.target, scope, confidence)
 
 

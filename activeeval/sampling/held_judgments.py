@@ -25,7 +25,7 @@ from activeeval.formats.sample_sheet import take
 from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
 from activeeval.formats.tables.sheets import Sheet, frame_sheet
 from activeeval.report.numbers import counted
-from activeeval.report.result_pictures import Moment
+from activeeval.report.result_pictures import EarlyReading
 from activeeval.sampling.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
 from activeeval.sampling.samples import Sample
 
@@ -60,18 +60,18 @@ def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") ->
     return taken, campaign.progress, campaign.agreement
 
 
-def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[Moment]:
+def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[EarlyReading]:
     """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
-    moments: list[Moment] = []
+    moments: list[EarlyReading] = []
     for selection in {each.level: each for each in selections}.values():
         try:
             estimate = read(campaign.design, selection, campaign.labels, (), target, scope)
         except StateError:
             continue
         low, high = estimate.interval(confidence)
-        moments.append(Moment(n_items=estimate.n_items, value=estimate.value, low=low, high=high))
+        moments.append(EarlyReading(n_items=estimate.n_items, value=estimate.value, low=low, high=high))
     return moments
 
 

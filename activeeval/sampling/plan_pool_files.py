@@ -18,7 +18,7 @@ from activeeval.inputs.choices import Choices
 from activeeval.inputs.systems import direction
 from activeeval.report.numbers import counted, spanned
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.draw_pool_files import FilesAsked, check_open, designed
 from activeeval.sampling.plan_case import CURVE
@@ -61,7 +61,7 @@ class FilesPlanRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FilesPlan(Shown):
+class FilesPlan(PrintableResult):
     """What a pool in files takes.
 
     Attributes

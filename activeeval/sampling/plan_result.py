@@ -13,12 +13,12 @@ from activeeval.report.cautions import marked
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_half_widths
 from activeeval.report.rows import plain_plan_rows, plan_footnote, plan_rows
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Plan(Shown):
+class Plan(PrintableResult):
     """What methods should reach for every measure and question by one sample; `plan` makes it.
 
     Attributes

@@ -13,7 +13,8 @@ from activeeval.core.judgments.comparisons import Truth
 from activeeval.core.judgments.kappa_grades import check_depth
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.comparisons import truths_of
-from activeeval.formats.judgments.machines import check_of_people, is_of_machines
+from activeeval.formats.graders.file_forms import is_of_machines
+from activeeval.formats.judgments.machines import check_of_people
 from activeeval.formats.judgments.table_forms import is_truths
 from activeeval.formats.sample_sheet import nearest_id
 from activeeval.formats.tables.draws import EMPTY, Draws, draws_of

@@ -15,19 +15,19 @@ from activeeval.report.cautions import missing_lists
 from activeeval.report.findings import headline, table_of
 from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import Moment, draw_findings, draw_readings
-from activeeval.report.shown import Shown, WithEnds, shown_html, shown_text
+from activeeval.report.result_pictures import EarlyReading, draw_findings, draw_readings
+from activeeval.report.shown import PrintableResult, WithEnds, shown_html, shown_text
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 from activeeval.sampling.query_values import QueryValues
 
 
-def _no_moments() -> list[Moment]:
+def _no_readings() -> list[EarlyReading]:
     return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Result(WithEnds, Shown):
+class Result(WithEnds, PrintableResult):
     """What judgments say of one question: of a run, or of a run less another one.
 
     `evaluate`, `compare`, `Sample.estimate` and `StoredCampaign.estimate` return it; its numbers are those that it
@@ -92,7 +92,7 @@ class Result(WithEnds, Shown):
     progress: Progress | None = None
     queries: QueryValues | None = None
     family: Estimates | None = None
-    readings: Callable[[], list[Moment]] = field(default=_no_moments)
+    readings: Callable[[], list[EarlyReading]] = field(default=_no_readings)
     frame_kind: str = ""
 
     @property
@@ -242,18 +242,18 @@ class Results(list[Result]):
 
 
 def results_of(
-    estimates: Estimates, readings: Callable[[SampleAnswer], list[Moment]] | None = None, frame_kind: str = ""
+    estimates: Estimates, readings: Callable[[SampleAnswer], list[EarlyReading]] | None = None, frame_kind: str = ""
 ) -> Result | Results:
     """Make results of what a sample answers: one where one question was asked, else a list of them."""
     made = [
-        _result_of(answer, estimates, _no_moments if readings is None else partial(readings, answer), frame_kind)
+        _result_of(answer, estimates, _no_readings if readings is None else partial(readings, answer), frame_kind)
         for answer in estimates.answers
     ]
     return made[0] if len(made) == 1 else Results(made)
 
 
 def _result_of(
-    answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[Moment]], frame_kind: str
+    answer: SampleAnswer, estimates: Estimates, readings: Callable[[], list[EarlyReading]], frame_kind: str
 ) -> Result:
     finding = answer.finding
     both = [answer] if answer.other is None else [answer, answer.other]

@@ -10,14 +10,14 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import in_python
 from activeeval.report.cautions import marked
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.segment_budgets import SegmentBudget
 from activeeval.sampling.segment_messages import plain_segment_rows, segment_footnote, segment_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class SegmentPlan(Shown):
+class SegmentPlan(PrintableResult):
     """What one sample takes for half-widths by segment, and what is to be expected of each; `plan` makes it.
 
     Examples

@@ -31,7 +31,7 @@ from activeeval.report.cautions import counting_lines
 from activeeval.report.findings import definitions, headline, table_of
 from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import draw_findings
-from activeeval.report.shown import Shown, WithEnds
+from activeeval.report.shown import PrintableResult, WithEnds
 from activeeval.report.words import text_of
 from activeeval.scoring.run_scores import for_log, input_notes, read_tables
 from activeeval.scoring.run_table import RunRow, RunTable, run_table
@@ -112,7 +112,7 @@ class Score(WithEnds):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Scores(Shown):
+class Scores(PrintableResult):
     """Runs by measures; iterates over each `Score`, and is indexed by the names of a run and a measure.
 
     Attributes

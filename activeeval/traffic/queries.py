@@ -13,13 +13,13 @@ from activeeval.formats.tables.drawn_queries import DrawnQueries, read_drawn_que
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import checked, in_python, is_path
 from activeeval.report.rendering import Cell
-from activeeval.report.shown import Shown
+from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.traffic import query_draws as task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Queries(Shown):
+class Queries(PrintableResult):
     """Queries that were drawn from a log; as text what was drawn in each stratum of it.
 
     Attributes

@@ -14,10 +14,10 @@ from kit import SHARED
 from activeeval import DCG, METHODS, Campaign, InputError, Target, generate_pool, sample, score
 from activeeval.core.pool import Rankings
 from activeeval.formats.graders.grader_grades import Grades
-from activeeval.graders.audit import audit, by_labels
+from activeeval.graders.audit import audit
 from activeeval.graders.audit_orders import orders_of
 from activeeval.graders.audit_report import audit_headline, audit_table
-from activeeval.graders.audit_values import JudgedItems, OnScale, value_rows
+from activeeval.graders.audit_values import JudgedItems, OnScale, by_labels, value_rows
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices

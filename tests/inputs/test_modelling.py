@@ -13,7 +13,7 @@ from activeeval import METHODS, QueryPool, Rankings, Target, default_method, gen
 from activeeval.core.design import GradeProbs
 from activeeval.core.planning import Planner
 from activeeval.core.pool.generated import noisy_scores
-from activeeval.inputs.loading import Inputs, Training
+from activeeval.inputs.loading import Inputs, TrainingRows
 from activeeval.inputs.modelling import UNTRAINED_FACTOR, believe, uniform_beliefs
 from activeeval.quickstart.demonstration import recipe_beliefs
 
@@ -100,7 +100,7 @@ def test_known_grades_recalibrate_given_probabilities_out_of_fold():
 def test_what_a_model_said_of_its_training_queries_is_out_of_fold_and_has_the_factor():
     """Means of grades as predicted and seen within a twentieth; a label of a query does not move what is said of it."""
     training, rest = generate_pool(120, 3).split(60)
-    rows = Training(training.features, training.grades, training.pool.item_queries)
+    rows = TrainingRows(training.features, training.grades, training.pool.item_queries)
     inputs = Inputs(rest.pool, (Rankings.empty(rest.pool),), rest.grades, rest.features, rows)
     found = believe(inputs, "logit", 4, np.random.default_rng(0))
     held_out, scale = found.held_out, np.arange(5)

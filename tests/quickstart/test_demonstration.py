@@ -9,7 +9,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.results import Figure
 from activeeval.core.simulation import saving_of
 from activeeval.quickstart.demonstration import savings
-from activeeval.sampling.savings import plot_savings, saving_words, savings_rows
+from activeeval.quickstart.savings import plot_savings, saving_words, savings_rows
 
 BUDGETS = (100.0, 200.0, 400.0, 800.0)
 

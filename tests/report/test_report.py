@@ -15,12 +15,12 @@ from activeeval.core.simulation import Summary
 from activeeval.report.pages import (
     Chart,
     Charts,
-    Columns,
-    Following,
     Heading,
     Lines,
+    NextStep,
     Paragraph,
     Section,
+    SideBySide,
     Table,
     html_page,
     markdown_page,
@@ -283,7 +283,7 @@ def test_pages_escape_what_they_show_and_keep_pictures():
     hostile = "<script>alert('{{ 7 * 7 }}')</script> & \"so on\"\x1b[2J\u202e"
     charts = Charts([Chart('<svg id="a"></svg>', hostile)])
     blocks = [Heading(hostile), Paragraph(hostile), Lines([hostile]), Table([hostile, "n"], [[hostile, "1.5"]])]
-    blocks += [Following(hostile, hostile, "so"), Columns([Paragraph(hostile, is_headline=True)], charts)]
+    blocks += [NextStep(hostile, hostile, "so"), SideBySide([Paragraph(hostile, is_headline=True)], charts)]
     page = html_page(hostile, [Section(hostile, hostile, blocks)])
     shown = r"<script>alert('{{ 7 * 7 }}')</script> & " + r'"so on"\x1b[2J\u202e'
     parser = _Texts()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.campaigns.commands.options import check_free, of_campaign, opened, place_of
+from activeeval.campaigns.commands.options import any_db_option, check_free, of_campaign, opened, place_of
 from activeeval.cli.help import command
-from activeeval.cli.input_options import BUDGET, BUDGET_HELP, worded
+from activeeval.cli.input_options import BUDGET, BUDGET_HELP, any_policy_option, worded
 from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
@@ -40,8 +40,7 @@ _MINUTES = 60
 )
 @sampling_options.texts_options
 @click.option("--judges-per-item", type=click.IntRange(1), help="How many judges each item waits for. Default: 1.")
-@click.option(
-    "--policy",
+@any_policy_option(
     type=click.Choice(("majority", "median", "mean-gain")),
     help="Where judges differ: the grade that most give (the lowest of several such), the lower median, or the mean "
     "gain. Default: majority; of an even number of judges mean-gain, with --adjudicate median.",
@@ -203,7 +202,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
 
 
 @command("The campaigns of a store", "list")
-@click.option("--db", required=True, metavar="URL", help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
+@any_db_option(required=True, help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
 @output_option
 def list_(db: str, form: str) -> None:
     """List the campaigns of a store.

@@ -11,7 +11,7 @@ import click
 
 from activeeval.campaigns.commands.options import DURATION, judge_of, judge_option, lasting, of_campaign, opened
 from activeeval.cli.help import command
-from activeeval.cli.input_options import machine_is_truth_option
+from activeeval.cli.input_options import machine_is_truth_option, unjudged_option
 from activeeval.cli.output import emit_done, force_option, output_option, say, say_notes
 from activeeval.cli.small import leave_small_to_python
 from activeeval.report.numbers import counted
@@ -146,10 +146,7 @@ def _judgment(
 @judge_option
 @click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Judge so many. Default: all that is left.")
-@click.option(
-    "--unjudged",
-    type=click.Choice(("error", "irrelevant")),
-    default="error",
+@unjudged_option(
     show_default=True,
     help="What an item is that is asked for and has no grade there: an error, or of grade 0.",
 )

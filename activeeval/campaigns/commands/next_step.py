@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from activeeval.campaigns.commands.options import place_of
+from activeeval.cli.wording import option_of
 
 if TYPE_CHECKING:
     from activeeval.campaigns.report.judges_content import Step
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def campaign_command(name: str, db: str | None, command: str, *arguments: str) -> str:
     """Return a command on a campaign as it is typed; a password is left out of the store's address."""
-    where = ["--db", place_of(name, db)] if db else []
+    where = [option_of("db"), place_of(name, db)] if db else []
     return shlex.join(["activeeval", "campaign", command, name, *where, *arguments])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +22,8 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86_400}
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 _LONGEST_LEASE = 366 * 86_400
 name_argument = click.argument("name", metavar="NAME")
-db_option = click.option(
-    "--db",
-    metavar="URL",
+any_db_option = partial(click.option, "--db", metavar="URL")
+db_option = any_db_option(
     help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.",
 )
 as_of_option = click.option(

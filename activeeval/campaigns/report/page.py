@@ -25,10 +25,10 @@ from activeeval.report.pages import (
     Block,
     Chart,
     Charts,
-    Columns,
-    Following,
+    NextStep,
     Paragraph,
     Section,
+    SideBySide,
     html_page,
     markdown_page,
 )
@@ -87,11 +87,11 @@ def _first_screen(summary: Summary, command: str) -> list[Block]:
         _expected(summary),
         head.goal and f"The goal: {head.goal}.",
     ]
-    following = Following(before_command(step), command, (after_command if command else without_command)(step) + ".")
+    following = NextStep(before_command(step), command, (after_command if command else without_command)(step) + ".")
     paragraphs: list[Block] = [Paragraph(text) for text in beside if text]
     paragraphs += [following, *_cautions(summary)]
     paragraphs.append(Paragraph(f"True as of event {count(head.as_of)} of the log ({head.date} UTC)."))
-    return [*headline, Columns(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
+    return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
 
 
 def _far(summary: Summary) -> str:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from activeeval.core.types import Bools
 from activeeval.formats.suffixes import PathLike, bare_suffix
+
+if TYPE_CHECKING:
+    from activeeval.formats.tables.sheets import Sheet
 
 OPENSEARCH, QUEPID = "judgmentRatings", "query_doc_pairs"
 """Keys of documents of OpenSearch's Search Relevance and of Quepid's books."""
@@ -55,6 +61,13 @@ def is_ai_name(name: str) -> bool:
     (True, False)
     """
     return _NAMED_SO.search(name) is not None
+
+
+def is_of_machines(sheet: Sheet) -> Bools:
+    """Return which rows of a table whose names are plain are a machine's, where those of nobody's kind are too."""
+    if "judge_kind" not in sheet.columns:
+        return np.ones(sheet.n_rows, dtype=np.bool_)
+    return np.array([word.strip().lower() != "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
 
 
 def read_document(path: PathLike) -> Mapping[str, Any] | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from activeeval.core.errors import FormatError
 from activeeval.core.types import Bools, Floats
+from activeeval.formats.graders.file_forms import is_of_machines
 from activeeval.formats.graders.replies import Names, Replies, few_names
 from activeeval.formats.loading import DOCUMENT, QUERY, check_distributions, distribution_columns
 from activeeval.formats.tables.cells import is_empty
@@ -25,8 +28,8 @@ def table_replies(sheet: Sheet) -> Replies:
         Where a column is missing or two say the same, a value is no finite number, or a distribution is none.
     """
     plain = sheet.plainly_named()
-    is_of_people = _is_of_people(plain)
-    if is_of_people is not None and is_of_people.any():
+    is_of_people = ~is_of_machines(plain)
+    if is_of_people.any():
         plain = _rows_where(plain, ~is_of_people)
     query, doc = plain.column("query", (*QUERY, "query")), plain.column("document", DOCUMENT)
     values, probs = _values(plain)
@@ -40,19 +43,10 @@ def table_replies(sheet: Sheet) -> Replies:
         prompt_versions=_names(plain, _VERSION),
         explanations=plain.words("explanation") if "explanation" in plain.columns else None,
         is_sampled="sample" in plain.columns,
-        n_of_people=0 if is_of_people is None else int(is_of_people.sum()),
+        n_of_people=int(is_of_people.sum()),
         line_of=None if plain.lines is None else plain.lines.__getitem__,
         source=plain.source,
     )
-
-
-def value_column(sheet: Sheet) -> str:
-    """Return the column of grades or scores; a table with two of them does not say which one is meant."""
-    there = [name for name in (*GRADE, *SCORE) if name in sheet.columns]
-    if len(there) > 1:
-        line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the grade, expected one of them")
-    return sheet.column("grade", (*GRADE, *SCORE))
 
 
 def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
@@ -65,20 +59,15 @@ def numbers_or_missing(sheet: Sheet, name: str) -> Floats:
     empty = np.array([is_empty(cell) and not (is_said and isinstance(cell, float)) for cell in cells], dtype=np.bool_)
     if not empty.any():
         return sheet.floats(name)
-    values = _filled(sheet, name, empty).floats(name)
-    return np.where(empty, np.nan, values)
-
-
-def _filled(sheet: Sheet, name: str, empty: Bools) -> Sheet:
-    cells = ["0" if is_bare else cell for cell, is_bare in zip(sheet.columns[name], empty.tolist(), strict=True)]
-    return Sheet(sheet.source, {name: cells}, sheet.lines, sheet.is_typed)
+    filled = ["0" if is_bare else cell for cell, is_bare in zip(cells, empty.tolist(), strict=True)]
+    return np.where(empty, np.nan, replace(sheet, columns={name: filled}).floats(name))
 
 
 def _values(sheet: Sheet) -> tuple[Floats, Floats | None]:
     """Return the value of each row, and the distribution that it is the expected grade of, where there is one."""
     names = distribution_columns(sheet)
     if not names:
-        name = value_column(sheet)
+        name = sheet.only_column("grade", (*GRADE, *SCORE))
         values = numbers_or_missing(sheet, name)
         if name in GRADE:  # of scores a negative one says as much as any other
             values = np.where(values < 0, np.nan, values)
@@ -109,15 +98,7 @@ def _names(sheet: Sheet, columns: tuple[str, ...]) -> Names | None:
     return None if name is None else few_names(sheet.words(name))
 
 
-def _is_of_people(sheet: Sheet) -> Bools | None:
-    """Return which rows say that they are of people; None where the table has no such column."""
-    if "judge_kind" not in sheet.columns:
-        return None
-    return np.array([word.strip().lower() == "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
-
-
 def _rows_where(sheet: Sheet, chosen: Bools) -> Sheet:
     rows = np.flatnonzero(chosen).tolist()
     columns = {name: [cells[row] for row in rows] for name, cells in sheet.columns.items()}
-    lines = None if sheet.lines is None else [sheet.lines[row] for row in rows]
-    return Sheet(sheet.source, columns, lines, sheet.is_typed)
+    return replace(sheet, columns=columns, lines=None if sheet.lines is None else [sheet.lines[row] for row in rows])

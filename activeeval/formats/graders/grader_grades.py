@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,6 @@ import numpy as np
 from activeeval.core.errors import InputError, shown, unseen_difference
 from activeeval.core.grade_models.values import ValueTable, default_shares
 from activeeval.core.judgments import Judgments
-from activeeval.core.judgments.judgment import GRADE
 from activeeval.core.pool import QueryPool
 from activeeval.core.pool.keys import positions_in
 from activeeval.core.pool.texts import Texts
@@ -22,14 +21,15 @@ from activeeval.core.results import Note, Told
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.from_files import HowToRead, frame_replies, read_replies
 from activeeval.formats.graders.joining import TextsOfIds
+from activeeval.formats.graders.judge_replies import judge_replies, judged_replies
 from activeeval.formats.graders.repeated import one_a_pair
 from activeeval.formats.graders.replies import Names, Replies
 from activeeval.formats.graders.stated import Stated
-from activeeval.formats.judgments.table_forms import is_of_campaigns, of_table
 from activeeval.formats.suffixes import PathLike
-from activeeval.formats.tables.sheets import Sheet
 from activeeval.formats.tables.text_tables import DOCUMENTS, QUERIES, Vocabulary, read_texts
 
+_OF_REPLIES = ("query_ids", "probs", "costs", "tokens", "models", "prompt_versions", "explanations", "source")
+"""What grades have of replies as it is."""
 _SEVERAL = 2
 _MOST_HINTED = 100_000
 """Ids of a file that are held against those of a pool, where none of them is there."""
@@ -118,17 +118,8 @@ class Grades:
 
         As `read`. A file whose name holds such a part is read where there is one.
         """
-        stated = Stated(path=text) if os.path.exists(text) else Stated.parse(text)
-        return cls.read(
-            stated.path,
-            cost=stated.cost,
-            scale=stated.scale,
-            name=stated.name,
-            made=stated.made,
-            queries=stated.queries or None,
-            documents=stated.documents or None,
-            asked=stated.asked or None,
-        )
+        stated = asdict(Stated(path=text) if os.path.exists(text) else Stated.parse(text))
+        return cls.read(stated.pop("path"), **stated)
 
     @classmethod
     def read(
@@ -169,9 +160,9 @@ class Grades:
             stated: dict[str, Any] = {"cost": cost, "scale": scale, "name": name, "made": made}
             return cls._again(source, {key: value for key, value in stated.items() if value not in (None, "")})
         texts = {"queries": _texts_by_id(queries, QUERIES), "documents": _texts_by_id(documents, DOCUMENTS)}
-        how = HowToRead(**texts, asked=asked, rater=name, judged=_judged)
+        how = HowToRead(**texts, asked=asked, rater=name, judged=judged_replies)
         if isinstance(source, Judgments):
-            replies = _of_judgments(source)
+            replies = judge_replies(source)
         elif isinstance(source, (str, os.PathLike)):
             replies = read_replies(source, how)
         else:
@@ -185,21 +176,9 @@ class Grades:
         values, notes = _within(replies, scale)
         if np.isnan(values).all():
             raise InputError(f"{replies.source}: all of its {values.size:,} replies are missing, expected a grade")
-        return cls(
-            query_ids=replies.query_ids,
-            item_ids=replies.doc_ids,
-            values=values,
-            probs=replies.probs,
-            costs=replies.costs,
-            tokens=replies.tokens,
-            models=replies.models,
-            prompt_versions=replies.prompt_versions,
-            explanations=replies.explanations,
-            source=replies.source,
-            scale=scale,
-            notes=(*notes, *_mixtures(replies)),
-            **stated,
-        )
+        stated |= {name: getattr(replies, name) for name in _OF_REPLIES}
+        notes += _mixtures(replies)
+        return cls(item_ids=replies.doc_ids, values=values, scale=scale, notes=tuple(notes), **stated)
 
     @classmethod
     def _again(cls, grades: Any, stated: dict[str, Any]) -> Self:
@@ -320,35 +299,6 @@ def _name_of(source: Any) -> str:
         names = {judge.name for judge in source.judges if judge.is_machine and judge.name}
         return names.pop() if len(names) == 1 else ""
     return ""
-
-
-def _of_judgments(judgments: Judgments) -> Replies:
-    """Return the grades of the machines among judges; where all are people those of all."""
-    if not judgments.is_of_grades:
-        judgments.refuse("grades")
-    is_of_people = judgments.is_of_people
-    chosen = np.flatnonzero((judgments.kind_of == GRADE) & ~is_of_people)
-    graded = judgments.where(chosen) if chosen.size else judgments.where(judgments.kind_of == GRADE)
-    values = graded.values.astype(np.float64)
-    values[values < 0] = np.nan
-    models = np.array([judge.name for judge in graded.judges], dtype=object)[graded.judge_of]
-    places = graded.places
-    return Replies(
-        query_ids=graded.query_ids,
-        doc_ids=graded.item_ids,
-        values=values,
-        models=models if any(models) else None,
-        n_of_people=int(is_of_people.sum()) if chosen.size else 0,
-        line_of=places.__getitem__ if graded.has_lines and places is not None else None,
-        source=graded.source,
-    )
-
-
-def _judged(sheet: Sheet) -> Replies | None:
-    """Return what machines say on a sheet of a sample or in the log of a campaign; None of another table."""
-    if not is_of_campaigns(set(sheet.columns)):
-        return None
-    return _of_judgments(of_table(sheet, "machine"))
 
 
 def _within(replies: Replies, scale: tuple[float, float] | None) -> tuple[Floats, list[Note]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ class _Table:
             costs=numbers.get("cost"),
             models=texts.get("model"),
             prompt_versions=texts.get("prompt_version"),
-            line_of=_LineOf(path),
+            line_of=partial(_line_of, path),
             source=os.fspath(path),
         )
 
@@ -163,13 +163,7 @@ def _blocks(data: Bytes) -> Iterator[bytes]:
         start = stop
 
 
-@dataclass(frozen=True, slots=True)
-class _LineOf:
-    """The line of a row of a file whose empty lines are left out."""
-
-    path: PathLike
-
-    def __call__(self, row: int) -> int:
-        lines = open_bytes(self.path).tobytes().split(b"\n")
-        held = [number for number, line in enumerate(lines, start=1) if line.strip()]
-        return held[row]
+def _line_of(path: PathLike, row: int) -> int:
+    """Return the line of a row of a file whose empty lines are left out."""
+    lines = open_bytes(path).tobytes().split(b"\n")
+    return [number for number, line in enumerate(lines, start=1) if line.strip()][row]

@@ -89,17 +89,6 @@ def _rows_of(replies: Replies, rows: Ints) -> Replies:
     }
     texts = replies.explanations
     columns["explanations"] = None if texts is None else [texts[row] for row in rows.tolist()]
-    line_of = replies.line_of
-    columns["line_of"] = None if line_of is None else _Moved(line_of, rows)
+    if (line_of := replies.line_of) is not None:
+        columns["line_of"] = lambda row: line_of(int(rows[row]))
     return replace(replies, **columns)
-
-
-class _Moved:
-    """The lines of some of the rows."""
-
-    def __init__(self, line_of: Any, rows: Ints) -> None:
-        self._line_of, self._rows = line_of, rows
-
-    def __call__(self, row: int) -> int:
-        line: int = self._line_of(int(self._rows[row]))
-        return line

@@ -29,9 +29,9 @@ class Stated:
     name : str
     made : str
         The run that it, or a machine of its family, has made.
-    asked : str
+    asked : str or None
         The table of pairs that it was asked about.
-    queries, documents : str
+    queries, documents : str or None
         Tables of texts by id, where it names them by their texts.
 
     Examples
@@ -45,9 +45,9 @@ class Stated:
     scale: tuple[float, float] | None = None
     name: str = ""
     made: str = ""
-    asked: str = ""
-    queries: str = ""
-    documents: str = ""
+    asked: str | None = None
+    queries: str | None = None
+    documents: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:

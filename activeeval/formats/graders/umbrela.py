@@ -8,7 +8,7 @@ import numpy as np
 
 from activeeval.core.errors import FormatError
 from activeeval.core.pool.texts import Texts
-from activeeval.core.types import Bools, Floats
+from activeeval.core.types import Bools
 from activeeval.formats.graders.grade_tables import numbers_or_missing
 from activeeval.formats.graders.joining import IdsOfTexts, TextsOfIds, joined_pairs
 from activeeval.formats.graders.replies import Replies, few_names
@@ -36,16 +36,12 @@ def umbrela_replies(sheet: Sheet, queries: TextsOfIds | None = None, documents: 
     return Replies(
         query_ids=Texts.from_list(query_ids),
         doc_ids=Texts.from_list(doc_ids),
-        values=_at(values, rows),
+        values=values[np.array(rows, dtype=np.int64)],
         models=None if (models := _words(sheet, ("model",), rows)) is None else few_names(models),
         explanations=_words(sheet, ("reasoning", "prediction"), rows),
         line_of=None if sheet.lines is None else [sheet.lines[row] for row in rows].__getitem__,
         source=sheet.source,
     )
-
-
-def _at(values: Floats, rows: list[int]) -> Floats:
-    return values[np.array(rows, dtype=np.int64)]
 
 
 def _words(sheet: Sheet, names: tuple[str, ...], rows: list[int]) -> list[str] | None:

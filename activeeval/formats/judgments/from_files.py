@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def read(path: PathLike, *, kind: str = "person", is_plain: bool = False, machin
     if (document := read_document(path)) is not None:
         return of_document(document, path, kind)
     if is_plain and (grades := plain_grades(path)) is not None:
-        return _of_pairs(grades, os.fspath(path), kind)
+        queries, items = (Texts.from_list([pair[side] for pair in grades]) for side in range(2))
+        return _distinct(queries, items, np.array(list(grades.values()), dtype=np.int64), os.fspath(path), kind)
     words = first_words(path)
     if words[:2] == ["SQLite", "format"]:
         raise FormatError(
@@ -178,11 +179,6 @@ def _is_prels(words: Sequence[str]) -> bool:
 def _distinct(queries: Texts, items: Texts, grades: Any, source: str, kind: str) -> Judgments:
     judges = (Judge("", kind),)
     return Judgments(query_ids=queries, item_ids=items, values=grades, judges=judges, source=source, is_distinct=True)
-
-
-def _of_pairs(grades: Mapping[tuple[str, str], int], source: str, kind: str) -> Judgments:
-    queries, items = (Texts.from_list([pair[side] for pair in grades]) for side in range(2))
-    return _distinct(queries, items, np.array(list(grades.values()), dtype=np.int64), source, kind)
 
 
 def _of_letor(path: PathLike, kind: str) -> Judgments:

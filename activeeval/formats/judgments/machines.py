@@ -11,7 +11,6 @@ import numpy as np
 from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.table import Judgments, refuse_as_labels
-from activeeval.core.types import Bools
 from activeeval.formats.graders.file_forms import (
     OPENSEARCH,
     column_of_replies,
@@ -54,13 +53,6 @@ def check_of_people(sheet: Sheet) -> None:
         refuse_as_labels(sheet.source, what)
     if "judge_kind" in sheet.columns and any(word.strip().lower() == "machine" for word in sheet.words("judge_kind")):
         refuse_as_labels(sheet.source)
-
-
-def is_of_machines(sheet: Sheet) -> Bools:
-    """Return which rows of a table whose names are plain are a machine's, where those of nobody's kind are too."""
-    if "judge_kind" not in sheet.columns:
-        return np.ones(sheet.n_rows, dtype=np.bool_)
-    return np.array([word.strip().lower() != "person" for word in sheet.words("judge_kind")], dtype=np.bool_)
 
 
 def of_machine(path: PathLike, what: str, kind: str) -> Judgments:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from activeeval.core.checks import LARGEST_GRADE
-from activeeval.core.errors import FormatError, shown
+from activeeval.core.errors import shown
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
 from activeeval.core.judgments.log import OF_MACHINE, REOPENED
@@ -90,10 +90,10 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     from activeeval.formats.loading import GRADE as KNOWN_GRADE
 
     is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
-    query = _column(sheet, "query", ("query",) if is_by_text else QUERY)
+    query = sheet.only_column("query", ("query",) if is_by_text else QUERY)
     # PyTerrier's frames carry an internal number docid beside the docno
-    doc = _column(sheet, "document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
-    grade = _column(sheet, "grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
+    doc = sheet.only_column("document", [name for name in DOCUMENT if name != "docid" or "docno" not in sheet.columns])
+    grade = sheet.only_column("grade", _GRADE if any(name in sheet.columns for name in _GRADE) else KNOWN_GRADE)
     values, kinds = _grades(sheet, grade)
     queries, items = sheet.texts(query), sheet.texts(doc)
     words = None
@@ -118,15 +118,6 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
         is_distinct=words is None and repeated is None,
     )
     return _placed(judgments, sheet)
-
-
-def _column(sheet: Sheet, what: str, names: Sequence[str]) -> str:
-    """Return the column of a meaning; a table with two of them does not say which one is meant."""
-    there = [name for name in names if name in sheet.columns]
-    if len(there) > 1:
-        line = 1 if sheet.lines is not None else None
-        raise FormatError(sheet.source, line, f"columns {' and '.join(there)} all say the {what}, expected one of them")
-    return sheet.column(what, names)
 
 
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
@@ -189,11 +180,6 @@ def _ranked(query: str, judge: Judge, truth: Truth) -> Iterator[Judgment]:
     """Yield a judgment for each document that a truth names."""
     for rank, doc in (*truth.ranked, *((0, doc) for doc in truth.below), *((BAD, doc) for doc in truth.bad)):
         yield Judgment(query, doc, judge, "truth", rank)
-
-
-def _preference(query: str, judge: Judge, first: str, second: str, preferred: str | None) -> Judgment:
-    better, other = (second, first) if preferred == second else (first, second)
-    return Judgment(query, better, judge, "preference", int(preferred is not None), other)
 
 
 def _of_log(sheet: Sheet, kind: str) -> Judgments:
@@ -274,8 +260,9 @@ class _Log:
             first, second, preferred = (body.get(name) for name in ("first", "second", "preferred"))
             if not isinstance(first, str) or not isinstance(second, str) or preferred not in (None, first, second):
                 self._sheet.fail(row, "body", f"holds {shown(str(body))}, expected two documents and the better one")
-            query, judge = self._queries[row], self._judges[row]
-            yield row, _preference(query, judge, first, second, preferred)
+            better, other = (second, first) if preferred == second else (first, second)
+            judge, is_told = self._judges[row], preferred is not None
+            yield row, Judgment(self._queries[row], better, judge, "preference", int(is_told), other)
 
     def _put_off(self) -> Iterator[tuple[int, Judgment]]:
         """Yield what judges put off."""

@@ -137,10 +137,12 @@ def read_drawn_queries(path: PathLike) -> DrawnQueries:
     probs = _positive(sheet, _MARKS[1])
     if (probs > 1).any():
         sheet.fail(int(np.argmax(probs > 1)), _MARKS[1], f"holds {probs.max():g}, expected a probability")
+    if "" in (strata := sheet.words("stratum")):
+        sheet.fail(strata.index(""), "stratum", "is empty, expected a stratum")
     drawn = DrawnQueries(
         query_ids=ids,
         texts=sheet.words("query"),
-        strata=_same_words(sheet, "stratum"),
+        strata=strata,
         counts=counts,
         weights=weights,
         probs=probs,
@@ -178,13 +180,6 @@ def _check_strata(sheet: Sheet, drawn: DrawnQueries) -> None:
         if of_stratum.setdefault(name, count) != count:
             expected = f"expected {of_stratum[name]:g}, as in its rows before"
             sheet.fail(row, "stratum_count", f"holds {count:g} for stratum {shown(name)}, {expected}")
-
-
-def _same_words(sheet: Sheet, name: str) -> list[str]:
-    words = sheet.words(name)
-    if "" in words:
-        sheet.fail(words.index(""), name, "is empty, expected a stratum")
-    return words
 
 
 def _positive(sheet: Sheet, name: str) -> Floats:

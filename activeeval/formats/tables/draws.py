@@ -180,13 +180,14 @@ def draws_of(sheet: Sheet, path: PathLike, max_grade: int | None = None) -> Draw
         raise FormatError(
             os.fspath(path), line, f"no column {', '.join(missing)} in: {held}; expected the sheet of a sample"
         )
+    codes: dict[int | str, int] = {"": EMPTY, CANNOT_WORD: CANNOT}
     return Draws(
         sample=_only(sheet, "sample"),
         block=sheet.wholes("block", least=1),
         # an id of a sample may have blanks around it; one that lost them, or has others, is none of the sample
         query_id=sheet.verbatim("query_id"),
         doc_id=sheet.verbatim("doc_id"),
-        grade=grade_cells(sheet, "grade", max_grade),
+        grade=np.array([codes.get(grade, grade) for grade in cell_grades(sheet, "grade", max_grade)], dtype=np.int64),
         judge=Texts.from_list(sheet.words("judge")) if "judge" in sheet.columns else _NOBODY,
         note=Texts.from_list(sheet.words("note")) if "note" in sheet.columns else _NOBODY,
         lines=sheet.lines,
@@ -215,9 +216,3 @@ def _only(sheet: Sheet, name: str) -> str:
         if word != words[0]:
             sheet.fail(row, name, f"holds {shown(word)}, the first row {shown(words[0])}: expected one sample a sheet")
     return words[0]
-
-
-def grade_cells(sheet: Sheet, name: str, max_grade: int | None = None) -> Ints:
-    """Return a column of grades as judges write them: `EMPTY` of an empty cell, `CANNOT` of that word."""
-    codes: dict[int | str, int] = {"": EMPTY, CANNOT_WORD: CANNOT}
-    return np.array([codes.get(grade, grade) for grade in cell_grades(sheet, name, max_grade)], dtype=np.int64)

@@ -108,14 +108,11 @@ def _lists(sheet: Sheet, name: str) -> list[Any]:
             value = [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else value.strip()
         elif not isinstance(value, (list, tuple)):
             sheet.fail(row, name, f"holds {shown(str(value))}, expected a list of grades or the name of a run")
-        if not isinstance(value, str) and (large := next(filter(_is_too_large, value), None)) is not None:
+        grades = [] if isinstance(value, str) else [grade for grade in value if isinstance(grade, (int, float))]
+        if (large := next((grade for grade in grades if grade > LARGEST_GRADE), None)) is not None:
             sheet.fail(row, name, f"holds {shown(str(large))}, expected grades of at most {LARGEST_GRADE}")
         lists.append(value)
     return lists
-
-
-def _is_too_large(grade: Any) -> bool:
-    return isinstance(grade, (int, float)) and grade > LARGEST_GRADE
 
 
 def _moved(sheet: Sheet, names: Sequence[str]) -> Ints | None:

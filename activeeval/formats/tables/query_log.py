@@ -113,7 +113,8 @@ def _lines(path: Any) -> Iterator[Sheet]:
 
 def _merged(parts: Iterator[Sheet], source: str) -> pl.DataFrame:
     """Return how often the parts of a log have each spelling."""
-    done, waiting, n_waiting = _empty(), list[pl.DataFrame](), 0
+    done = pl.DataFrame(schema={"query": pl.String, "segment": pl.String, "count": pl.Float64})
+    waiting, n_waiting = list[pl.DataFrame](), 0
     for part in parts:
         counted = _counted(part.plainly_named())
         waiting.append(counted)
@@ -149,10 +150,6 @@ def _distinct(spelled: pl.DataFrame, name: str, path: str = "") -> LoggedQueries
         segments=segments if any(segments) else None,
         log=log,
     )
-
-
-def _empty() -> pl.DataFrame:
-    return pl.DataFrame(schema={"query": pl.String, "segment": pl.String, "count": pl.Float64})
 
 
 def _summed(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -9,12 +9,13 @@ doubled mark, or holds a tab or the end of a line that leaves its lines with too
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from activeeval.core.errors import FormatError, shown
 from activeeval.core.types import Bytes
+from activeeval.formats.tables.records import NamedColumns
 
 _CELL = re.compile(rb'(?<![^\t\r\n])"([^"]*+(?:""[^"]*+)*+)"(?![^\t\r\n])|"')
 """A whole quoted cell, or a quotation mark that belongs to none."""
@@ -40,14 +41,14 @@ class Quoting:
     doubtful: Mapping[int, tuple[int, str]] = field(default_factory=dict)
 
 
-class Doubtful(Mapping[str, Any]):
+class Doubtful(NamedColumns):
     """Columns some of which are refused when they are asked for, as their cells may be quoted or not.
 
     The others have one reading: the texts that a judged sheet repeats are no reason to refuse its grades.
     """
 
     def __init__(self, columns: Mapping[str, Any], path: str, cells: Mapping[str, tuple[int, str]]) -> None:
-        self._columns = columns
+        self._names = columns
         self._path = path
         self._cells = cells
 
@@ -56,16 +57,7 @@ class Doubtful(Mapping[str, Any]):
             line, text = self._cells[name]
             problem = f"column {name}: {shown(text)} is a quoted cell or has quotation marks of its own, the file does"
             raise FormatError(self._path, line, f"{problem} not say which; {_WAY_OUT}")
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return self._names[name]
 
 
 def has_only_quoted_cells(data: Bytes, separator: str) -> bool:
@@ -86,7 +78,8 @@ def quoting_of_tabs(path: str, data: Bytes) -> Quoting:
     text = data.data
     if _MARK.search(text) is None:
         return Quoting(False)
-    header = next((line for line in _LINE.finditer(text) if not _is_no_header(line[0])), None)
+    lines = (line for line in _LINE.finditer(text) if line[0].strip() and not _SEPARATOR_LINE.fullmatch(line[0]))
+    header = next(lines, None)
     if header is None:
         return Quoting(False)
     n_columns = len(header[0].rstrip().split(b"\t"))
@@ -118,10 +111,6 @@ def quoting_of_tabs(path: str, data: Bytes) -> Quoting:
         column: (_line_of(text, place), cell.decode("utf-8")) for column, (place, cell) in sorted(doubtful.items())
     }
     return Quoting(False, places)
-
-
-def _is_no_header(line: bytes) -> bool:
-    return not line.strip() or _SEPARATOR_LINE.fullmatch(line) is not None
 
 
 def _holds_rows(text: memoryview, match: re.Match[bytes], n_columns: int) -> bool:

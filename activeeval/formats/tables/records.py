@@ -10,7 +10,22 @@ from activeeval.core.errors import FormatError, shown
 from activeeval.formats.json_text import parse_json
 
 
-class Records(Mapping[str, list[Any]]):
+class NamedColumns(Mapping[str, Any]):
+    """Columns whose names are at hand, and whose cells are looked at when they are asked for."""
+
+    _names: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
+class Records(NamedColumns):
     """Columns by name of records that are added one after another; a record without a name has None there.
 
     What is held is a shape for each set of names and a tuple a record: all columns together, where each record has
@@ -40,11 +55,6 @@ class Records(Mapping[str, list[Any]]):
         self._shape_of.append(shape)
         self._values.append(tuple(record.values()))
 
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return len(self._values)
-
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self._names:
             raise KeyError(name)
@@ -52,17 +62,8 @@ class Records(Mapping[str, list[Any]]):
         rows = zip(self._shape_of, self._values, strict=True)
         return [None if places[shape] < 0 else values[places[shape]] for shape, values in rows]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
 
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-
-class Renamed(Mapping[str, Any]):
+class Renamed(NamedColumns):
     """Columns under other names, none of them made before it is asked for.
 
     Parameters
@@ -82,15 +83,6 @@ class Renamed(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._columns[self._names[name]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
 
 
 def json_record(name: str, line: int, text: str) -> Mapping[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +21,9 @@ from activeeval.formats.suffixes import TABLES, PathLike, bare_suffix, check_tab
 from activeeval.formats.tables.cells import as_float, has_decimal_comma, is_empty, is_spoilt, plain_floats, unguarded
 from activeeval.formats.tables.quoting import Doubtful, Quoting, quoting_of_tabs
 from activeeval.formats.tables.records import Records, Renamed, json_record
+from activeeval.formats.tables.text_records import check_count, column_names, quoted_records, unquoted_records
 
 _LARGEST_WHOLE = 2**53
-_LONGEST_CELL = 2**31 - 1
-MOST_COLUMNS = 1 << 16
-"""Four times those of a spreadsheet; a name, its column and what they are found by take half a kilobyte."""
 _HINTED = 1000
 """Names that are held against those that were expected, a tenth of a millisecond each."""
 _BLOCK = 4096
@@ -72,6 +69,14 @@ class Sheet:
         meant = ((name, did_you_mean(name, names, likeness=0.75)) for name in islice(self.columns, _HINTED))
         hint = next((f"{shown(name)}: {likely}" for name, likely in meant if likely), "")
         raise FormatError(self.source, line, f"no {what} column in: {held}; {hint}expected {' or '.join(names)}")
+
+    def only_column(self, what: str, names: Sequence[str]) -> str:
+        """Return the column of a meaning; a table with two of them does not say which one is meant."""
+        there = [name for name in names if name in self.columns]
+        if len(there) > 1:
+            line, named = 1 if self.lines is not None else None, " and ".join(there)
+            raise FormatError(self.source, line, f"columns {named} all say the {what}, expected one of them")
+        return self.column(what, names)
 
     def error(self, row: int, name: str, problem: str) -> FormatError:
         """Return the error that names a cell."""
@@ -276,9 +281,11 @@ def _read_csv(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
         separator = first[4]
         n_before = next(line for line, text in enumerate(stream, start=1) if text.strip())
     if separator != "\t":
-        return table_parts(name, _csv_records(name, stream, separator, n_before), separator, n_rows)
+        return table_parts(name, quoted_records(name, stream, separator, n_before), separator, n_rows)
     quoting = quoting_of_tabs(name, data)
-    records = _csv_records(name, stream, separator, n_before) if quoting.is_quoted else _plain(stream, n_before)
+    records = (
+        quoted_records(name, stream, separator, n_before) if quoting.is_quoted else unquoted_records(stream, n_before)
+    )
     return _doubted(table_parts(name, records, separator, n_rows), quoting)
 
 
@@ -288,12 +295,6 @@ def _doubted(parts: Iterator[Sheet], quoting: Quoting) -> Iterator[Sheet]:
         names = list(part.columns)
         cells = {names[column]: cell for column, cell in quoting.doubtful.items() if column < len(names)}
         yield replace(part, columns=Doubtful(part.columns, part.source, cells)) if cells else part
-
-
-def _plain(stream: Iterable[str], n_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines of cells between tabs, in which a quotation mark is a character as any other."""
-    for line, text in enumerate(stream, start=1 + n_before):
-        yield line, text.rstrip("\r\n").split("\t")
 
 
 def table_parts(
@@ -308,7 +309,7 @@ def table_parts(
         if all(map(is_empty, cells)):
             continue
         if header is None:
-            header = _header(name, line, cells)
+            header = column_names(name, line, cells)
             columns = [[] for _ in header]
             continue
         while len(cells) > len(header) and is_empty(cells[-1]):
@@ -336,39 +337,6 @@ def _turn(rows: list[list[Any]], columns: list[list[Any]]) -> None:
     rows.clear()
 
 
-def _csv_records(name: str, stream: Iterable[str], separator: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(_LONGEST_CELL)  # by default a text of 128 KB would pass for broken quoting
-    reader = csv.reader(stream, delimiter=separator, strict=True)
-    while True:
-        line = reader.line_num + 1 + n_before
-        try:
-            yield line, next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            raise FormatError(name, line, f"the quoting is broken: {problem}; expected a closed quoted cell") from None
-
-
-def _header(path: str, line: int, cells: list[Any]) -> list[str]:
-    names = ["" if is_empty(cell) else str(cell).strip() for cell in cells]
-    while names and not names[-1]:
-        names.pop()
-    _check_count(path, line, len(names))
-    before: set[str] = set()
-    for k, name in enumerate(names):
-        if not name:
-            raise FormatError(path, line, f"column {k + 1} has no name, expected a header with a name for every column")
-        if name in before:
-            raise FormatError(path, line, f"column {shown(name)} is there twice, expected it once")
-        before.add(name)
-    return names
-
-
-def _check_count(path: str, line: int | None, n_columns: int) -> None:
-    if n_columns > MOST_COLUMNS:
-        raise FormatError(path, line, f"{n_columns} columns, expected at most {MOST_COLUMNS}")
-
-
 def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
     name = os.fspath(path)
     records, lines = Records(), list[int]()
@@ -376,7 +344,7 @@ def _read_jsonl(path: PathLike, n_rows: int | None) -> Iterator[Sheet]:
         if not text.strip():
             continue
         records.add(json_record(name, line, text.strip()))
-        _check_count(name, line, len(records))
+        check_count(name, line, len(records))
         lines.append(line)
         if len(lines) == n_rows:
             yield Sheet(name, records, lines)

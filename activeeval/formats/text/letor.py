@@ -84,7 +84,7 @@ class LetorData:
 
 
 @dataclass(slots=True)
-class _Part:
+class _File:
     """One file's rows while they are read; spans are places in its data."""
 
     path: str
@@ -158,7 +158,7 @@ def row_place(data: LetorData, row: int) -> str:
     """Return ``path:line`` of a row, by reading its file again; for messages only."""
     file = int(np.searchsorted(data.file_offsets, row, side="right")) - 1
     content = open_lines(data.paths[file])[0]
-    return f"{data.paths[file]}:{_line_of_data_row(content, row - int(data.file_offsets[file]))}"
+    return f"{data.paths[file]}:{_line_of_row(content, row - int(data.file_offsets[file]))}"
 
 
 def _read_parts(
@@ -168,10 +168,10 @@ def _read_parts(
     width: int,
     features: bool,
     is_guess: bool = False,
-) -> tuple[list[_Part], Floats] | None:
+) -> tuple[list[_File], Floats] | None:
     """Return every file's rows and all their features; None where a guess of how many there are was too small."""
     values = _room(sum(n_lines), width, sum(data.size for data in contents), names)
-    parts: list[_Part] = []
+    parts: list[_File] = []
     n_rows = 0
     for path, data, n in zip(names, contents, n_lines, strict=True):
         part = _read_part(os.fspath(path), data, n, values[n_rows : n_rows + n], features, is_guess)
@@ -197,7 +197,7 @@ def _room(n_lines: int, n_features: int, n_bytes: int, names: Sequence[PathLike]
     return room
 
 
-def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _Part | None:
+def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: bool, is_guess: bool) -> _File | None:
     grades = np.empty(n_lines, dtype=np.int64)
     queries = np.empty((n_lines, 3), dtype=np.int64)
     documents = np.empty((n_lines, 2), dtype=np.int64)
@@ -214,11 +214,11 @@ def _read_part(path: str, data: Bytes, n_lines: int, values: Floats, features: b
     n_rows, n_queries = int(state[1]), int(state[2])
     if n_rows == 0:
         raise FormatError(path, None, f"no data lines, expected {_LINE}")
-    part = _Part(path, data, grades[:n_rows], queries[:n_queries], documents[:n_rows])
+    part = _File(path, data, grades[:n_rows], queries[:n_queries], documents[:n_rows])
     bad = first_above(part.grades, LARGEST_GRADE)
     if bad >= 0:
         problem = f"the grade {part.grades[bad]} is too large, expected at most {LARGEST_GRADE}"
-        raise FormatError(path, _line_of_row(part, bad), problem)
+        raise FormatError(path, _line_of_row(part.data, bad), problem)
     return part
 
 
@@ -237,11 +237,11 @@ def _complain(path: str, data: Bytes, code: int, place: int) -> NoReturn:
     raise FormatError(path, line_of(data, place), problem)
 
 
-def _queries(parts: list[_Part], n_rows: int) -> tuple[Texts, Ints]:
+def _queries(parts: list[_File], n_rows: int) -> tuple[Texts, Ints]:
     """Join the queries of the files; a query may go on from one file to the next."""
     names: list[str] = []
     starts: list[int] = []
-    seen: dict[str, tuple[_Part, int]] = {}
+    seen: dict[str, tuple[_File, int]] = {}
     row = 0
     for part in parts:
         texts = span_texts(part.path, part.data, part.queries[:, 1:]).tolist()
@@ -261,7 +261,7 @@ def _queries(parts: list[_Part], n_rows: int) -> tuple[Texts, Ints]:
     return Texts.from_list(names), np.array([*starts, n_rows], dtype=np.int64)
 
 
-def _documents(parts: list[_Part], query_ids: Texts, query_offsets: Ints) -> Texts | None:
+def _documents(parts: list[_File], query_ids: Texts, query_offsets: Ints) -> Texts | None:
     named = [part.documents[:, 0] >= 0 for part in parts]
     if not any(mask.any() for mask in named):
         return None
@@ -269,7 +269,7 @@ def _documents(parts: list[_Part], query_ids: Texts, query_offsets: Ints) -> Tex
         if not mask.all():
             raise FormatError(
                 part.path,
-                _line_of_row(part, int(np.argmin(mask))),
+                _line_of_row(part.data, int(np.argmin(mask))),
                 "no document id, expected '#docid = <id>' as on other lines",
             )
     item_ids = joined_texts([span_texts(part.path, part.data, part.documents) for part in parts])
@@ -281,12 +281,8 @@ def _documents(parts: list[_Part], query_ids: Texts, query_offsets: Ints) -> Tex
     return item_ids
 
 
-def _line_of_row(part: _Part, row: int) -> int:
+def _line_of_row(data: Bytes, row: int) -> int:
     """Return the line of a row of one file by walking its lines; for messages only."""
-    return _line_of_data_row(part.data, row)
-
-
-def _line_of_data_row(data: Bytes, row: int) -> int:
     seen = -1
     for number, line in enumerate(data.tobytes().split(b"\n"), start=1):
         if line.strip() and not line.startswith(b"#"):
@@ -296,7 +292,7 @@ def _line_of_data_row(data: Bytes, row: int) -> int:
     raise AssertionError("a row without a line")
 
 
-def _place_of_row(parts: list[_Part], row: int) -> tuple[str, int]:
+def _place_of_row(parts: list[_File], row: int) -> tuple[str, int]:
     for part in parts:
         if row < part.grades.size:
             return part.path, part.line(int(part.documents[row, 0]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.input_options import seed_option
+from activeeval.cli.input_options import qrels_option, run_option, seed_option, versus_run_option
 from activeeval.cli.output import check_out, emit, rows_options, say, say_notes, show_text
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @click.argument("first", metavar="MEASURE")
 @click.argument("second", metavar="MEASURE")
 @click.option("--grades", metavar="LIST", help="Compare random orders of a list of grades, as 4,4,3,3,2,2,1,1,0,0.")
-@click.option("--qrels", metavar="FILE", help="Compare random orders of each query's judged items.")
-@click.option("--run", metavar="FILE", help="With --qrels and --versus-run: compare the lists of two runs.")
-@click.option("--versus-run", metavar="FILE", help="The second run.")
+@qrels_option(help="Compare random orders of each query's judged items.")
+@run_option(help="With --qrels and --versus-run: compare the lists of two runs.")
+@versus_run_option(help="The second run.")
 @click.option("--depth", type=click.IntRange(1), help="Length of the lists. Default: all of --grades; 10 with --qrels.")
 @click.option("--pairs", "n_pairs", type=click.IntRange(1, 10_000_000), default=100_000, help="Random pairs.")
 @click.option("--bins", type=click.IntRange(1, 1000), default=10,

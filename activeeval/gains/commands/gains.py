@@ -21,11 +21,9 @@ _ALIKE = "between lists of the same grades, which no measure of grades explains"
 _MANY, _MUCH = 1000, 150_000
 _OPTIONS = (
     click.argument("prefs", metavar="PREFS...", nargs=-1, required=True),
-    click.option(
-        "--max-grade", type=input_options.SCALE, help="Largest grade of the scale. Default: the largest seen."
-    ),
-    click.option("--qrels", metavar="FILE", help="Judgments, where the pairs name runs instead of listing grades."),
-    click.option("--run", "runs", multiple=True, metavar="FILE", help="Run that pairs name; repeatable."),
+    input_options.max_grade_option(help="Largest grade of the scale. Default: the largest seen."),
+    input_options.qrels_option(help="Judgments, where the pairs name runs instead of listing grades."),
+    input_options.run_option("runs", multiple=True, help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
     input_options.ties_option,
     click.option("--C", "C", type=input_options.POSITIVE,

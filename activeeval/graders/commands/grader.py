@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import asdict
+from typing import Any
 
 import click
 
@@ -24,7 +25,7 @@ def grader() -> None:
 
 @command("Write a batch of questions for a language model")
 @click.argument("sample", metavar="[SAMPLE]", required=False)
-@click.option("--run", "runs", multiple=True, metavar="FILE", help="In place of a sample: a run; repeatable.")
+@input_options.run_option("runs", multiple=True, help="In place of a sample: a run; repeatable.")
 @click.option(
     "--prompt",
     default="umbrela",
@@ -38,18 +39,7 @@ def grader() -> None:
 @click.option("--out", required=True, metavar="FILE", help="Batch to write, as batch.jsonl.")
 @output.force_option
 @output.output_option
-def ask(
-    sample: str | None,
-    runs: tuple[str, ...],
-    prompt: str,
-    model: str,
-    documents: str,
-    queries: str,
-    top: int | None,
-    out: str,
-    force: bool,
-    form: str,
-) -> None:
+def ask(force: bool, form: str, **asked: Any) -> None:
     """Write a batch of questions for a language model: one about each pair of the pool of a SAMPLE, or of runs.
 
     Nothing is called. The batch (JSON lines, as OpenAI's batch service and vLLM's offline runner take it) goes to the
@@ -63,27 +53,14 @@ def ask(
     """
     from activeeval.graders.ask import AskingPlan, ask_graders
 
-    plan = AskingPlan(
-        sample=sample,
-        runs=runs,
-        prompt=prompt,
-        model=model,
-        documents=documents,
-        queries=queries,
-        out=out,
-        top=top,
-    )
     with input_options.worded():
-        written = ask_graders(plan, force=force)
+        written = ask_graders(AskingPlan(**asked), force=force)
     output.say_notes(written.notes)
     n_without = written.without_text
     without = f"; {counted(n_without, 'pair')} without a text {agreeing(n_without, 'is', 'are')} not asked about"
     left = without if n_without else ""
-    asked = (
-        f"{counted(written.questions, 'question')} of {counted(written.queries, 'query')}, "
-        f"{counted(written.letters, 'letter')}"
-    )
-    output.say(f"wrote {written.batch}: {asked}{left}")
+    n_asked = f"{counted(written.questions, 'question')} of {counted(written.queries, 'query')}"
+    output.say(f"wrote {written.batch}: {n_asked}, {counted(written.letters, 'letter')}{left}")
     output.say(f"{shlex.quote(written.pairs)} says which pair each is about: keep it beside the answers")
     row = asdict(written)
     del row["notes"]

@@ -56,7 +56,7 @@ def status(
     activeeval watch status quality
     activeeval watch status quality --holes
     """
-    check_holes(holes, {"--more": more})
+    check_holes(holes, {option_here("more"): more})
     if holes and form == output.COMMENT:
         raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
     price = price_of(options)

@@ -15,10 +15,14 @@ from activeeval.cli.help import command
 from activeeval.cli.input_options import (
     MEASURES_HELP,
     POSITIVE,
-    SCALE,
-    SEED,
     FiniteRange,
+    any_policy_option,
+    any_seed_option,
+    judged_option,
     machine_is_truth_option,
+    max_grade_option,
+    model_option,
+    run_option,
     scope_option,
     worded,
 )
@@ -54,9 +58,7 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
                    "once; repeatable.")  # fmt: skip
 @click.option("--half-width", type=POSITIVE, metavar="E",
               help="Draw the least that brings a night's interval to ± E; beside segments or alone.")  # fmt: skip
-@click.option(
-    "--max-grade", type=SCALE, help="Largest grade of the scale. Default: that of the first night's judgments."
-)
+@max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
 @click.option("--margin", type=FiniteRange(0), default=0.0, metavar="D",
               help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip
 @scope_option("pool")
@@ -69,12 +71,11 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
               help="What nights are compared with, beside the night before.")  # fmt: skip
 @click.option("--nights", hidden=True, expose_value=False, callback=_no_nights)
 @click.option("--judges-per-item", type=click.IntRange(1), default=1, help="How many judges each item waits for.")
-@click.option("--policy", type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
+@any_policy_option(type=click.Choice(("majority", "median")), help="What several judges' grades count as.")
 @click.option("--pool-depth", type=click.IntRange(1), default=100, show_default=True, metavar="K",
               help="The rank at which lists end.")  # fmt: skip
-@click.option("--model", "models", multiple=True, metavar="MODEL",
-              help="Grade model. Default: what the labels so far teach.")  # fmt: skip
-@click.option("--seed", type=SEED, help="Of the numbers that all nights share. Default: a new one.")
+@model_option("models", help="Grade model. Default: what the labels so far teach.")
+@any_seed_option(help="Of the numbers that all nights share. Default: a new one.")
 @output.output_option
 def init(name: str, db: str | None, seed: int | None, policy: str | None, form: str, **options: Any) -> None:
     """Set up a watch in a store: what is measured, for how much a night, and when it raises an alarm.
@@ -118,13 +119,12 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
 @command("Take tonight's run")
 @name_argument
 @db_option
-@click.option("--run", required=True, metavar="FILE", help="Tonight's run: TREC file or table.")
+@run_option(required=True, help="Tonight's run: TREC file or table.")
 @click.option("--date", metavar="DATE", help="The night, as 2026-11-25. Default: today.")
 @click.option("--replace", "replaces", is_flag=True,
               help="Draw the last night anew, as where its run was not complete, for another budget. What was judged "
                    "for it goes on counting, the store keeps both; give --judged again.")  # fmt: skip
-@click.option("--judged", multiple=True, metavar="FILE",
-              help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")  # fmt: skip
+@judged_option(help="Judgments that are known from elsewhere: they cost nothing. Repeatable.")
 @click.option("--oracle", metavar="FILE", help="Judge what is drawn at once by this file.")
 @click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {sheet_options.FORMS}.")
 @texts_options

@@ -34,7 +34,7 @@ def demo(queries: int, repetitions: int, seed: int, out: str) -> None:
     """
     from activeeval.quickstart.demonstration import savings
     from activeeval.quickstart.example import write_example
-    from activeeval.sampling.savings import plot_savings, saving_words, savings_rows
+    from activeeval.quickstart.savings import plot_savings, saving_words, savings_rows
 
     picture = Path(out) / "demo.png"
     try:

@@ -182,25 +182,24 @@ def _goal(case: Case, measure: str, text: str) -> tuple[str, str]:
     least, amount = planner_of(case, targets).least(method), case.for_people(budget, *targets)
     if amount < least * (1 - 1e-9):
         raise case.refused(budget, BudgetError("", budget=amount, needed=least), *targets)
-    return "--budget", text.replace(" ", "")
+    return "budget", text.replace(" ", "")
 
 
 def _margin(text: str) -> str:
     """Read a margin as `compare` takes it."""
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = math.nan
-    if not 0 <= margin < math.inf:
+    if not 0 <= _number(text) < math.inf:
         raise InputError(f"a margin is a number from 0 on, in the unit of the measure, as 0.01, got {text!r}")
     return text
 
 
 def _half_width(text: str) -> tuple[str, str]:
-    try:
-        width = float(text)
-    except ValueError:
-        width = math.nan
-    if not 0 < width < math.inf:
+    if not 0 < _number(text) < math.inf:
         raise InputError(f"a half-width is a positive number, as ±0.05, got {text!r}")
-    return "--half-width", text
+    return "half_width", text
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from activeeval.cli.help import WIDTH
+from activeeval.cli.wording import option_of
 from activeeval.core.errors import ActiveEvalError
 
 if TYPE_CHECKING:
@@ -46,13 +47,11 @@ class Start:
         from activeeval.inputs.choices import Choices
         from activeeval.inputs.systems import check_differ
 
-        new, *others = self.runs
         by_all = self.judges == (NOBODY,)
         judged: dict[str, Any] = {"qrels": self.judged, "unjudged": "irrelevant"} if by_all else {"model": "uniform"}
         if self.judged and not by_all:
             judged["judged"] = (self.judged,)
-        runs: dict[str, Any] = {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
-        choices = Choices(**runs, **judged, max_grade=self.max_grade)
+        choices = Choices(**self.named_runs, **judged, max_grade=self.max_grade)
         case = prepare(choices, use_labels=by_all, measures=[self.measure])
         asked = case.asked([self.measure])
         if not by_all:
@@ -64,9 +63,15 @@ class Start:
         return case
 
     @property
+    def named_runs(self) -> dict[str, Any]:
+        """The runs by parameter: the second of two is the one to compare with."""
+        new, *others = self.runs
+        return {"runs": (new,), "versus_run": others[0]} if len(others) == 1 else {"runs": self.runs}
+
+    @property
     def in_campaign(self) -> bool:
         """Whether a store is what they need: a half-width, which `sample` does not take."""
-        return self.goal[0] == "--half-width"
+        return self.goal[0] == "half_width"
 
     def sheets(self, name: str) -> dict[str, str]:
         """Return the sheet of each judge, as commands name them; of one judge that of all."""
@@ -76,19 +81,10 @@ class Start:
         return dict(zip(self.judges, plan.paths, strict=True))
 
     @property
-    def allowed(self) -> list[str]:
-        """The margin of a gate."""
-        return ["--margin", self.margin] if self.margin else []
-
-    @property
-    def pool(self) -> list[str]:
-        """The options that say what is drawn from, and for which measure."""
-        new, *others = self.runs
-        words = ["--run", new]
-        words += ["--versus-run", others[0]] if len(others) == 1 else [w for run in others for w in ("--run", run)]
-        words += ["--judged", self.judged] if self.judged else []
-        words += ["--max-grade", str(self.max_grade)] if self.max_grade else []
-        return [*words, "--measure", self.measure]
+    def drawing(self) -> list[str]:
+        """The options that say what is drawn from, for which measure, how much, and all of it at once."""
+        pool = _options(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
+        return [*pool, *_options(**dict([self.goal])), *_options(looks="none" if _follows_labels(self.measure) else "")]
 
 
 def free_name() -> str:
@@ -103,41 +99,36 @@ def lines_of(start: Start, name: str) -> Iterator[str]:
     if start.judges == (NOBODY,):
         yield from _judged_already(start)
         return
-    yield from _step("what to expect, before anybody judges", "plan", *start.pool, *start.goal, *_whole(start))
+    yield from _step("what to expect, before anybody judges", "plan", *start.drawing)
     yield from _together(start, name) if start.in_campaign else _alone(start, name)
     if len(others) == 1:
-        source = ["--campaign", name] if start.in_campaign else _sample_words(start, name)
-        yield from _step(_GATE, "compare", others[0], new, *source, "--scope", "pool", *start.allowed)
+        drawn = {"sample": f"{name}.sample", "sheet": start.sheets(name).values()}
+        source = _options(**({"campaign": name} if start.in_campaign else drawn))
+        yield from _step(_GATE, "compare", others[0], new, *source, *_options(scope="pool", margin=start.margin))
 
 
 def _judged_already(start: Start) -> Iterator[str]:
     new, *others = start.runs
-    more = ["--versus", others[0]] if len(others) == 1 else [word for run in others for word in ("--run", run)]
+    more = _options(versus=others[0]) if len(others) == 1 else _options(runs=others)
     yield from _step("the scores", "score", str(start.judged), new, start.measure, *more)
     if len(others) == 1:
-        judged = ["--qrels", str(start.judged), "--measure", start.measure, "--unjudged", "irrelevant"]
-        yield from _step(_GATE, "compare", others[0], new, *judged, *start.allowed)
+        judged = _options(qrels=start.judged, measure=start.measure, unjudged="irrelevant", margin=start.margin)
+        yield from _step(_GATE, "compare", others[0], new, *judged)
 
 
 def _alone(start: Start, name: str) -> Iterator[str]:
     sample, sheets = f"{name}.sample", start.sheets(name)
-    judges = [word for judge in sheets if len(sheets) > 1 for word in ("--judge", judge)]
-    files = ["--out", sample, "--sheet", f"{name}.csv"]
-    about = f"draw what to judge{_in_one(start)}"
-    yield from _step(about, "sample", *start.pool, *start.goal, *_whole(start), *judges, *files)
+    files = _options(judge=sheets if len(sheets) > 1 else (), out=sample, sheet=f"{name}.csv")
+    yield from _step(f"draw what to judge{_in_one(start)}", "sample", *start.drawing, *files)
     for judge, sheet in sheets.items():
         who = {ME: "you fill", SCRIPT: "your script fills"}.get(judge, f"{judge} fills")
         yield f"# {who} in the column grade of {shlex.quote(sheet)}"
     yield from _step("then", "estimate", sample, *sheets.values())
 
 
-def _whole(start: Start) -> list[str]:
-    """The option by which all that is to be judged is drawn at once, where a measure has it follow labels."""
-    return ["--looks", "none"] if _follows_labels(start.measure) else []
-
-
 def _in_one(start: Start) -> str:
-    return ", in one sheet (without --looks none in several, with fewer labels)" if _whole(start) else ""
+    in_one = ", in one sheet (without --looks none in several, with fewer labels)"
+    return in_one if _follows_labels(start.measure) else ""
 
 
 def _follows_labels(measure: str) -> bool:
@@ -151,26 +142,22 @@ def _follows_labels(measure: str) -> bool:
         return False
 
 
-def _sample_words(start: Start, name: str) -> list[str]:
-    """Return a sample and its sheets as `compare` takes them."""
-    return [
-        "--sample",
-        f"{name}.sample",
-        *(word for sheet in start.sheets(name).values() for word in ("--sheet", sheet)),
-    ]
-
-
 def _together(start: Start, name: str) -> Iterator[str]:
     about = f"draw and store what to judge{_in_one(start)}"
-    yield from _step(about, "campaign", "create", name, *start.pool, *start.goal, *_whole(start))
+    yield from _step(about, "campaign", "create", name, *start.drawing)
     sheets = start.sheets(name)
     whose = "a sheet for each judge" if len(sheets) > 1 else "a sheet"
     about = f"block by block: {whose}, whose column grade is filled in, and back"
-    judges = [word for judge in sheets for word in ("--judge", judge)]
-    yield from _step(about, "campaign", "next", name, *judges, "--out", f"{name}.csv")
+    yield from _step(about, "campaign", "next", name, *_options(judge=sheets, out=f"{name}.csv"))
     yield from _step(None, "campaign", "import", name, *sheets.values())
     yield from _step("how far it is, and a page for the team", "campaign", "status", name)
     yield from _step(None, "campaign", "report", name)
+
+
+def _options(**values: Any) -> list[str]:
+    """Return options by parameter, one for each of several values; what is empty has none."""
+    several = {name: [value] if isinstance(value, str | int) else value for name, value in values.items() if value}
+    return [word for name, each in several.items() for value in each for word in (option_of(name), str(value))]
 
 
 def _step(about: str | None, *words: str) -> Iterator[str]:
