@@ -10,13 +10,14 @@ import pytest
 
 from activeeval.core.design.methods import find_method
 from activeeval.core.errors import ActiveEvalError
-from activeeval.core.planning import UNTRAINED, Goal
+from activeeval.core.planning import UNTRAINED
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.sampling.draw import SampleRequest, draw_for
+from activeeval.sampling.plan import plan_for
 from activeeval.sampling.plan_case import planner_of
-from activeeval.sampling.plan_pool_files import plan_files
+from activeeval.sampling.plan_request import PlanRequest
 from activeeval.sampling.pool_files import write_pool
 
 pytest.importorskip("pyarrow", reason="a pool in parquet needs pyarrow")
@@ -41,6 +42,11 @@ def in_files(choices, n=3):
     return Choices(pool_parquet="pool/*.parquet", runs=("a", "b"), seed=choices.seed)
 
 
+def planned(files, *measures, **asked):
+    """Return what a pool in files is planned for."""
+    return plan_for(files, PlanRequest(measures=measures, **asked)).by_budget
+
+
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("P@3", "whole")])
 def test_a_plan_is_that_of_the_planner_that_rehearses_nothing(choices, measure, method):
     files = in_files(choices)
@@ -48,36 +54,35 @@ def test_a_plan_is_that_of_the_planner_that_rehearses_nothing(choices, measure, 
     targets = case.targets([measure], ["difference", "run"])
     forecasts = planner_of(case, targets).forecasts(find_method(method))
     budgets = [0.3 * forecasts[0].cost, 0.7 * forecasts[0].cost, forecasts[0].cost]
-    plan = plan_files(
-        files, [measure], ["difference", "run"], [Budget(budget) for budget in budgets], method=method, confidence=0.9
-    )
+    asked = {"questions": ["difference", "run"], "methods": [method], "confidence": 0.9}
+    plan = plan_for(files, PlanRequest(measures=[measure], budget=[Budget(budget) for budget in budgets], **asked))
     assert plan.cost == pytest.approx(forecasts[0].cost, rel=1e-9)
     # what held-out queries teach of the scale is not known of files
     wanted = [replace(forecast, scale=UNTRAINED).at(budget) for budget in budgets for forecast in forecasts]
-    assert len(plan.rows) == len(wanted)
-    for row, prospect in zip(plan.rows, wanted, strict=True):
+    assert len(plan.by_budget) == len(wanted)
+    for row, prospect in zip(plan.by_budget, wanted, strict=True):
         assert row.queries == pytest.approx(prospect.queries, rel=2e-3)
         assert row.items == pytest.approx(prospect.items, rel=2e-3)
         assert row.half_width == pytest.approx(prospect.half_width("pool", 0.9), rel=5e-3)
-    assert plan.rows[-1].half_width == 0
+    assert plan.by_budget[-1].half_width == 0
 
 
 def test_a_goal_takes_the_budget_whose_half_width_it_is(choices):
     files = in_files(choices)
-    half_width = plan_files(files, ["DCG@5"], budgets=[Budget(90)]).rows[0].half_width
-    needed = plan_files(files, ["DCG@5"], goals=[Goal(half_width=half_width)]).rows[0]
+    half_width = planned(files, "DCG@5", budget=[Budget(90)])[0].half_width
+    needed = planned(files, "DCG@5", half_width=half_width)[0]
     assert 88 <= needed.budget <= 91
     assert needed.half_width <= half_width * 1.001
     with pytest.raises(ActiveEvalError, match="it is planned for its queries"):
-        plan_files(files, ["DCG@5"], goals=[Goal(half_width=0.01, scope="population")])
+        planned(files, "DCG@5", half_width=0.01, scope="population")
     with pytest.raises(ActiveEvalError, match="does not pay for what may have to be judged at once"):
-        plan_files(files, ["ERR@5"], budgets=[Budget(1)])
+        planned(files, "ERR@5", budget=[Budget(1)])
     with pytest.raises(ActiveEvalError, match="not draws with replacement"):
-        plan_files(files, ["ERR@5"], method="active")
+        planned(files, "ERR@5", methods=["active"])
 
 
 def test_the_number_of_partitions_changes_no_plan(choices):
-    plans = [plan_files(in_files(choices, n), ["DCG@5", "nDCG@5"], budgets=[Budget(120)]).rows for n in (1, 4, 40)]
+    plans = [planned(in_files(choices, n), "DCG@5", "nDCG@5", budget=[Budget(120)]) for n in (1, 4, 40)]
     for rows in plans[1:]:
         for row, first in zip(rows, plans[0], strict=True):
             assert row.half_width == pytest.approx(first.half_width, rel=1e-9)
