@@ -26,7 +26,7 @@ from activeeval.topk.known_order import KnownOrder, Pair
 Seed = np.random.Generator | int | None
 
 
-class Answer(NamedTuple):
+class PairAnswer(NamedTuple):
     """A comparison that was answered: the two items as they were asked, and the preferred one, None for a tie."""
 
     first: int
@@ -40,7 +40,7 @@ class Discard(NamedTuple):
     item: int
 
 
-Event = Answer | Discard
+Event = PairAnswer | Discard
 
 
 class TopKLabelling:
@@ -112,7 +112,7 @@ class TopKLabelling:
 
         Parameters
         ----------
-        answers : iterable of Answer or Discard
+        answers : iterable of PairAnswer or Discard
             As `answers` has them.
         **options
             As the labelling had them; with ``order=labelling.arrival`` the seed matters for repeats alone.
@@ -179,7 +179,7 @@ class TopKLabelling:
         if preferred is not None and (isinstance(preferred, bool) or preferred not in self._asked):
             first, second = self._asked
             raise InputError(f"items {first} and {second} were asked, got {preferred!r}, expected one of them or None")
-        answer = Answer(*self._asked, None if preferred is None else int(preferred))
+        answer = PairAnswer(*self._asked, None if preferred is None else int(preferred))
         self.n_repeats += self._known.times(*self._asked) > 0
         self.n_contradictions += not self._known.add(*answer)
         self._events.append(answer)
@@ -252,10 +252,10 @@ class TopKLabelling:
         left = [pair for pair in self.ties if not set(pair) & self._discarded.keys()]
         return sum(bool(labels[first] != labels[second]) for first, second in left)
 
-    def preferences(self) -> list[Answer]:
+    def preferences(self) -> list[PairAnswer]:
         """Return the answers that stand, one a pair, of items that are left."""
         pairs = [pair for pair in self._known.pairs() if not set(pair) & self._discarded.keys()]
-        return [Answer(*pair, self._known.answer(*pair)) for pair in pairs]
+        return [PairAnswer(*pair, self._known.answer(*pair)) for pair in pairs]
 
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> Remaining:
         """Return how many comparisons are still to come: the 5 % and 95 % quantiles over orders that fit what is known.
@@ -317,7 +317,7 @@ class TopKLabelling:
         random = np.random.default_rng((self._seed, len(self._events)))
         if random.random() >= self.repeat_share:
             return None
-        asked = [event[:2] for event in self._events[:-1] if isinstance(event, Answer)]
+        asked = [event[:2] for event in self._events[:-1] if isinstance(event, PairAnswer)]
         open_ones = [(a, b) for a, b in asked if self._known.times(a, b) == 1 and not {a, b} & self._discarded.keys()]
         return open_ones[int(random.integers(len(open_ones)))] if open_ones else None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from activeeval.core.campaign.units import Unit
-from activeeval.core.design import Design, Drawn, Order
+from activeeval.core.design import Design, DrawnUnits, Order
 from activeeval.core.errors import InputError
 
 
-def drawing_of(design: Design, key: np.uint64) -> Drawn:
+def drawing_of(design: Design, key: np.uint64) -> DrawnUnits:
     """Return what a design with a budget and a key come to."""
     if design.budget is None:
         raise InputError(f"the design of {design.name!r} has no budget: give one")
@@ -17,7 +17,7 @@ def drawing_of(design: Design, key: np.uint64) -> Drawn:
     return design.scheme.drawn(design.order, key, design.blocks, expected=design.expected)
 
 
-def units_of(order: Order, drawn: Drawn) -> tuple[Unit, ...]:
+def units_of(order: Order, drawn: DrawnUnits) -> tuple[Unit, ...]:
     """Return all units that were drawn of an order."""
     places = [drawn.places_of(unit) for unit in range(drawn.queries.size)]
     items = order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]

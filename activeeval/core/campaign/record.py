@@ -15,7 +15,7 @@ from activeeval.core.campaign.labels import Labels, Progress, grades_of_place
 from activeeval.core.campaign.rules import Rules
 from activeeval.core.campaign.units import Unit
 from activeeval.core.checks import brief, is_number
-from activeeval.core.design import Design, Drawn, Selection
+from activeeval.core.design import Design, DrawnUnits, Selection
 from activeeval.core.design.paths import Paths
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.judging import Judging, judging_of
@@ -120,7 +120,7 @@ class Record:
             self.__dict__.pop(name, None)
 
     @cached_property
-    def _of_paths(self) -> Drawn:
+    def _of_paths(self) -> DrawnUnits:
         return self._followed.drawn()
 
     @property
@@ -156,7 +156,7 @@ class Record:
         return unit.block if self.paths is None else self._followed.block_at(unit.level)
 
     @property
-    def drawing(self) -> Drawn:
+    def drawing(self) -> DrawnUnits:
         """The units that there are so far, and what may be read of them."""
         return self._planned_drawing if self.paths is None else self._of_paths
 

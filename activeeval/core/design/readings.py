@@ -234,7 +234,7 @@ class Reading:
         """Return the value of every query from the labels of places and from what is known, shape (n_queries,)."""
         return self.target.values(self._all_labels(labels))
 
-    def judge(self, labels: LabelsLike) -> Judge:
+    def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Return what tells of any selection what judging it shows.
 
         Parameters
@@ -269,7 +269,7 @@ def planned_by(order: Order, places: Places, variances: Variances, query_probs: 
     return Planned.of(np.concatenate((order.query_rates, order.place_rates[places.matters])), np.concatenate(terms))
 
 
-class Judge:
+class ReadingJudge:
     """What selections of an order show of a target, its labels at hand."""
 
     def totals(self, selection: Rows) -> JudgedTotals:
@@ -278,7 +278,7 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class WholeJudge(Judge):
+class WholeJudge(ReadingJudge):
     """Queries judged whole: what is seen of a query is its value."""
 
     reading: Reading
@@ -335,7 +335,7 @@ class PrefixReading(Reading):
         m = self.predictions
         return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
 
-    def judge(self, labels: LabelsLike) -> Judge:
+    def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         merged, order = self._all_labels(labels), self.order
         drift = self.lowest - self.predictions[order.place_queries]
@@ -346,7 +346,7 @@ class PrefixReading(Reading):
 
 
 @dataclass(frozen=True, eq=False)
-class PrefixJudge(Judge):
+class PrefixJudge(ReadingJudge):
     """Judged prefixes.
 
     ``f`` holds what is expected of a query after each place, f_k; ``drift`` by how much the steps of h have moved it.
@@ -367,7 +367,7 @@ class PrefixJudge(Judge):
 
 
 @dataclass(frozen=True, eq=False)
-class RefittedJudge(Judge):
+class RefittedJudge(ReadingJudge):
     """Judged prefixes whose values are expected as the labels of other queries of the sample have it.
 
     y is of the refitted model; m(x), whose sum over the pool is known, and h stay as they were before the sample. Any

@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.core.checks import strict_share, whole_number
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.coded import Grades, Relations, every_two
+from activeeval.core.judgments.coded import CodedGrades, Relations, every_two
 from activeeval.core.judgments.coefficients import (
     METRICS,
     WEIGHTS,
@@ -185,7 +185,7 @@ class Agreements:
 
 
 def agreements(
-    grades: Grades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+    grades: CodedGrades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> Agreements:
     """Compare what judges say, grades and preferences each for themselves.
 
@@ -257,7 +257,7 @@ def _preference_agreement(
 
 
 def grade_agreement(
-    grades: Grades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+    grades: CodedGrades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> GradeAgreement:
     """Compare the grades that judges gave, as grades and by the preferences they imply.
 
@@ -344,7 +344,7 @@ def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats
 
 
 def _pairs(
-    grades: Grades,
+    grades: CodedGrades,
     query: Ints,
     code: Ints,
     values: Floats,

@@ -36,7 +36,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Grades:
+class CodedGrades:
     """Grades by judge and item, one a row, none of them twice.
 
     Attributes

@@ -20,7 +20,7 @@ from activeeval.core.types import Bools, Bytes, Floats, Ints
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.agreement import Agreements
-    from activeeval.core.judgments.coded import Grades, Relations
+    from activeeval.core.judgments.coded import CodedGrades, Relations
     from activeeval.core.judgments.comparisons import Comparison, Truth
     from activeeval.core.judgments.seconds import SecondsTaken
     from activeeval.core.pool.keyed import Qrels
@@ -317,12 +317,12 @@ class Judgments:
 
         return placed_comparisons(self)
 
-    def coded_grades(self) -> Grades:
+    def coded_grades(self) -> CodedGrades:
         """Return the grades by judge and item, as numbers; raises InputError where a judge gives an item two."""
-        from activeeval.core.judgments.coded import Grades
+        from activeeval.core.judgments.coded import CodedGrades
 
         graded = (row for row in self.rows_of(GRADE) if row[3] >= 0)
-        return Grades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
+        return CodedGrades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
 
     def coded_relations(self) -> Relations:
         """Return which item of each pair judges prefer, as numbers; raises InputError where a judge says two things."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.core.design import LeastCost, Plan, least_cost
+from activeeval.core.design import LeastCost, RatePlan, least_cost
 from activeeval.core.design.methods import Method
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal
@@ -86,7 +86,7 @@ def least_budget(
     unreachable : callable
         Makes the error of the number of a target and its forecast, where judging everything does not reach its goal.
     """
-    search = _Search(planner=planner, method=method, goals=goals)
+    search = _BoundedSearch(planner=planner, method=method, goals=goals)
     known = search.rehearsed(np.array(whole))
     for which, goal in goals.items():
         if not goal.is_met(known[which].all_judged):
@@ -103,7 +103,7 @@ def least_budget(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Search:
+class _BoundedSearch:
     """What is planned for, and by which method."""
 
     planner: Planner
@@ -167,7 +167,7 @@ class _Search:
         return moves
 
 
-def plan_of(forecast: Forecast) -> Plan:
+def plan_of(forecast: Forecast) -> RatePlan:
     """Return the plan of a method by levels."""
     assert isinstance(forecast.way, ByLevels)
     return forecast.way.plan

@@ -85,7 +85,7 @@ def least_labels(
     beside : sequence of int
         The numbers of targets that keep a share.
     """
-    search = _Search(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
+    search = _LabelSearch(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
     bounds, best = search.first_bounds(), None
     for _ in range(_ROUNDS):
         least = search.least(bounds)
@@ -116,7 +116,7 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], sh
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Search:
+class _LabelSearch:
     """What is planned for, by which method, with what in hand."""
 
     planner: Planner

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.core.design import Design, Plan, ascending
+from activeeval.core.design import Design, RatePlan, ascending
 from activeeval.core.errors import InputError
 from activeeval.core.kernels import estimates
 from activeeval.core.measures import Target
@@ -206,7 +206,7 @@ def summarised(
     asked = np.asarray(budgets, dtype=np.float64)
     saved = {name: labels_saved_at(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
     at_least = {name: saved_above(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
-    plans = {name: Plan.of(design) for name, design in designs.items() if _has_plan(design)}
+    plans = {name: RatePlan.of(design) for name, design in designs.items() if _has_plan(design)}
     is_comparison = reading.target.versus is not None
     return [
         _summary(
