@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from activeeval.core.judgments import CodedGrades, preference_agreement
-from activeeval.core.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
+from activeeval.core.judgments.agreement import RELATIONS, PreferenceAgreement
+from activeeval.core.judgments.coefficient_intervals import Coefficient
 from activeeval.core.judgments.coefficients import chi_squared
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores

@@ -9,6 +9,7 @@ import numpy as np
 
 from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.judgments import Judgments
+from activeeval.core.judgments.judgment import truth_of_machines
 from activeeval.core.judgments.policies import (
     Differing,
     add_grade,
@@ -17,7 +18,6 @@ from activeeval.core.judgments.policies import (
     given_grades,
     one_grade,
 )
-from activeeval.core.judgments.table import truth_of_machines
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Caution, Note, Told
 from activeeval.core.types import Ints

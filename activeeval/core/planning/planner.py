@@ -203,7 +203,7 @@ class Planner:
             design = method.design_of(restaged, order, scheme, self.max_grade)
             # those of a large pool take gigabytes; a method's is made once for its forecast and its rehearsal
             self._designs.clear()
-            self._designs[key] = method.looked(design, method.weights_of(restaged, self.weights))
+            self._designs[key] = method.looked(design, restaged.target_weights(self.weights))
         return self._designs[key]
 
     @cached_property
