@@ -7,7 +7,6 @@ from activeeval.core.lazily import attached
 _HOMES = {
     "activeeval.core.judgments.agreement": (
         "Agreements",
-        "Coefficient",
         "GradeAgreement",
         "PreferenceAgreement",
         "agreements",
@@ -16,6 +15,7 @@ _HOMES = {
         "preference_agreement",
     ),
     "activeeval.core.judgments.coded": ("CodedGrades", "Relations"),
+    "activeeval.core.judgments.coefficient_intervals": ("Coefficient",),
     "activeeval.core.judgments.coefficients": ("chi_squared", "cohen_kappa", "gwet_ac", "krippendorff_alpha"),
     "activeeval.core.judgments.judgment": ("Judge", "Judgment"),
     "activeeval.core.judgments.table": ("Judgments",),
@@ -43,7 +43,6 @@ __all__ = [
 if TYPE_CHECKING:
     from activeeval.core.judgments.agreement import (
         Agreements,
-        Coefficient,
         GradeAgreement,
         PreferenceAgreement,
         agreements,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         preference_agreement,
     )
     from activeeval.core.judgments.coded import CodedGrades, Relations
+    from activeeval.core.judgments.coefficient_intervals import Coefficient
     from activeeval.core.judgments.coefficients import chi_squared, cohen_kappa, gwet_ac, krippendorff_alpha
     from activeeval.core.judgments.judgment import Judge, Judgment
     from activeeval.core.judgments.table import Judgments
