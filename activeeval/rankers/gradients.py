@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from activeeval.core.checks import whole_number
@@ -27,9 +24,6 @@ class GradientRanker(StagedRanker):
 
     def _check_parameters(self) -> None:
         whole_number(self.n_iter, "n_iter", 1)
-
-    def _learn_columns(self, features: NDArray[Any]) -> None:
-        self._learn_scaling(features, self.standardize)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         term, differences = self._loss().on(lists), within_queries(columns, lists)

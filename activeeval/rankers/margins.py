@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.core.checks import positive, whole_number
@@ -32,9 +30,6 @@ class MarginRanker(ListRanker):
         positive(self.C, "C")
         positive(self.tol, "tol")
         whole_number(self.max_iter, "max_iter", 1)
-
-    def _learn_columns(self, features: NDArray[Any]) -> None:
-        self._learn_scaling(features, self.standardize)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         term = self._loss().on(lists)

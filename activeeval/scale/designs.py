@@ -26,6 +26,7 @@ from activeeval.core.design import (
     PoolSums,
     RateSums,
     Replacement,
+    ReplacementDraws,
     Scheme,
     check_budget,
     equal_loss_weights,
@@ -34,9 +35,8 @@ from activeeval.core.design.methods import Method, default_method, find_method
 from activeeval.core.errors import InputError
 from activeeval.core.measures import SampledMeasure
 from activeeval.core.pool import Seed, key_of
-from activeeval.core.types import Ints
+from activeeval.core.types import Floats, Ints
 from activeeval.scale.chunks import Chunk, by_query
-from activeeval.scale.drawable import Drawable
 from activeeval.scale.engines import Engine
 from activeeval.scale.engines.here import Here
 from activeeval.scale.fetching import fetched
@@ -48,6 +48,35 @@ from activeeval.scale.sources import Chunks, GivenChunks, Source
 from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import check_unique
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawable:
+    """What draws with replacement need of the whole pool: q (n_queries,), the draws, and sums over all queries."""
+
+    sampling_probs: Floats
+    draws: ReplacementDraws
+    pool_sums: PoolSums
+
+    @classmethod
+    def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
+        """Return what follows from what is left of the chunks."""
+        weights, *columns = survey.columns
+        p, unit = weights / survey.sums.weight, survey.sums.unit
+        q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
+        pool_sums = PoolSums(
+            n_queries=p.size,
+            n_open=p.size,
+            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
+            base=0.0,
+            settled_squares=0.0,
+            open_squares=0.0,
+            open_share=1.0,
+            squares=float(p @ p),
+        )
+        return cls(
+            sampling_probs=q, draws=ReplacementDraws.of(survey.hashes, q, columns[2] / unit), pool_sums=pool_sums
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,12 +18,12 @@ import numpy as np
 from activeeval.core.checks import whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.types import Ints
-from activeeval.topk.algorithm import algorithm_1
 from activeeval.topk.alike import tied_groups
 from activeeval.topk.expected import Remaining, likely_values
 from activeeval.topk.known_order import KnownOrder, Pair
 
 Seed = np.random.Generator | int | None
+Steps = Generator[Pair, bool, list[int]]
 
 
 class PairAnswer(NamedTuple):
@@ -335,3 +335,33 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
     if twice:
         raise InputError(f"order must hold every item once, got {twice[0]} twice")
     return listed
+
+
+def algorithm_1(arrival: Sequence[int], k: int) -> Steps:
+    """Yield the pairs that Algorithm 1 compares, take whether the first is the better, and return the best, best first.
+
+    The first k items form a min-heap, its least relevant item at the root; every other item meets the root and takes
+    its place when it is better; at last the heap is popped.
+    """
+    heap = list(arrival[:k])
+    for place in reversed(range(len(heap) // 2)):
+        yield from _sift(heap, place, len(heap))
+    for item in arrival[k:]:
+        if (yield item, heap[0]):
+            heap[0] = item
+            yield from _sift(heap, 0, len(heap))
+    for size in reversed(range(1, len(heap))):
+        heap[0], heap[size] = heap[size], heap[0]
+        yield from _sift(heap, 0, size)
+    return heap
+
+
+def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
+    """Let an item sink until both of its children are better."""
+    while (child := 2 * place + 1) < size:
+        if child + 1 < size and (yield heap[child], heap[child + 1]):
+            child += 1
+        if (yield heap[child], heap[place]):
+            return
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from activeeval.core.errors import InputError
 from activeeval.gains import GainDiscountLearner, PreferenceData, bootstrap_gains, gain_intervals
 from activeeval.gains import gain_intervals as intervals_module
-from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
+from activeeval.gains.gain_intervals import farthest_agreeing, one_agreeing
 from activeeval.gains.likelihood import Likelihood
 from activeeval.report.words import text_of
 

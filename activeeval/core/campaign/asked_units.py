@@ -6,11 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.core.campaign.drawing import drawing_of, units_of
 from activeeval.core.campaign.instalments import KEPT, Instalments
 from activeeval.core.campaign.labels import Labels, Progress
 from activeeval.core.campaign.rules import Rules
-from activeeval.core.campaign.units import Unit
+from activeeval.core.campaign.units import Unit, units_of
 from activeeval.core.design import Design, DrawnUnits, Selection
 from activeeval.core.design.paths import Paths
 from activeeval.core.errors import InputError
@@ -59,11 +58,12 @@ class AskedUnits:
         self.by_instalments, self.surely = by_instalments, surely
         self._labels = Labels(design, rules)
         self.paths = paths or begun
-        if begun is not None:
+        if paths is None:
             design.order.check_key(key)
+        if begun is not None:
             self.go_on()
         elif paths is None:
-            self._planned_drawing = drawing_of(design, key)
+            self._planned_drawing = design.scheme.drawn(design.order, key, design.blocks, expected=design.expected)
 
     @property
     def design(self) -> Design:

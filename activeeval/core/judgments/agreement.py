@@ -19,6 +19,7 @@ from activeeval.core.judgments.coefficient_intervals import (
     Statistic,
     coefficient,
     compared,
+    mean_difference,
     resamples,
 )
 from activeeval.core.judgments.coefficients import (
@@ -33,7 +34,6 @@ from activeeval.core.judgments.coefficients import (
     kappa_of,
     raw_agreement,
 )
-from activeeval.core.judgments.severity import mean_difference
 from activeeval.core.types import Floats, Ints
 
 RELATIONS = ("A>B", "A~B", "A<B")

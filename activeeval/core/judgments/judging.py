@@ -204,7 +204,7 @@ class ByComparisons(Judging):
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
         """Raise InputError where κ-grades of a query skip a rank, or too few of its best have one."""
-        from activeeval.core.judgments.kappa_grades import check_truths
+        from activeeval.core.judgments.comparisons import check_truths
 
         check_truths(pool, labels, self.k, source)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.errors import InputError, shown
+from activeeval.core.judgments.coded import CodedGrades, Relations
 from activeeval.core.judgments.judgment import (
     GRADE,
     KINDS,
@@ -23,14 +24,13 @@ from activeeval.core.judgments.judgment import (
     refuse_as_labels,
     truth_of_machines,
 )
+from activeeval.core.judgments.seconds import SecondsTaken
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Bools, Bytes, Floats, Ints
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.agreement import Agreements
-    from activeeval.core.judgments.coded import CodedGrades, Relations
     from activeeval.core.judgments.comparisons import Comparison, Truth
-    from activeeval.core.judgments.seconds import SecondsTaken
     from activeeval.core.pool.keyed import Qrels
     from activeeval.core.results import Caution, Note
 
@@ -327,15 +327,11 @@ class Judgments:
 
     def coded_grades(self) -> CodedGrades:
         """Return the grades by judge and item, as numbers; raises InputError where a judge gives an item two."""
-        from activeeval.core.judgments.coded import CodedGrades
-
         graded = (row for row in self.rows_of(GRADE) if row[3] >= 0)
         return CodedGrades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
 
     def coded_relations(self) -> Relations:
         """Return which item of each pair judges prefer, as numbers; raises InputError where a judge says two things."""
-        from activeeval.core.judgments.coded import Relations
-
         return Relations.of((c.judge, c.query, c.preferred, c.other, c.is_tie) for _, c in self.placed_comparisons())
 
     def agreement(
@@ -351,7 +347,6 @@ class Judgments:
 
     def seconds_taken(self) -> dict[Judge, SecondsTaken]:
         """Return how long the judgments of each judge took, of those whose time is known."""
-        from activeeval.core.judgments.seconds import SecondsTaken
 
         if self.seconds is None:
             return {}

@@ -120,12 +120,7 @@ class _BoundedSearch:
             least = least_cost(self.planner.design_input(self.method), bounds)
             if not least.weights.any():
                 break
-            planned = self.planner.weighing(least.weights.tolist()).forecasts(self.method)
-            forecasts = [
-                replace(forecast, rehearsal=like.rehearsal, scale=like.scale)
-                for forecast, like in zip(planned, known, strict=True)
-            ]
-            moves = self.moves(forecasts)
+            moves = self.moves(forecasts_like(self.planner, self.method, least.weights, known))
             bounds = np.where(np.isfinite(bounds) & (least.variances > 0), least.variances * moves, bounds)
             if (np.abs(moves - 1.0) < _NEAR)[least.weights > 0].all():
                 break
@@ -165,6 +160,14 @@ class _BoundedSearch:
         for which, goal in self.goals.items():
             moves[which] = move(goal, forecasts[which].at(at))
         return moves
+
+
+def forecasts_like(
+    planner: Planner, method: Method, weights: Floats, known: Sequence[Forecast]
+) -> tuple[Forecast, ...]:
+    """Return what to expect of the design that weights make, where its samples differ as the known ones do."""
+    made = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
+    return tuple(replace(each, scale=like.scale, rehearsal=like.rehearsal) for each, like in made)
 
 
 def plan_of(forecast: Forecast) -> RatePlan:

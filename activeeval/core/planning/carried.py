@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,7 @@ from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import Method
 from activeeval.core.design.rates import weighed
 from activeeval.core.ends import t_quantile
-from activeeval.core.planning.bounded import move, plan_of
+from activeeval.core.planning.bounded import forecasts_like, move, plan_of
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal
 from activeeval.core.planning.planner import Planner
@@ -136,11 +136,6 @@ class _LabelSearch:
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
 
-    def forecasts(self, weights: Floats) -> tuple[Forecast, ...]:
-        """Return the forecasts of the design that weights make."""
-        made = zip(self.planner.weighing(weights.tolist()).forecasts(self.method), self.known, strict=True)
-        return tuple(replace(each, scale=known.scale, rehearsal=known.rehearsal) for each, known in made)
-
     def least(self, bounds: Floats) -> LeastCost:
         """Return the least new labels for bounds on variances, were there no least rates and nothing beside."""
         forecasts = self.known
@@ -167,7 +162,7 @@ class _LabelSearch:
     def labels(self, weights: Floats) -> tuple[LeastLabels, dict[int, float]]:
         """Return what the design of weights takes, and how far its variances are from what reaches each half-width."""
         weights = shared(self.planner.design_input(self.method), weights, self.beside)
-        forecasts = self.forecasts(weights)
+        forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
         enough = self.enough(forecasts, places)
         reached, drawn = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))

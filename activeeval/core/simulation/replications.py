@@ -38,8 +38,8 @@ _MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = (
-    *("value", "variance", "degrees_of_freedom", "observed", "planned"),
-    *("draws", "queries", "items", "spent", "open", "low", "high"),
+    *("values", "variances", "degrees_of_freedom", "observed", "planned"),
+    *("n_draws", "n_queries", "n_items", "spent", "n_open", "lows", "highs"),
 )
 """What a repetition leaves for each budget, in the order of its columns."""
 _ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 12)
@@ -172,18 +172,8 @@ def replicate_with(
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
-    counts = {f"n_{name}": columns[name].astype(np.int64) for name in ("draws", "queries", "items", "open")}
-    return Replications(
-        values=columns["value"],
-        variances=columns["variance"],
-        degrees_of_freedom=columns["degrees_of_freedom"],
-        observed=columns["observed"],
-        planned=columns["planned"],
-        spent=columns["spent"],
-        lows=columns["low"],
-        highs=columns["high"],
-        **counts,
-    )
+    counts = {name: column.astype(np.int64) for name, column in columns.items() if name.startswith("n_")}
+    return Replications(**columns | counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

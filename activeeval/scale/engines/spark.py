@@ -15,7 +15,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.ahead import in_order
+from activeeval.scale.engines.here import in_order
 from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, opened, pickled
 

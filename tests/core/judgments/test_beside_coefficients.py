@@ -18,9 +18,8 @@ from activeeval.campaigns.report.agreement_messages import severity_sentence, un
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
 from activeeval.core.judgments.coded import CodedGrades, Relations
-from activeeval.core.judgments.coefficient_intervals import _bias_corrected
+from activeeval.core.judgments.coefficient_intervals import _bias_corrected, least_units, mean_difference
 from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
-from activeeval.core.judgments.severity import least_units, mean_difference
 
 
 def test_ac_of_the_published_data():
