@@ -169,20 +169,15 @@ class Levels(Scheme):
         n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
         return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
-    def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
+    def queue(self, order: Order, key: np.uint64, budget: float) -> Queue:
         """Return the units of a key, all that the budget pays for and the first that it does not.
-
-        Parameters
-        ----------
-        limit : float, optional
-            `limit` of the order and the budget, where that is at hand.
 
         Raises
         ------
         StateError
             Where the order was gathered for a smaller budget.
         """
-        limit = self.limit(order, budget) if limit is None else limit
+        limit = self.limit(order, budget)
         while True:
             queue = self.below(order, key, limit)
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):

@@ -98,7 +98,7 @@ def least_labels(
     return best
 
 
-def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], share: float = SHARE) -> Floats:
+def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) -> Floats:
     """Return weights with a share for targets beside; where there are no weights all lose alike."""
     p = design_input.places.pool.query_probs
     alone = design_input.planned(p) ** 2
@@ -111,7 +111,7 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], sh
     ratios = design_input.stage.pooled(design_input.places, joint)
     together = math.fsum(weighed(design_input.places, ratios, p)[0].tolist()) ** 2
     out = weights.copy()
-    out[counted] += share / (1 - share) * together / (len(counted) * alone[counted])
+    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * alone[counted])
     return out
 
 
