@@ -9,7 +9,6 @@ import numpy as np
 
 from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.judgments import Judgments
-from activeeval.core.judgments.judgment import truth_of_machines
 from activeeval.core.judgments.policies import (
     Differing,
     add_grade,
@@ -17,6 +16,7 @@ from activeeval.core.judgments.policies import (
     check_alike,
     given_grades,
     one_grade,
+    truth_of_machines,
 )
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Caution, Note, Told

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from activeeval.core.errors import InputError
-from activeeval.core.pool import QueryPool
-from activeeval.core.types import Ints
+
+if TYPE_CHECKING:
+    from activeeval.core.pool import QueryPool
+    from activeeval.core.types import Ints
 
 
 class Comparison(NamedTuple):
@@ -85,6 +85,8 @@ def check_truths(pool: QueryPool, grades: Ints, k: int, source: str) -> None:
     grades : array of int, shape (n_items,)
         −1 where nobody has judged.
     """
+    import numpy as np  # a page that compares takes none of it
+
     for query in np.unique(pool.item_queries[grades >= 0]).tolist():
         of_query = grades[pool.query_offsets[query] : pool.query_offsets[query + 1]]
         held = np.sort(of_query[of_query > 0])[::-1]

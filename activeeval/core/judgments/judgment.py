@@ -1,14 +1,8 @@
-"""Who said what of an item: one judgment, and its judge; what is said of machines where labels are expected."""
+"""Who said what of an item: one judgment, and its judge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
-
-from activeeval.core.errors import InputError
-
-if TYPE_CHECKING:
-    from activeeval.core.results import Caution
 
 KINDS = ("grade", "cannot", "later", "preference", "truth", "waits")
 """A grade; that an item cannot be judged; that a judge put it off; the better of two items; a document's place in a
@@ -86,17 +80,3 @@ class Judgment:
     at: int | None = None
     seconds: float | None = None
     seq: int | None = None
-
-
-def truth_of_machines(source: str, n: int) -> Caution:
-    """Return the caution that so many grades of machines are taken for people's."""
-    from activeeval.core.results import Caution
-
-    return Caution("careful", "machine is truth", {"source": source, "n": n})
-
-
-def refuse_as_labels(source: str, what: str = "") -> NoReturn:
-    """Raise InputError: a machine's grades are no labels; ``what`` says whose output they are."""
-    of_what = f" ({what})" if what else ""
-    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
-    raise InputError(f"{source}: {problem}", field="grader")

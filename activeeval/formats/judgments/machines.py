@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from activeeval.core.errors import FormatError
-from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment, refuse_as_labels
+from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
+from activeeval.core.judgments.policies import refuse_as_labels
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.types import Bools
 from activeeval.formats.graders.file_forms import (
