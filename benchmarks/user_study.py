@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from activeeval.core.judgments import Grades, preference_agreement
-from activeeval.core.judgments.agreement import RELATIONS, Coefficient, PreferenceAgreement
+from activeeval.core.judgments import CodedGrades, preference_agreement
+from activeeval.core.judgments.agreement import RELATIONS, PreferenceAgreement
+from activeeval.core.judgments.coefficient_intervals import Coefficient
 from activeeval.core.judgments.coefficients import chi_squared
 from activeeval.formats.text.letor import read_letor
 from activeeval.formats.text.scores import read_scores
@@ -84,7 +85,7 @@ def part(method: str, kind: Assessors, seed: int) -> Part:
         said += [(f"U{assessor}", f"q{query}", f"d{d:02}", label) for d, label in enumerate(labels.tolist())]
         counts.append(n)
         seconds.append(time)
-    agreement = preference_agreement(Grades.of(said).relations(), n_resamples=1, rng=0)
+    agreement = preference_agreement(CodedGrades.of(said).relations(), n_resamples=1, rng=0)
     return Part(float(np.mean(counts)), float(np.mean(seconds)), agreement)
 
 

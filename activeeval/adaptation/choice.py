@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from activeeval.adaptation.folding import JudgedRows, UserPairs, deal_out
 from activeeval.adaptation.hyper_linear import HyperLinearRanker, Method, Scaling, problem_size
 from activeeval.adaptation.weights import check_ridge, check_side, seed_of
-from activeeval.core.checks import positive, whole_number
+from activeeval.core.checks import check_names, positive, whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models.probabilities import as_features
 from activeeval.core.measures import NDCG, Measure
@@ -162,6 +162,35 @@ class RegularizationChoice:
         return "smallest" if self.regularization == min(strengths) else "largest"
 
 
+class ChoiceOptions(TypedDict, total=False):
+    """What `choose_regularization` may be told of the choice, and of how a ranker is adapted.
+
+    Attributes
+    ----------
+    lambdas : sequence of float
+        Default: `REGULARIZATIONS`.
+    alpha : float
+        How many times the precision on pairs counts as much as the measure. Default: 1.
+    n_folds : int
+        Each query is held out once, with its judged rows and its pairs. Default: 5.
+    measure : measure, optional
+        nDCG@5 with gains 2^y − 1 by default.
+    method, scaling, n_epochs
+        As in `HyperLinearRanker.adapt`.
+    rng : Generator, SeedSequence, int or None
+        Deals out the queries, and orders the pairs. The order of the rows does not matter.
+    """
+
+    lambdas: Sequence[float]
+    alpha: float
+    n_folds: int
+    measure: Measure | None
+    method: Method
+    scaling: Scaling
+    n_epochs: int | None
+    rng: Seed
+
+
 def choose_regularization(
     base: HyperLinearRanker | BaseEstimator,
     X: ArrayLike,
@@ -171,14 +200,7 @@ def choose_regularization(
     *,
     pairs_X: ArrayLike | None = None,
     pairs_query_ids: ArrayLike | None = None,
-    lambdas: Sequence[float] = REGULARIZATIONS,
-    alpha: float = 1.0,
-    n_folds: int = 5,
-    measure: Measure | None = None,
-    method: Method = "closed_form",
-    scaling: Scaling = "mean",
-    n_epochs: int | None = None,
-    rng: Seed = None,
+    **options: Unpack[ChoiceOptions],
 ) -> RegularizationChoice:
     """Choose how far to adapt a ranker by what is held out of judgments and preferences, then adapt it to all of them.
 
@@ -197,17 +219,8 @@ def choose_regularization(
         X by default.
     pairs_query_ids : array, shape (n_rows,), optional
         With `pairs_X`: an id that occurs in `query_ids` too is the same query and stays in the same fold.
-    lambdas : sequence of float
-    alpha : float
-        How many times the precision on pairs counts as much as the measure.
-    n_folds : int
-        Each query is held out once, with its judged rows and its pairs.
-    measure : measure, optional
-        nDCG@5 with gains 2^y − 1 by default.
-    method, scaling, n_epochs
-        As in `HyperLinearRanker.adapt`.
-    rng : Generator, SeedSequence, int or None
-        Deals out the queries, and orders the pairs. The order of the rows does not matter.
+    **options
+        `ChoiceOptions`: lambdas, alpha, n_folds, measure, method, scaling, n_epochs and rng.
 
     Returns
     -------
@@ -220,14 +233,16 @@ def choose_regularization(
         Names the first place that is wrong; also where fewer queries are judged, or have pairs, than there are folds,
         and where no query has two items of different grades.
     """
+    check_names(options, ChoiceOptions)
     judged = JudgedRows.of(X, grades, query_ids)
     users = UserPairs.of(judged, pairs, pairs_X, pairs_query_ids)
     judged = judged.in_order()
-    strengths = _strengths(lambdas, scaling)
+    method, scaling = options.get("method", "closed_form"), options.get("scaling", "mean")
+    strengths, alpha = _strengths(options.get("lambdas", REGULARIZATIONS), scaling), options.get("alpha", 1.0)
     positive(alpha, "alpha")
-    seed = seed_of(rng)
-    options: dict[str, Any] = {"method": method, "scaling": scaling, "n_epochs": n_epochs, "rng": seed}
-    measured = NDCG("exp", cutoff=5) if measure is None else measure
+    seed, n_folds = seed_of(options.get("rng")), options.get("n_folds", 5)
+    ways: dict[str, Any] = {"method": method, "scaling": scaling, "n_epochs": options.get("n_epochs"), "rng": seed}
+    measured = options.get("measure") or NDCG("exp", cutoff=5)
     fold_of = deal_out(judged.names, users.names, whole_number(n_folds, "n_folds", 1), seed)
     whole = judged.ranker(base)
     if method == "closed_form":
@@ -237,11 +252,11 @@ def choose_regularization(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the table tells
         for fold in range(int(n_folds)):
-            values[:, fold] = folds.values(fold, base, strengths, options)
+            values[:, fold] = folds.values(fold, base, strengths, ways)
         base_row, *table = map(_row, [np.inf, *strengths], values)
         best = max(table, key=lambda row: (row.b.value, row.regularization)).regularization
         leads = values[1 + [row.regularization for row in table].index(best), :, 2] - values[0, :, 2]
-        ranker = next(whole.path(users.X, users.pairs, [best], **options))
+        ranker = next(whole.path(users.X, users.pairs, [best], **ways))
     hashes = np.unique([_hash(name) for name in {*judged.names, *users.names}]).astype(np.int64)
     return RegularizationChoice(
         ranker=replace(ranker, query_hashes_=np.union1d(whole.query_hashes_, hashes)),

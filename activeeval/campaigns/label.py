@@ -19,13 +19,13 @@ from activeeval.campaigns.store import (
 from activeeval.campaigns.top_k_judging import Compared, Comparing
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
-from activeeval.core.judgments.judging import ByComparisons, Judging, Shown
+from activeeval.core.judgments.judging import ByComparisons, DocumentToJudge, Judging
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.draws import TEXTS, draws_of
 from activeeval.formats.tables.sheets import read_sheet
 
 _SQLITE = b"SQLite format 3\0"
-Documents = dict[str, list[Shown]]
+Documents = dict[str, list[DocumentToJudge]]
 
 
 @contextmanager
@@ -110,5 +110,5 @@ def _read(path: str) -> tuple[Documents, Mapping[str, str]]:
             raise InputError(f"{draws.place(path, row)}: document {doc!r} of query {query!r} is there twice")
         words = {name: cells[row] for name, cells in columns.items() if cells[row]}
         texts[query] = words.pop("query", "") or texts.get(query, "")
-        documents[query].append(Shown(doc, 1.0, words))
+        documents[query].append(DocumentToJudge(doc, 1.0, words))
     return documents, texts

@@ -14,7 +14,7 @@ from activeeval.campaigns.versions import INSTALMENT, REDRAWN, rounds_of
 from activeeval.core.campaign import Rules
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.errors import InputError, StateError
-from activeeval.core.judgments.judging import Shown
+from activeeval.core.judgments.judging import DocumentToJudge
 from activeeval.formats.arrays import unpacked
 from activeeval.inputs.budgets import Budget
 from activeeval.report.numbers import agreeing, counted
@@ -244,7 +244,7 @@ def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_block
         for item, doc in zip(unit.items, unit.item_ids, strict=True):
             words_of_item = {what: words[at] for what, words in texts.items() if words[at]}
             query_text = words_of_item.pop("query", "")
-            items.append(Shown(doc, float(probabilities[item]), words_of_item))
+            items.append(DocumentToJudge(doc, float(probabilities[item]), words_of_item))
             at += 1
         units.append(
             UnitRow(

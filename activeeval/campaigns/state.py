@@ -18,9 +18,8 @@ from activeeval.core.campaign.together import check_rounds
 from activeeval.core.design import Design
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.log import Event
-from activeeval.core.judgments.policies import Agreement
+from activeeval.core.judgments.policies import Agreement, truth_of_machines
 from activeeval.core.judgments.state import Place, State
-from activeeval.core.judgments.table import truth_of_machines
 from activeeval.core.results import Caution, Note
 from activeeval.sampling.answers import SampleAnswer, answers
 from activeeval.sampling.rounds import round_answers

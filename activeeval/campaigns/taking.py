@@ -15,7 +15,7 @@ from activeeval.campaigns.store import Acknowledged, Said, Store, UnitRow, Unjud
 from activeeval.core.errors import FormatError, InputError, raise_all
 from activeeval.core.judgments import Judgment, Judgments
 from activeeval.core.judgments.judging import WHOLE, ByComparisons, Judging
-from activeeval.core.judgments.table import refuse_as_labels, truth_of_machines
+from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
 from activeeval.core.results import Caution
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.grades import allowed

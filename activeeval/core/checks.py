@@ -160,6 +160,12 @@ def generator(rng: Any, what: str = "rng") -> np.random.Generator:
         raise InputError(problem, field=what.strip("`")) from None
 
 
+def check_names(options: Mapping[str, object], known: type) -> None:
+    """Raise TypeError where a keyword argument is none of a TypedDict's, and list these."""
+    if unknown := options.keys() - known.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known.__annotations__)}")
+
+
 def floats(values: ArrayLike, what: str) -> Floats:
     """Return numbers as an array, or say that they are none."""
     try:

@@ -155,7 +155,7 @@ def _question(pairs: PreferenceData, row: int, margin: float | None) -> PairToAs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class JudgedLists:
+class GradeLists:
     """Pairs of lists of grades that come of judgments.
 
     Attributes
@@ -176,18 +176,18 @@ class JudgedLists:
     n_unknown: int = 0
 
 
-def judged_lists(qrels: str, runs: Sequence[str], depth: int, n_pairs: int, seed: int) -> JudgedLists:
+def judged_lists(qrels: str, runs: Sequence[str], depth: int, n_pairs: int, seed: int) -> GradeLists:
     """Return the lists of two runs as grades, or, without runs, random orders of each query's judged items."""
     judgments, read = load_tables(partial(labels_of, qrels), runs)
     tables = pool_from_tables(judgments, read, evaluated=len(runs))
     if not runs:
         sides = random_judged_pairs(tables.pool, tables.grades, n_pairs, depth, seed)
-        return JudgedLists(first=sides[0], second=sides[1], notes=tuple(tables.notes))
+        return GradeLists(first=sides[0], second=sides[1], notes=tuple(tables.notes))
     rankings = dict(zip(("first", "second"), tables.rankings, strict=True))
     held = (tables.rankings[0].lengths > 0) & (tables.rankings[1].lengths > 0)
     pairs = [(query, *rankings) for query in tables.pool.query_texts[held].tolist()]
     data = PreferenceData.from_rankings(tables.pool, tables.grades, rankings, pairs, depth)
-    return JudgedLists(
+    return GradeLists(
         first=data.preferred,
         second=data.other,
         notes=tuple(tables.notes),

@@ -3,7 +3,8 @@
 The penalty that weights are learned with pulls gains and discounts; resampled pairs are pulled alike, so what scatters
 among them (`activeeval.gains.stability`) leaves the pull out. Preferences of few kinds of pairs, as of lists of two
 grades, do worse: every resample says the same, and a whole range of discounts orders all pairs as they are. The
-likelihood (`activeeval.gains.likelihood`) knows no penalty, and all of that range is equally likely.
+likelihood (`activeeval.gains.likelihood`) knows no penalty, and all of that range is equally likely. t is linear in the
+discounts and in the gains: the range is walked in linear programs, each with t straightened where the last one ended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +20,6 @@ from activeeval.core.checks import strict_share
 from activeeval.core.errors import InputError
 from activeeval.core.results import Caution
 from activeeval.core.types import Bools, Floats, Ints
-from activeeval.gains.agreeing import farthest_agreeing, one_agreeing
 from activeeval.gains.learner import GainDiscountLearner, check_alike
 from activeeval.gains.likelihood import ROOM, Likelihood
 from activeeval.gains.pair_summary import open_pairs
@@ -35,6 +36,11 @@ _OUTSIDE = 1e-3
 # tenths turned held a discount in .62 to .78 of 40 repetitions at 2.5 and 8.5, at 1.3 in .93 and more.
 _REPEATED, _FEW_KINDS = 1.25, 2.0
 _CONTRADICTED = 0.01
+# pairs that a program looks at, those with the least lead: all others are held against what it finds
+_CLOSEST = 300
+_LEAST_STEP = 1e-4
+# below the least lead that six digits of gains and discounts can tell from none
+_NONE = 1e-9
 # queries or pairs; of fewer it is hardly known how they scatter
 _FEW_UNITS = 20
 
@@ -208,3 +214,54 @@ def _cautions(low: Floats, high: Floats, learned: Floats, confidence: float, n_r
     if np.any(pulled := (learned < low - _OUTSIDE) | (learned > high + _OUTSIDE)):
         known.append(Caution("careful", "pulled by the penalty", places(pulled)))
     return known
+
+
+def one_agreeing(likelihood: Likelihood, start: Floats) -> Floats | None:
+    """Return a z that puts every preferred list first, or none: walk to where the least lead is largest."""
+    z, radius = start, 1.0
+    while (lead := _least_lead(likelihood, z)) <= _NONE and radius > _LEAST_STEP:
+        reached = _step(likelihood, np.zeros(z.size), z, radius, 1.0)
+        if reached is None or _least_lead(likelihood, reached) <= lead:
+            radius /= 3
+        else:
+            z = reached
+    return z if lead > _NONE else None
+
+
+def farthest_agreeing(likelihood: Likelihood, direction: Floats, start: Floats) -> Floats:
+    """Return the z of the least direction · z that still agrees with every preference, walking from one that does."""
+    z, radius = start, 1.0
+    while radius > _LEAST_STEP:
+        reached = _step(likelihood, direction, z, radius, 0.0)
+        if reached is None or _least_lead(likelihood, reached) < -_NONE:
+            radius /= 3
+        elif direction @ (z - reached) > _LEAST_STEP:
+            z = reached
+        else:
+            break
+    return z
+
+
+def _least_lead(likelihood: Likelihood, z: Floats) -> float:
+    return float(likelihood.leads(z)[0].min())
+
+
+def _step(likelihood: Likelihood, direction: Floats, z: Floats, radius: float, margin: float) -> Floats | None:
+    """Return the end of the straightened range within a radius: t(x) ≈ J x − t, as t is bilinear.
+
+    With a margin the least lead is made large, up to the margin.
+    """
+    leads, slopes = likelihood.leads(z)
+    closest = np.argsort(leads, kind="stable")[:_CLOSEST]
+    low, high = np.array(likelihood.limits)[:-2].T
+    bounds = np.column_stack((np.maximum(low, z[:-2] - radius), np.minimum(high, z[:-2] + radius)))
+    solution = linprog(
+        np.append(direction[:-2], -1.0),
+        np.column_stack((-slopes[closest], np.ones(closest.size))),
+        -leads[closest],
+        np.column_stack((likelihood.readings[[0, -1], :-2], np.zeros(2))),
+        np.ones(2),
+        [*bounds, (-margin, margin)],
+        method="highs",
+    )
+    return np.concatenate((solution.x[:-1], z[-2:])) if solution.status == 0 else None

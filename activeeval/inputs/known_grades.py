@@ -16,8 +16,8 @@ from activeeval.core.judgments.policies import (
     check_alike,
     given_grades,
     one_grade,
+    truth_of_machines,
 )
-from activeeval.core.judgments.table import truth_of_machines
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Caution, Note, Told
 from activeeval.core.types import Ints

@@ -24,10 +24,12 @@ gradient                          ListMLE                           ``n_iter``
 ================  ==============  ===============  ===============  ======================
 """
 
-from activeeval.rankers.baselines import SVMMAP, AdaRank, ListMLE, ListNet, RankBoost, RankNet, RankSVM
+from activeeval.rankers.boosting import AdaRank, RankBoost
 from activeeval.rankers.choosing import Candidate, Choice, choose
 from activeeval.rankers.focused import FocusedBoost, FocusedNet, FocusedSVM
+from activeeval.rankers.gradients import ListMLE, ListNet, RankNet
 from activeeval.rankers.items import ExpectedGradeRanker, ForestRegressionRanker
+from activeeval.rankers.margins import SVMMAP, RankSVM
 from activeeval.rankers.ranking_svm import RankingSVM
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Focused rankers: a loss of lists for the order at the top, and a loss of pairs between the top and the rest.
 
 The top of a query are its items of a grade above 0. `FocusedSVM` joins SVM-MAP and RankSVM, `FocusedBoost` AdaRank and
-RankBoost, `FocusedNet` ListNet and RankNet (Niu, Guo, Lan and Cheng 2012); `activeeval.rankers.baselines` has these.
+RankBoost, `FocusedNet` ListNet and RankNet (Niu, Guo, Lan and Cheng 2012).
 """
 
 from __future__ import annotations

@@ -67,6 +67,8 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
 class ListRanker(LinearRanker):
     """Base of the linear rankers that learn from judged lists."""
 
+    standardize: bool
+
     def fit(self, X: ArrayLike, grades: ArrayLike, query_ids: ArrayLike) -> Self:
         """Learn from judged items.
 
@@ -104,7 +106,7 @@ class ListRanker(LinearRanker):
 
     def _learn_columns(self, features: NDArray[Any]) -> None:
         """Learn what `_columns` makes of features."""
-        raise TypeError("a ranker says how it scales features")
+        self._learn_scaling(features, self.standardize)
 
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         """Learn the weights of columns, a row for each item of the lists."""

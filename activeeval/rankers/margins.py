@@ -1,11 +1,9 @@
-"""The body of linear rankers of largest margin; a ranker adds the loss that it minimises."""
+"""Linear rankers of largest margin, on pairs and on whole lists: each adds the loss that it minimises to one body."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from activeeval.core.checks import positive, whole_number
@@ -13,7 +11,7 @@ from activeeval.core.types import Floats
 from activeeval.rankers.bundle import least_regularised
 from activeeval.rankers.linear import ListRanker, within_queries
 from activeeval.rankers.lists import JudgedLists
-from activeeval.rankers.losses import Loss
+from activeeval.rankers.losses import ListwiseAP, Loss, PairHinge
 
 
 class MarginRanker(ListRanker):
@@ -33,9 +31,6 @@ class MarginRanker(ListRanker):
         positive(self.tol, "tol")
         whole_number(self.max_iter, "max_iter", 1)
 
-    def _learn_columns(self, features: NDArray[Any]) -> None:
-        self._learn_scaling(features, self.standardize)
-
     def _learn(self, columns: Floats, lists: JudgedLists) -> None:
         term = self._loss().on(lists)
         solution = least_regularised(
@@ -50,3 +45,100 @@ class MarginRanker(ListRanker):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+class RankSVM(MarginRanker):
+    """Rank by a linear function that keeps pairs of a query apart by a margin.
+
+    The weights minimise
+
+        ½‖w‖² + C · mean over queries of the mean over pairs of max(0, 1 − (y_u − y_v) wᵀ(x_u − x_v))
+
+    over all pairs of items of one query in which u has the higher grade.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss, which is 1 for w = 0.
+    standardize : bool
+        Divide each feature by its standard deviation over the items of the fit; a constant feature has no say.
+        Without it, features of a large scale are penalised less.
+    tol : float
+        The objective may be that share above its least value.
+    max_iter : int
+        Cutting planes at most.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (n_features,)
+        w, of the standardised features.
+    objective_, gap_ : float
+        The objective of w, and by how much it may be above the least one.
+    n_iter_ : int
+    n_features_in_ : int
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where `max_iter` did not suffice.
+
+    Notes
+    -----
+    Herbrich et al. and Joachims sum over all pairs of all queries; here each query has the same say. `RankingSVM` is
+    the one with the sum, and with squared hinges of which none knows the difference of the grades.
+
+    References
+    ----------
+    Joachims (2002). Optimizing search engines using clickthrough data. KDD.
+
+    Examples
+    --------
+    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
+    >>> ranker = RankSVM().fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
+    >>> ranker.predict(X).argsort()[::-1]
+    array([2, 0, 1, 3])
+    """
+
+    def _loss(self) -> Loss:
+        return PairHinge()
+
+
+class SVMMAP(MarginRanker):
+    """Rank by a linear function of largest margin in average precision.
+
+    The weights minimise ½‖w‖² + C · mean over queries of ξ, the least ξ with
+
+        wᵀΨ(y) − wᵀΨ(z) ≥ 1 − AP(z) − ξ        for every ranking z of the query's items,
+
+    Ψ(z) = Σ ± (x_i − x_j) / ``(|R||N|)`` over relevant items i and others j, + where i stands before j. Relevant are
+    the items of a grade above 0; queries that lack relevant or other items have no say.
+
+    Parameters
+    ----------
+    C, standardize, tol, max_iter
+        As in `RankSVM`.
+
+    Attributes
+    ----------
+    coef_, objective_, gap_, n_iter_, n_features_in_
+        As in `RankSVM`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where `max_iter` did not suffice.
+
+    References
+    ----------
+    Yue, Finley, Radlinski and Joachims (2007). A support vector method for optimizing average precision. SIGIR.
+
+    Examples
+    --------
+    >>> X = [[1.0, 5.0], [2.0, 1.0], [3.0, 4.0], [0.0, 2.0]]
+    >>> ranker = SVMMAP().fit(X, grades=[1, 0, 2, 0], query_ids=["a"] * 4)
+    >>> ranker.predict(X).argsort()[::-1]
+    array([2, 0, 1, 3])
+    """
+
+    def _loss(self) -> Loss:
+        return ListwiseAP()

@@ -75,7 +75,7 @@ class WeightedPairs:
         return cls(preferred, other, np.ones(n), np.full(n, 1.0 / n))
 
 
-def checked_pairs(pairs: ArrayLike, n_rows: int, what: str = "pairs") -> Ints:
+def checked_pairs(pairs: ArrayLike, n_rows: int) -> Ints:
     """Return pairs of row numbers, the preferred one first, shape (n, 2).
 
     Raises
@@ -86,20 +86,18 @@ def checked_pairs(pairs: ArrayLike, n_rows: int, what: str = "pairs") -> Ints:
     try:
         held = np.asarray(pairs)
     except ValueError:
-        raise InputError(f"{what} must have shape (n, 2), got rows of different lengths") from None
+        raise InputError("pairs must have shape (n, 2), got rows of different lengths") from None
     if held.size == 0:
-        raise InputError(f"{what} holds no pair, expected row numbers, the preferred one first")
+        raise InputError("pairs holds no pair, expected row numbers, the preferred one first")
     if held.ndim != 2 or held.shape[1] != 2:
-        raise InputError(f"{what} must have shape (n, 2), the preferred row first, got {held.shape}")
+        raise InputError(f"pairs must have shape (n, 2), the preferred row first, got {held.shape}")
     if held.dtype.kind not in "iu":
-        raise InputError(f"{what} must be row numbers, whole numbers from 0, got {held.dtype} values")
+        raise InputError(f"pairs must be row numbers, whole numbers from 0, got {held.dtype} values")
     outside = np.argwhere((held < 0) | (held >= n_rows))
     if outside.size:
         place, side = outside[0]
-        raise InputError(
-            f"{what} must hold row numbers from 0 to {n_rows - 1}, got {held[place, side]} in pair {place}"
-        )
+        raise InputError(f"pairs must hold row numbers from 0 to {n_rows - 1}, got {held[place, side]} in pair {place}")
     alike = np.flatnonzero(held[:, 0] == held[:, 1])
     if alike.size:
-        raise InputError(f"{what} must be of two rows, got row {held[alike[0], 0]} twice in pair {alike[0]}")
+        raise InputError(f"pairs must be of two rows, got row {held[alike[0], 0]} twice in pair {alike[0]}")
     return held.astype(np.int64)

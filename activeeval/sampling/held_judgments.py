@@ -13,8 +13,7 @@ from activeeval.core.campaign.labels import Progress
 from activeeval.core.campaign.reading import read
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments import Judgments
-from activeeval.core.judgments.policies import Agreement
-from activeeval.core.judgments.table import refuse_as_labels
+from activeeval.core.judgments.policies import Agreement, refuse_as_labels
 from activeeval.core.measures import Target
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.comparisons import truths_of

@@ -25,7 +25,7 @@ from activeeval.sampling.plan_case import CURVE
 from activeeval.sampling.plan_request import PlanRequest
 from activeeval.sampling.prices import priced
 from activeeval.scale.designs import ChunkedDesign
-from activeeval.scale.outlook import Outlook
+from activeeval.scale.outlook import PartitionsOutlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ def plan_files(
 
 def _forecasts(design: ChunkedDesign, asked: FilesAsked) -> list[ForecastBySums]:
     """Return what to expect of each target."""
-    outlook = Outlook.of(design)
+    outlook = PartitionsOutlook.of(design)
     shared: dict[str, Any] = {name: getattr(outlook, name) for name in ("costs", "queries", "items", "by_chance")}
     shared |= {"cost": outlook.cost, "least": outlook.least, "n_queries": design.n_queries}
     scale = UNREHEARSED if asked.pool.said.get("is_uniform") else UNTRAINED

@@ -9,8 +9,7 @@ import numpy as np
 
 from activeeval.core.campaign import Campaign
 from activeeval.core.errors import CellsError, FormatError, InputError, raise_all, shown
-from activeeval.core.judgments.comparisons import Truth
-from activeeval.core.judgments.kappa_grades import check_depth
+from activeeval.core.judgments.comparisons import Truth, check_depth
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.comparisons import truths_of
 from activeeval.formats.graders.file_forms import is_of_machines

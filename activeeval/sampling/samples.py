@@ -16,7 +16,7 @@ from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.errors import BudgetError, InputError, StateError
 from activeeval.core.judgments.judging import judging_of
-from activeeval.core.judgments.table import truth_of_machines
+from activeeval.core.judgments.policies import truth_of_machines
 from activeeval.core.measures import SampledMeasure, Target
 from activeeval.core.pool import Rankings
 from activeeval.core.results import Caution, Estimate, Note, Told

@@ -10,15 +10,15 @@ design, and a campaign, like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from activeeval.core.campaign import Campaign
-from activeeval.core.checks import closed_share
+from activeeval.core.checks import check_names, closed_share
 from activeeval.core.design import (
     Design,
     LargerPool,
@@ -26,31 +26,57 @@ from activeeval.core.design import (
     PoolSums,
     RateSums,
     Replacement,
+    ReplacementDraws,
     Scheme,
     check_budget,
     equal_loss_weights,
 )
-from activeeval.core.design.beliefs import Factor
 from activeeval.core.design.methods import Method, default_method, find_method
 from activeeval.core.errors import InputError
 from activeeval.core.measures import SampledMeasure
 from activeeval.core.pool import Seed, key_of
-from activeeval.core.types import Ints
+from activeeval.core.types import Floats, Ints
 from activeeval.scale.chunks import Chunk, by_query
-from activeeval.scale.drawable import Drawable
 from activeeval.scale.engines import Engine
 from activeeval.scale.engines.here import Here
 from activeeval.scale.fetching import fetched
 from activeeval.scale.gathering import Gathering, PartitionUnits, UnitsTask, waves
 from activeeval.scale.packing import packed, unpacked
-from activeeval.scale.recipe import OfItsRankings, Questions, Recipe
+from activeeval.scale.recipe import OfItsRankings, PartitionOptions, Progress, Questions, Recipe
 from activeeval.scale.scratch import Scratch, TemporaryFolder
 from activeeval.scale.sources import Chunks, GivenChunks, Source
 from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
 from activeeval.scale.tables import UnitTable
 from activeeval.scale.unique import check_unique
 
-Progress = Callable[[str], object]
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawable:
+    """What draws with replacement need of the whole pool: q (n_queries,), the draws, and sums over all queries."""
+
+    sampling_probs: Floats
+    draws: ReplacementDraws
+    pool_sums: PoolSums
+
+    @classmethod
+    def of(cls, recipe: Recipe, survey: Survey) -> Drawable:
+        """Return what follows from what is left of the chunks."""
+        weights, *columns = survey.columns
+        p, unit = weights / survey.sums.weight, survey.sums.unit
+        q = recipe.method.draw_probs(p, columns, survey.cheapest, unit, recipe.share)
+        pool_sums = PoolSums(
+            n_queries=p.size,
+            n_open=p.size,
+            population=np.array([1.0, float(p @ np.nan_to_num(columns[0]))]),
+            base=0.0,
+            settled_squares=0.0,
+            open_squares=0.0,
+            open_share=1.0,
+            squares=float(p @ p),
+        )
+        return cls(
+            sampling_probs=q, draws=ReplacementDraws.of(survey.hashes, q, columns[2] / unit), pool_sums=pool_sums
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -210,17 +236,10 @@ def chunked_design(
     measure: SampledMeasure | Questions,
     method: str | None = None,
     *,
-    factor: Factor | None = None,
-    max_grade: int | None = None,
     weights: Sequence[float] | None = None,
     defensive_share: float | None = None,
-    bias: float = 0.0,
     looks: str = "none",
-    n_jobs: int = 1,
-    engine: Engine | None = None,
-    scratch: Scratch | None = None,
-    trust_ids: bool = False,
-    progress: Progress = lambda what: None,
+    **options: Unpack[PartitionOptions],
 ) -> ChunkedDesign:
     """Return the design of a pool that comes in partitions, going through them once.
 
@@ -235,21 +254,12 @@ def chunked_design(
         By default the most precise one that a bad grade model cannot spoil, `default_method` of the measure.
     weights : sequence of float, optional
         ω of each target. By default all lose alike.
-    factor, max_grade, defensive_share, bias
+    defensive_share
         As in `Method.design`.
     looks : {"each", "3", "1", "none"}
         When the labels of a query decide how deep it is judged; see `Method.looking`.
-    n_jobs : int
-        Threads of this process that go over partitions; −1 takes all processors.
-    engine : Engine, optional
-        Who goes over partitions, in place of these.
-    scratch : Scratch, optional
-        Where tables of the partitions are left, which all workers reach: 24 bytes a place and more. By default a
-        folder of this machine that goes with the design.
-    trust_ids : bool
-        Do not look whether query ids are unique.
-    progress : callable
-        Told which partitions have gone by.
+    **options
+        `PartitionOptions`: factor, max_grade, bias, n_jobs, engine, scratch, trust_ids and progress.
 
     Raises
     ------
@@ -270,22 +280,25 @@ def chunked_design(
     >>> campaign.run(lambda query_id, item_ids: [1] * len(item_ids)).n_items
     6
     """
+    check_names(options, PartitionOptions)
     chosen = _method(measure, method, weights, looks)
     share = chosen.defensive_share if defensive_share is None else defensive_share
     recipe = Recipe(
         method=chosen,
         questions=OfItsRankings(measure) if isinstance(measure, SampledMeasure) else measure,
-        factor=factor,
-        max_grade=max_grade,
-        bias=bias,
+        factor=options.get("factor"),
+        max_grade=options.get("max_grade"),
+        bias=options.get("bias", 0.0),
         share=closed_share(share, "the defensive share"),
         weights=() if weights is None else tuple(weights),
     )
     keeper: TemporaryFolder | None = None
+    scratch, trust_ids = options.get("scratch"), options.get("trust_ids", False)
     if scratch is None:
         keeper = TemporaryFolder()
         scratch = keeper.folder
-    workers = Here(effective_n_jobs(n_jobs)) if engine is None else engine
+    workers = options.get("engine") or Here(effective_n_jobs(options.get("n_jobs", 1)))
+    progress = options.get("progress", lambda what: None)
     source = _source_of(chunks)
     task = SurveyTask(source=source, recipe=recipe, scratch=scratch, is_trusted=trust_ids)
     names: list[str] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.core.design import Order, Places, Plan, RateSums
+from activeeval.core.design import Order, Places, RatePlan, RateSums
 from activeeval.core.design.rates import variance_terms
 from activeeval.core.types import Floats
 from activeeval.scale.designs import ChunkedDesign
@@ -23,7 +23,7 @@ _N_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outlook:
+class PartitionsOutlook:
     """What is to be expected at some levels, ascending.
 
     Attributes
@@ -47,7 +47,7 @@ class Outlook:
     cost: float
 
     @classmethod
-    def of(cls, design: ChunkedDesign) -> Outlook:
+    def of(cls, design: ChunkedDesign) -> PartitionsOutlook:
         """Return what to expect of a design that goes by levels, going over its tables twice."""
         wide, least = _sums(design, _WIDE, only_costs=True)
         near = np.clip(np.searchsorted(wide[0], [0.5 * least, 0.999999 * design.cost]), 1, _WIDE.size - 1)
@@ -104,11 +104,11 @@ class OutlookTask:
         return packed({"sums": sums, "least": np.array([order.dearest_units.max()])})
 
 
-def _plans(table: UnitTable, order: Order) -> list[Plan]:
+def _plans(table: UnitTable, order: Order) -> list[RatePlan]:
     places, p = Places.of_order(order), order.query_probs
     terms = [variance_terms(places, each, p, is_nested=order.is_nested) for each in table.variances]
     return [
-        Plan(
+        RatePlan(
             order=order,
             places=np.arange(order.items.size),
             offsets=order.offsets,
@@ -121,7 +121,7 @@ def _plans(table: UnitTable, order: Order) -> list[Plan]:
     ]
 
 
-def _at(order: Order, plans: list[Plan], level: float) -> list[float]:
+def _at(order: Order, plans: list[RatePlan], level: float) -> list[float]:
     """Return cost, queries, items, queries by chance, and the variance of each target, at a level."""
     pi, judged = order.inclusion_probs(level)
     turned_to = plans[0].turned_to(pi, judged)

@@ -4,16 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from activeeval.core.design import Design, DesignInput, Order, RateSums, Scheme
-from activeeval.core.design.beliefs import Factor
 from activeeval.core.design.methods import Method
+from activeeval.core.design.nodes import Factor
 from activeeval.core.errors import InputError
 from activeeval.core.measures import SampledMeasure, Target
 from activeeval.core.types import Floats
 from activeeval.scale.chunks import Chunk
+from activeeval.scale.engines import Engine
+from activeeval.scale.scratch import Scratch
 
+Progress = Callable[[str], object]
 Questions = Callable[[Chunk], Target | Sequence[Target]]
+
+
+class PartitionOptions(TypedDict, total=False):
+    """What `chunked_design` may be told of a grade model, and of how partitions are gone over.
+
+    Attributes
+    ----------
+    factor, max_grade, bias
+        As in `Method.design`.
+    n_jobs : int
+        Threads of this process that go over partitions; −1 takes all processors. Default: 1.
+    engine : Engine, optional
+        Who goes over partitions, in place of these.
+    scratch : Scratch, optional
+        Where tables of the partitions are left, which all workers reach: 24 bytes a place and more. By default a
+        folder of this machine that goes with the design.
+    trust_ids : bool
+        Do not look whether query ids are unique.
+    progress : callable
+        Told which partitions have gone by.
+    """
+
+    factor: Factor | None
+    max_grade: int | None
+    bias: float
+    n_jobs: int
+    engine: Engine | None
+    scratch: Scratch | None
+    trust_ids: bool
+    progress: Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RemoteFolder:
     """A folder behind an address, as ``s3://bucket/scratch``.
 
     Attributes
@@ -96,7 +96,7 @@ def scratch_of(place: str | None) -> Iterator[Scratch | None]:
     elif "://" in place:
         within = partition_files.within(place, f"activeeval-{secrets.token_hex(8)}")
         try:
-            yield Address(within)
+            yield RemoteFolder(within)
         finally:
             partition_files.remove(within)
     else:

@@ -36,14 +36,14 @@ class Remaining(NamedTuple):
     high: int
 
 
-class Expected(NamedTuple):
+class ExpectedComparisons(NamedTuple):
     """Comparisons of a whole labelling by a consistent judge, items in random order."""
 
     mean: float
     std: float
 
 
-def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> Expected:
+def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> ExpectedComparisons:
     """Return mean and standard deviation of the comparisons of a labelling: what judging a query costs.
 
     Parameters
@@ -57,14 +57,14 @@ def expected_comparisons(n_items: int, k: int, *, transitive: bool = False) -> E
     >>> round(mean), round(std)
     (151, 14)
     >>> expected_comparisons(7, 1)
-    Expected(mean=6.0, std=0.0)
+    ExpectedComparisons(mean=6.0, std=0.0)
     """
     n_items, k = whole_number(n_items, "n_items", 1), whole_number(k, "k", 1)
     if k > n_items:
         raise InputError(f"k must be at most n_items, got k = {k} of {n_items} items")
     # of all up to the next power of two at once: queries of a pool have as many lengths as there are
     means, stds = _expected_up_to(1 << (n_items - 1).bit_length(), k, transitive)
-    return Expected(float(means[n_items]), float(stds[n_items]))
+    return ExpectedComparisons(float(means[n_items]), float(stds[n_items]))
 
 
 @lru_cache(maxsize=256)

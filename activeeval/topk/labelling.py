@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,15 +18,15 @@ import numpy as np
 from activeeval.core.checks import whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.types import Ints
-from activeeval.topk.algorithm import algorithm_1
 from activeeval.topk.alike import tied_groups
 from activeeval.topk.expected import Remaining, likely_values
 from activeeval.topk.known_order import KnownOrder, Pair
 
 Seed = np.random.Generator | int | None
+Steps = Generator[Pair, bool, list[int]]
 
 
-class Answer(NamedTuple):
+class PairAnswer(NamedTuple):
     """A comparison that was answered: the two items as they were asked, and the preferred one, None for a tie."""
 
     first: int
@@ -40,7 +40,7 @@ class Discard(NamedTuple):
     item: int
 
 
-Event = Answer | Discard
+Event = PairAnswer | Discard
 
 
 class TopKLabelling:
@@ -112,7 +112,7 @@ class TopKLabelling:
 
         Parameters
         ----------
-        answers : iterable of Answer or Discard
+        answers : iterable of PairAnswer or Discard
             As `answers` has them.
         **options
             As the labelling had them; with ``order=labelling.arrival`` the seed matters for repeats alone.
@@ -179,7 +179,7 @@ class TopKLabelling:
         if preferred is not None and (isinstance(preferred, bool) or preferred not in self._asked):
             first, second = self._asked
             raise InputError(f"items {first} and {second} were asked, got {preferred!r}, expected one of them or None")
-        answer = Answer(*self._asked, None if preferred is None else int(preferred))
+        answer = PairAnswer(*self._asked, None if preferred is None else int(preferred))
         self.n_repeats += self._known.times(*self._asked) > 0
         self.n_contradictions += not self._known.add(*answer)
         self._events.append(answer)
@@ -252,10 +252,10 @@ class TopKLabelling:
         left = [pair for pair in self.ties if not set(pair) & self._discarded.keys()]
         return sum(bool(labels[first] != labels[second]) for first, second in left)
 
-    def preferences(self) -> list[Answer]:
+    def preferences(self) -> list[PairAnswer]:
         """Return the answers that stand, one a pair, of items that are left."""
         pairs = [pair for pair in self._known.pairs() if not set(pair) & self._discarded.keys()]
-        return [Answer(*pair, self._known.answer(*pair)) for pair in pairs]
+        return [PairAnswer(*pair, self._known.answer(*pair)) for pair in pairs]
 
     def remaining(self, rng: Seed = None, n_samples: int = 200) -> Remaining:
         """Return how many comparisons are still to come: the 5 % and 95 % quantiles over orders that fit what is known.
@@ -317,7 +317,7 @@ class TopKLabelling:
         random = np.random.default_rng((self._seed, len(self._events)))
         if random.random() >= self.repeat_share:
             return None
-        asked = [event[:2] for event in self._events[:-1] if isinstance(event, Answer)]
+        asked = [event[:2] for event in self._events[:-1] if isinstance(event, PairAnswer)]
         open_ones = [(a, b) for a, b in asked if self._known.times(a, b) == 1 and not {a, b} & self._discarded.keys()]
         return open_ones[int(random.integers(len(open_ones)))] if open_ones else None
 
@@ -335,3 +335,33 @@ def _arrival(n_items: int, order: str | Sequence[int], random: np.random.Generat
     if twice:
         raise InputError(f"order must hold every item once, got {twice[0]} twice")
     return listed
+
+
+def algorithm_1(arrival: Sequence[int], k: int) -> Steps:
+    """Yield the pairs that Algorithm 1 compares, take whether the first is the better, and return the best, best first.
+
+    The first k items form a min-heap, its least relevant item at the root; every other item meets the root and takes
+    its place when it is better; at last the heap is popped.
+    """
+    heap = list(arrival[:k])
+    for place in reversed(range(len(heap) // 2)):
+        yield from _sift(heap, place, len(heap))
+    for item in arrival[k:]:
+        if (yield item, heap[0]):
+            heap[0] = item
+            yield from _sift(heap, 0, len(heap))
+    for size in reversed(range(1, len(heap))):
+        heap[0], heap[size] = heap[size], heap[0]
+        yield from _sift(heap, 0, size)
+    return heap
+
+
+def _sift(heap: list[int], place: int, size: int) -> Generator[Pair, bool, None]:
+    """Let an item sink until both of its children are better."""
+    while (child := 2 * place + 1) < size:
+        if child + 1 < size and (yield heap[child], heap[child + 1]):
+            child += 1
+        if (yield heap[child], heap[place]):
+            return
+        heap[place], heap[child] = heap[child], heap[place]
+        place = child

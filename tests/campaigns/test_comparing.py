@@ -10,7 +10,7 @@ from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow, open_store
 from activeeval.campaigns.top_k_judging import Comparing, compared
 from activeeval.core.errors import InputError, StateError
-from activeeval.core.judgments.judging import ByComparisons, Shown
+from activeeval.core.judgments.judging import ByComparisons, DocumentToJudge
 
 SECOND, LEASE_S, K = 1_000_000, 900, 2
 SIZES = {"q1": 5, "q2": 1, "q3": 4}
@@ -34,7 +34,7 @@ class Clock:
 
 
 def unit_of(number, query):
-    items = [Shown(doc, 1.0, {"title": doc.upper()}) for q, doc in VALUES if q == query]
+    items = [DocumentToJudge(doc, 1.0, {"title": doc.upper()}) for q, doc in VALUES if q == query]
     place = PlaceRow(**ByComparisons(K).shown(query, items)[0]._asdict())
     return UnitRow(number=number, block=1, query_id=query, level=None, cost=1.0, places=(place,), query_text=query * 2)
 

@@ -11,7 +11,7 @@ from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
 from activeeval.core.errors import InputError
-from activeeval.topk import Answer, Discard, TopKLabelling, expected_comparisons
+from activeeval.topk import Discard, PairAnswer, TopKLabelling, expected_comparisons
 from activeeval.topk import expected as outlook
 from activeeval.topk.expected import likely_values
 from activeeval.topk.known_order import KnownOrder
@@ -359,12 +359,12 @@ def test_wrong_answers_are_one_line():
     with pytest.raises(InputError, match=r"the top 2 are not settled: 2 to 3 comparisons may be left"):
         labelling.top()
     with pytest.raises(InputError, match=r"answers\[1\] is of items 1 and 2, where 2 and 0 were asked"):
-        TopKLabelling.replay(3, 2, [Answer(1, 0, 1), Answer(1, 2, 1)], order="given")
+        TopKLabelling.replay(3, 2, [PairAnswer(1, 0, 1), PairAnswer(1, 2, 1)], order="given")
     run(labelling, range(3))
     with pytest.raises(InputError, match="nothing is asked: the top 2 are settled; got 1"):
         labelling.tell(1)
     with pytest.raises(InputError, match=r"answers\[3\] is of items 0 and 1, where nothing was asked any more"):
-        TopKLabelling.replay(3, 2, [*labelling.answers, Answer(0, 1, 0)], order="given")
+        TopKLabelling.replay(3, 2, [*labelling.answers, PairAnswer(0, 1, 0)], order="given")
     labelling.discard(1)
     with pytest.raises(InputError, match="item 1 was discarded before"):
         labelling.discard(1)

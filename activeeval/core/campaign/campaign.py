@@ -20,7 +20,6 @@ from activeeval.core.campaign.reading import looks_at, read
 from activeeval.core.campaign.record import Record
 from activeeval.core.campaign.rules import Rules
 from activeeval.core.design import Design, Selection
-from activeeval.core.design.paths import Paths
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.errors import InputError, StateError, UndrawnError
 from activeeval.core.estimation import (
@@ -57,9 +56,9 @@ class Campaign(Record):
         In place of ``rng``: the key of a sample that was drawn before.
     rules : Rules, optional
         How many judges an item takes and what their grades count as; by default the last judgment is what counts.
-    paths, by_instalments, surely
-        Of a design whose depths follow labels; see `activeeval.core.campaign.record.Record`. By default the lowest
-        place is asked, one at a time.
+    **ways
+        paths, by_instalments and surely, of a design whose depths follow labels; see
+        `activeeval.core.campaign.asked_units.AskedUnits`. By default the lowest place is asked, one at a time.
 
     Raises
     ------
@@ -86,9 +85,7 @@ class Campaign(Record):
         blocks: Sequence[float] | None = None,
         key: int | None = None,
         rules: Rules | None = None,
-        paths: Paths | None = None,
-        by_instalments: bool = False,
-        surely: bool = False,
+        **ways: Any,
     ) -> None:
         if budget is not None or blocks is not None:
             paid = design.budget if budget is None else budget
@@ -97,7 +94,7 @@ class Campaign(Record):
             design = design.with_budget(paid, blocks, expected=design.expected)
         digest = known_digest(pool_hashes(design.pool)[1], design.known)
         of_sample = key_of(rng, digest) if key is None else checked_key(key)
-        super().__init__(design, of_sample, rules or Rules(), paths, by_instalments=by_instalments, surely=surely)
+        super().__init__(design, of_sample, rules or Rules(), **ways)
         self._is_strict = False
 
     def in_strict_order(self) -> Self:
@@ -304,9 +301,7 @@ class Campaign(Record):
         rng: Seed = 0,
         key: int | None = None,
         rules: Rules | None = None,
-        paths: Paths | None = None,
-        by_instalments: bool = False,
-        surely: bool = False,
+        **ways: Any,
     ) -> Self:
         """Return the campaign that a log describes, ready to go on; arguments as of the campaign.
 
@@ -317,7 +312,7 @@ class Campaign(Record):
         InputError
             Where it holds what is no event, or a grade off the scale.
         """
-        campaign = cls(design, rng=rng, key=key, rules=rules, paths=paths, by_instalments=by_instalments, surely=surely)
+        campaign = cls(design, rng=rng, key=key, rules=rules, **ways)
         for event in log:
             campaign._check_event(event)
             if event.kind == "ended":

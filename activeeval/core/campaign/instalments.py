@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from activeeval.core.design import Design, Drawn, Levels, Selection
+from activeeval.core.design import Design, DrawnUnits, Levels, Selection
 from activeeval.core.design.left_open import wanted_of
 from activeeval.core.design.paths import Paths
 from activeeval.core.design.schemes import ROUNDING
@@ -268,7 +268,7 @@ class Instalments:
         cost = order.cost_of(queries, counts, places)
         return Selection(queries=queries, counts=counts, places=places, level=level, cost=cost)
 
-    def drawn(self) -> Drawn:
+    def drawn(self) -> DrawnUnits:
         """Return what was drawn so far: places of a query that one instalment asks for at one level are a unit."""
         order, asked = self.design.order, np.flatnonzero(self.paths.instalments > 0)
         owners = order.place_queries
@@ -278,7 +278,7 @@ class Instalments:
         firsts[1:] = (np.diff(queries) != 0) | (np.diff(levels) != 0) | (np.diff(numbers) != 0)
         ends = np.append(np.flatnonzero(firsts), places.size)
         instalment_ends = np.searchsorted(numbers[firsts], np.arange(1, self.paths.n_instalments + 1), side="right")
-        return Drawn(
+        return DrawnUnits(
             queries=queries[firsts],
             levels=levels[firsts].tolist(),
             costs=np.add.reduceat(self.costs[places], ends[:-1]) if places.size else np.empty(0),

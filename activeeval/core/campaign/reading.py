@@ -110,7 +110,7 @@ def _by_query(design: Design, reading: Reading, selection: Selection, of_rows: F
     return np.asarray(np.bincount(rows, of_rows, minlength=design.order.n_queries), dtype=np.float64)
 
 
-class JudgedQueries(NamedTuple):
+class WeightedQueries(NamedTuple):
     """The queries that an estimate rests on.
 
     Attributes
@@ -130,7 +130,7 @@ class JudgedQueries(NamedTuple):
 
 def judged_queries(
     design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None
-) -> JudgedQueries:
+) -> WeightedQueries:
     """Return the queries that the estimate of a target rests on, with the weight of each."""
     reading = design.reading(target)
     selection, order = of_target(reading, selection), reading.order
@@ -144,10 +144,10 @@ def judged_queries(
         weights = weights / weights.sum()
     queries = np.flatnonzero(weights)
     merged = SoftLabels.of(labels).over(design.known, order.items[order.place_rates > 0])
-    return JudgedQueries(queries, weights[queries], merged)
+    return WeightedQueries(queries, weights[queries], merged)
 
 
-class Carried(NamedTuple):
+class QueryEffects(NamedTuple):
     """What each query of a pool does to an estimate for it; both of shape (n_queries,).
 
     Attributes
@@ -162,13 +162,13 @@ class Carried(NamedTuple):
     shifts: Floats
 
 
-def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> Carried:
+def carried(design: Design, selection: Selection, labels: LabelsLike, target: Target | None = None) -> QueryEffects:
     """Return what each query does to the estimate of a target; zeros where nothing was left to chance."""
     reading = design.reading(target)
     selection = of_target(reading, selection)
     sample = evidence_of(design, reading, reading.judge(labels), selection)
     shares_and_parts = (variance_shares(sample), evaluate(sample).contributions)
-    return Carried(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
+    return QueryEffects(*(_by_query(design, reading, selection, of_rows) for of_rows in shares_and_parts))
 
 
 class Moved(NamedTuple):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from activeeval.core.design import DrawnUnits, Order
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
@@ -46,3 +50,26 @@ class Unit:
     item_ids: tuple[str, ...]
     level: float
     cost: float
+
+
+def units_of(order: Order, drawn: DrawnUnits) -> tuple[Unit, ...]:
+    """Return all units that were drawn of an order."""
+    places = [drawn.places_of(unit) for unit in range(drawn.queries.size)]
+    items = order.items[np.concatenate((*places, np.empty(0, dtype=np.int64)))]
+    ends, positions = np.cumsum([0, *(of_unit.size for of_unit in places)]).tolist(), items.tolist()
+    names, item_ids = order.pool.query_texts[drawn.queries].tolist(), order.pool.item_texts[items].tolist()
+    blocks = np.searchsorted(drawn.block_ends, np.arange(drawn.queries.size), side="right") + 1
+    columns = (blocks.tolist(), drawn.queries.tolist(), names, drawn.levels, drawn.costs.tolist())
+    return tuple(
+        Unit(
+            number=k + 1,
+            block=block,
+            query=query,
+            query_id=name,
+            items=tuple(positions[ends[k] : ends[k + 1]]),
+            item_ids=tuple(item_ids[ends[k] : ends[k + 1]]),
+            level=level,
+            cost=cost,
+        )
+        for k, (block, query, name, level, cost) in enumerate(zip(*columns, strict=True))
+    )

@@ -12,13 +12,13 @@ from activeeval.core.design.bounds import LeastCost, least_cost
 from activeeval.core.design.designs import Design
 from activeeval.core.design.inputs import DesignInput, equal_loss_weights
 from activeeval.core.design.levels import Levels, Queue
-from activeeval.core.design.limits import Plan
+from activeeval.core.design.limits import RatePlan
 from activeeval.core.design.orders import LargerPool, Order, Places
 from activeeval.core.design.planned import Planned
 from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
-from activeeval.core.design.readings import Judge, Reading
+from activeeval.core.design.readings import Reading, ReadingJudge
 from activeeval.core.design.replacement import Replacement, ReplacementDraws
-from activeeval.core.design.schemes import Drawn, Scheme, ascending, check_budget
+from activeeval.core.design.schemes import DrawnUnits, Scheme, ascending, check_budget
 from activeeval.core.design.selections import Selection, Selections, whole
 from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
 from activeeval.core.design.sums import JudgedTotals, PoolSums
@@ -29,22 +29,22 @@ __all__ = [
     "WHOLE",
     "Design",
     "DesignInput",
-    "Drawn",
+    "DrawnUnits",
     "GradeProbs",
     "Items",
-    "Judge",
     "JudgedTotals",
     "LargerPool",
     "LeastCost",
     "Levels",
     "Order",
     "Places",
-    "Plan",
     "Planned",
     "PoolSums",
     "Queue",
+    "RatePlan",
     "RateSums",
     "Reading",
+    "ReadingJudge",
     "RelativeRates",
     "Replacement",
     "ReplacementDraws",

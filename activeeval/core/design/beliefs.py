@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from activeeval.core.checks import brief
+from activeeval.core.design.nodes import (
+    SHIFTS,
+    Factor,
+    informed_weights,
+    nodes_of,
+    rounded_probs,
+    shifted_probs,
+    turned_probs,
+)
 from activeeval.core.errors import InputError
 from activeeval.core.kernels import known as known_kernel
 from activeeval.core.measures.ranking_checks import checked_grades, checked_nodes
 from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints
 
-SHIFTS = (-4.0, -2.0, 2.0)
-"""Steps of the logits of p(y > k): down further than up, as a model that expects too much is the dangerous one."""
 SHARE = 0.3
 """Weight of all shifted nodes: with a uniform model .3 lifted the efficiency of ERR on generated pools from 0.2 to
 3.9, and cost nothing on MQ2008."""
@@ -36,19 +42,7 @@ nDCG@10 says little of shares: a good grader has 1.42, 1.32, 1.34 and 1.45 (± .
 """
 MACHINE_SHARES = (1 - BLIND_SHARE - TURNED_SHARE, BLIND_SHARE, TURNED_SHARE)
 """Of the nodes of a machine, of what knows nothing, and of it turned round."""
-_SMALLEST = 1e-6
 _LEAST_LIKELIHOOD = 1e-12
-_LEAST_TURNED = 1e-3
-"""Probability that any grade has where a machine is turned round: what is sure of itself says nothing of the rest."""
-
-
-class Factor(Protocol):
-    """A query factor: makes nodes of grade probabilities, as `activeeval.core.grade_models.QueryFactor` does."""
-
-    @property
-    def node_weights(self) -> Floats: ...
-
-    def node_probs(self, probs: ArrayLike) -> Floats: ...
 
 
 class Refit(Protocol):
@@ -72,6 +66,36 @@ class Refit(Protocol):
 
 RefitMaker = Callable[[QueryPool, ArrayLike], Refit]
 """Makes it of a pool and of the probabilities (n_items, n_grades) of its items."""
+
+
+class ModelOptions(TypedDict, total=False):
+    """What `Method.design` may be told of grades beside their probabilities.
+
+    Attributes
+    ----------
+    node_weights : array of float, shape (n_nodes,), optional
+        Weights of the nodes of a query factor.
+    factor : Factor, optional
+        In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
+    extra_probs : sequence of arrays, each of shape (n_items, n_grades)
+        Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
+    refit : callable, optional
+        Makes what predictions learn by from the labels of the sample, as `activeeval.core.grade_models.ValueRefit.of`.
+    max_grade : int, optional
+        Largest grade of the scale, where neither ``grade_probs`` nor the measure says it.
+    judged : array of int, shape (n_items,), optional
+        Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
+    bias : float
+        A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v. Default: 0.
+    """
+
+    node_weights: ArrayLike | None
+    factor: Factor | None
+    extra_probs: Sequence[ArrayLike]
+    refit: RefitMaker | None
+    max_grade: int | None
+    judged: ArrayLike | None
+    bias: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,7 +182,7 @@ class GradeProbs:
         weights = stored_weights if factor is None else factor.node_weights
         if weights.ndim != 1:
             raise InputError("the nodes of a sample's query factor have one weight each, not one for every query")
-        model_nodes = _nodes_of(stored, factor)
+        model_nodes = nodes_of(stored, factor)
         return cls(
             query_offsets=pool.query_offsets,
             grade_probs=stored,
@@ -167,8 +191,8 @@ class GradeProbs:
             known=grades,
             nodes=model_nodes,
             prior=weights,
-            weights=_informed(pool.query_offsets, model_nodes, weights, grades),
-            extra_probs=_rounded_extra(pool, extra_probs, model_nodes.shape[2]),
+            weights=informed_weights(pool.query_offsets, model_nodes, weights, grades),
+            extra_probs=rounded_probs(pool, extra_probs, model_nodes.shape[2]),
             refit=None if refit is None or stored.ndim == 3 else refit(pool, stored),
         )
 
@@ -202,19 +226,19 @@ class GradeProbs:
         prior = self.model_prior
         offsets, unknown = np.array([0, len(rows)]), np.full(len(rows), -1, dtype=np.int64)
         table = replace(
-            self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=_nodes_of(probs, self.factor),
+            self, query_offsets=offsets, grade_probs=probs, known=unknown, nodes=nodes_of(probs, self.factor),
             prior=prior, weights=np.broadcast_to(prior, (1, prior.size)),
         )  # fmt: skip
         believed = model(table)
         nodes = np.ascontiguousarray(believed.nodes[:, row_of_item])
-        weights = _informed(self.query_offsets, nodes, believed.prior, self.known)
+        weights = informed_weights(self.query_offsets, nodes, believed.prior, self.known)
         return replace(self, nodes=nodes, prior=believed.prior, weights=weights, refit=None)
 
     def blind(self) -> GradeProbs:
         """Return what would be believed were all grades equally likely, those of a query as alike as they are here."""
         even, nodes = self._blindly
         prior = self.model_prior
-        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        weights = informed_weights(self.query_offsets, nodes, prior, self.known)
         return replace(self, grade_probs=even, nodes=nodes, prior=prior, weights=weights, refit=None)
 
     @property
@@ -226,7 +250,7 @@ class GradeProbs:
     def _blindly(self) -> tuple[NDArray[np.float32], Floats]:
         """Equal probabilities of all grades, and their nodes."""
         even = np.full(self.grade_probs.shape, 1.0 / self.grade_probs.shape[-1], dtype=np.float32)
-        return even, _nodes_of(even, self.factor)
+        return even, nodes_of(even, self.factor)
 
     def defended(self) -> GradeProbs:
         """Return beliefs that are never sure of themselves: a share says that grades are much lower, or higher.
@@ -236,16 +260,16 @@ class GradeProbs:
         a model that is wrong about the level of the grades. Of a machine's word parts say nothing of the items, and the
         opposite of it, in as many nodes each between these two: see `trusting`.
         """
-        plain = _nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
+        plain = nodes_of(self.grade_probs, self.factor) if (self.known >= 0).any() else self.nodes
         parts: list[Floats] = [plain]
         shares: tuple[float, ...] = (1.0,)
         if self.refit is not None:
-            of_turned = _nodes_of(_turned(self.grade_probs), self.factor)
+            of_turned = nodes_of(turned_probs(self.grade_probs), self.factor)
             parts, shares = [plain, self._blindly[1], of_turned], MACHINE_SHARES
-        nodes = np.concatenate((*parts, _shifted(np.tensordot(self.prior, plain, 1))))
+        nodes = np.concatenate((*parts, shifted_probs(np.tensordot(self.prior, plain, 1))))
         of_plain = [self.prior * (1 - SHARE) * share for share in shares]
         weights = np.concatenate((*of_plain, np.full(len(SHIFTS), SHARE / len(SHIFTS))))
-        of_queries = _informed(self.query_offsets, nodes, weights, self.known)
+        of_queries = informed_weights(self.query_offsets, nodes, weights, self.known)
         return replace(self, nodes=nodes, prior=weights, weights=of_queries)
 
     def trusting(self, items: Ints, grades: Ints) -> GradeProbs:
@@ -311,9 +335,9 @@ class GradeProbs:
         -------
         tuple of two ndarrays, shape (n_items,)
         """
-        nodes = _nodes_of(self.grade_probs, self.factor)
+        nodes = nodes_of(self.grade_probs, self.factor)
         prior = self.model_prior
-        weights = _informed(self.query_offsets, nodes, prior, self.known)
+        weights = informed_weights(self.query_offsets, nodes, prior, self.known)
         grades, of_items = np.arange(nodes.shape[2]), np.repeat(weights, np.diff(self.query_offsets), axis=0).T
         mean, square = ((of_items * (nodes @ grades**power)).sum(axis=0) for power in (1, 2))
         return mean, np.maximum(square - mean**2, 0.0)
@@ -329,62 +353,3 @@ def known_grades(pool: QueryPool, known: ArrayLike | None, max_grade: int | None
     if known is None:
         return np.full(pool.n_items, -1, dtype=np.int64)
     return np.maximum(checked_grades(pool, known, max_grade)[0], -1)
-
-
-def _nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
-    """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
-    probs = np.asarray(grade_probs, dtype=np.float64)
-    probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
-    if factor is None:
-        return probs if probs.ndim == 3 else probs[None]
-    # grades that the model has never seen stay impossible at every node
-    n_seen = int(np.flatnonzero(probs.any(axis=0)).max()) + 1
-    nodes: Floats = factor.node_probs(probs[:, :n_seen])
-    n_unseen = probs.shape[1] - n_seen
-    return np.pad(nodes, ((0, 0), (0, 0), (0, n_unseen))) if n_unseen else nodes
-
-
-def _rounded_extra(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
-    """Return what other models say, rounded to 32 bits as a sample stores it, once it is seen to be probabilities."""
-    out = np.empty((len(extra_probs), pool.n_items, n_grades), dtype=np.float32)
-    for rounded, grade_probs in zip(out, extra_probs, strict=True):
-        probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
-        if probs.shape[1] != n_grades:
-            raise InputError(f"extra models must know the {n_grades} grades of the first, got {probs.shape[1]}")
-        rounded[:] = probs
-    return out
-
-
-def _informed(offsets: Ints, nodes: Floats, weights: Floats, known: Ints) -> Floats:
-    """Return the weights of the nodes of every query once they have learned what is known, which settles its rows."""
-    of_queries = np.broadcast_to(weights, (offsets.size - 1, weights.size))
-    if (known >= 0).any():
-        of_queries = of_queries.copy()
-        known_kernel.learn_known(offsets, nodes, known, of_queries)
-        known_kernel.settle_known(nodes, known)
-    return of_queries
-
-
-def _shifted(probs: Floats) -> Floats:
-    """Return probabilities (n_items, n_grades) with the logits of p(y > k) moved by each of `SHIFTS`."""
-    out = np.empty((len(SHIFTS), *probs.shape))
-    odds = np.clip(1.0 - np.cumsum(probs, axis=1)[:, :-1], _SMALLEST, 1 - _SMALLEST)
-    odds /= 1.0 - odds
-    for shift, shifted in zip(SHIFTS, out, strict=True):
-        tail = odds * np.exp(shift)
-        tail /= 1.0 + tail
-        shifted[:, 0] = 1.0 - tail[:, 0]
-        shifted[:, 1:-1] = tail[:, :-1] - tail[:, 1:]
-        shifted[:, -1] = tail[:, -1]
-    return np.maximum(out, 0.0, out=out)
-
-
-def _turned(grade_probs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return probabilities (n_items, n_grades) whose logits of p(y > k) lie as far beyond that of the mean of all."""
-    probs = np.asarray(grade_probs, dtype=np.float64)
-    tails = 1.0 - np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-    tails = np.clip(tails, _SMALLEST, 1 - _SMALLEST)
-    # an exactly rounded sum does not depend on the order of the items
-    means = np.array([math.fsum(tail.tolist()) for tail in tails.T]) / len(tails)
-    other = np.minimum.accumulate(expit(2 * logit(means) - logit(tails)), axis=1)
-    return np.maximum(-np.diff(other, axis=1, prepend=1.0, append=0.0), _LEAST_TURNED).astype(np.float32)

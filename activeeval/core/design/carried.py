@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from activeeval.core.design.designs import Design
 from activeeval.core.design.orders import Order
-from activeeval.core.design.schemes import Drawn, Scheme, check_budget
+from activeeval.core.design.schemes import DrawnUnits, Scheme, check_budget
 from activeeval.core.design.selections import Selection
 from activeeval.core.errors import InputError
 from activeeval.core.pool import hashed_uniforms
@@ -143,7 +143,7 @@ class Carried(Scheme):
         """Return how many queries come on average."""
         return float(query_probs.sum())
 
-    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Return what is to be judged, query by query."""
         numbers = numbers_of(order, key, self.versions)
         has_come = numbers < order.place_rates
@@ -152,7 +152,7 @@ class Carried(Scheme):
         queries, starts = np.unique(owners, return_index=True)
         ends = np.append(starts, asked.size)
         whole = _selection(order, np.flatnonzero(has_come))
-        return Drawn(
+        return DrawnUnits(
             queries=queries,
             levels=[float(numbers[asked[a:b]].min()) for a, b in pairwise(ends)],
             costs=np.bincount(owners, order.costs[asked], minlength=order.n_queries)[queries].astype(np.float64),

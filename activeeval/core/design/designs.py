@@ -13,7 +13,8 @@ from activeeval.core.design.histories import History, along
 from activeeval.core.design.left_open import LabelsSoFar, wanted_of
 from activeeval.core.design.orders import LargerPool, Order
 from activeeval.core.design.paths import Paths
-from activeeval.core.design.readings import PrefixReading, Reading
+from activeeval.core.design.prefix_readings import PrefixReading
+from activeeval.core.design.readings import Reading
 from activeeval.core.design.schemes import Scheme, check_budget
 from activeeval.core.design.stages import Stage
 from activeeval.core.design.sums import PoolSums

@@ -9,7 +9,7 @@ import numpy as np
 
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.kernels import sequential_values
-from activeeval.core.kernels.bundles import Lists, Model, Value
+from activeeval.core.kernels.bundles import Lists, MeasureTerms, Model
 from activeeval.core.measures import LabelsLike, SoftLabels, Target
 from activeeval.core.measures.terms import Terms
 from activeeval.core.types import Floats, Ints, sealed
@@ -20,7 +20,7 @@ NO_DEPTHS = sealed(np.empty(0), np.int64)
 
 def walked(target: Target, terms: Terms, beliefs: GradeProbs, offsets: Ints, items: Ints) -> tuple[Any, ...]:
     """Return what every walk over the items of a target is given: measure, lists, model and places."""
-    measure = Value(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
+    measure = MeasureTerms(terms.numerator, terms.values, terms.discounts, terms.steps, terms.reaches, terms.cumulative)
     lists = Lists(target.ranking.offsets, target.ranking.items, target.other.offsets, target.other.items)
     model = Model(sealed(beliefs.nodes), sealed(beliefs.weights))
     return measure, lists, model, target.pool.query_offsets, sealed(offsets, np.int64), sealed(items, np.int64)

@@ -13,7 +13,8 @@ from activeeval.core.design.histories import tails_of
 from activeeval.core.design.left_open import wanted_of
 from activeeval.core.design.orders import Order
 from activeeval.core.design.planned import Planned
-from activeeval.core.design.readings import Judge, PrefixJudge, PrefixReading, RefittedJudge, Rows
+from activeeval.core.design.prefix_readings import PrefixJudge, PrefixReading, RefittedJudge
+from activeeval.core.design.readings import ReadingJudge, Rows
 from activeeval.core.design.sums import JudgedTotals
 from activeeval.core.measures import LabelsLike, SoftLabels
 from activeeval.core.types import Floats, Ints
@@ -63,7 +64,7 @@ class FollowedReading(PrefixReading):
         """What the design would plan were all grades equally likely, by level; as it was planned."""
         return self.unseen.planned_blindly
 
-    def judge(self, labels: LabelsLike) -> Judge:
+    def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         order, terms = self.order, self.target.terms(self.beliefs.max_grade + 1)
         merged = self.unseen._all_labels(labels)
@@ -105,7 +106,7 @@ class FollowedReading(PrefixReading):
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedJudge(Judge):
+class FollowedJudge(ReadingJudge):
     """What judging shows where it also counts which queries were judged beyond the items that move the numerator."""
 
     reading: FollowedReading

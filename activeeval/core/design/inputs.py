@@ -10,9 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
+from typing import Literal
 
 import numpy as np
 
+from activeeval.core.checks import brief
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.orders import Order, Places
 from activeeval.core.design.rates import SIGNED, Ratios, RelativeRates, Variances, pooled, variance_left, weighed
@@ -140,6 +143,19 @@ class DesignInput:
             weights /= max(float(weights.sum()), np.finfo(float).tiny)
         return [float(w) for w in weights]
 
+    def target_weights(self, asked: Sequence[float] | Literal["minimax"] | None) -> Sequence[float]:
+        """Return ω of each target of a pool; none where it is one alone."""
+        query_probs = self.places.pool.query_probs
+        if len(self.targets) == 1:
+            return ()
+        if asked is None:
+            return equal_loss_weights(self.planned(query_probs))
+        if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str):
+            return asked
+        if asked == "minimax":
+            return self.minimax_weights(query_probs)
+        raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
+
     def first(self, n: int) -> DesignInput:
         """Return what its first targets alone are asked of, on the places of all."""
         return self if n == len(self.targets) else replace(self, targets=self.targets[:n])
@@ -164,6 +180,25 @@ class DesignInput:
             replace(reading, plan=planned_by(order, self.places, variances, order.query_probs))
             for reading, variances in zip(readings, self.target_variances, strict=True)
         )
+
+
+def checked_targets(targets: Target | Sequence[Target]) -> list[Target]:
+    """Return targets as a list once they are seen to be of one pool."""
+    asked = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
+    if not asked or not all(isinstance(target, Target) for target in asked):
+        raise InputError(f"a design is for a Target, or a list of them, got {targets!r}")
+    for target in asked[1:]:
+        if target.pool is not asked[0].pool:
+            raise InputError(f"the targets of one sample must be of one pool; {target.name} is of another")
+    return asked
+
+
+def largest_grade(targets: Sequence[Target], max_grade: int | None) -> int | None:
+    """Return the largest grade that all measures know."""
+    if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
+        raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
+    tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
+    return min(tops) if tops else max_grade
 
 
 def relative_rates(

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from activeeval.core.design.beliefs import GradeProbs
-from activeeval.core.design.readings import Judge, Reading, Rows, taken_of
+from activeeval.core.design.readings import Reading, ReadingJudge, Rows, taken_of
 from activeeval.core.design.sums import JudgedTotals, n_products
 from activeeval.core.kernels import items as item_kernel
 from activeeval.core.measures import LabelsLike
@@ -96,7 +96,7 @@ class ItemReading(Reading):
         item_kernel.running_sums(self.order.offsets, self.open_contrast, word)
         return word
 
-    def judge(self, labels: LabelsLike) -> Judge:
+    def judge(self, labels: LabelsLike) -> ReadingJudge:
         """Return what tells of any selection what judging it shows; see `Reading.judge`."""
         merged, items = self._all_labels(labels), self.order.items
         # an item that cannot be judged brings NaN: the kernel leaves it as the model expects it
@@ -111,7 +111,7 @@ class ItemReading(Reading):
 
 
 @dataclass(frozen=True, eq=False)
-class ItemJudge(Judge):
+class ItemJudge(ReadingJudge):
     """Judged items: ``gains`` (n_places,) of their labels, and the model's ``word`` on each place and its label."""
 
     reading: ItemReading

@@ -65,7 +65,9 @@ def left_of(target: Target, seen: LabelsSoFar) -> tuple[Floats, Floats, Ints]:
     """Return C by place, once it has its label, which share of users goes on, and after how many labels values stop."""
     with ThreadPoolExecutor(n_threads()) as threads:
         blocks = _blocks(seen.order.offsets)
-        work = [threads.submit(_walk, target, seen, _NO_PATHS, _Part.of(seen.order, block), 1) for block in blocks]
+        work = [
+            threads.submit(_walk, target, seen, _NO_PATHS, _QueryBlock.of(seen.order, block), 1) for block in blocks
+        ]
         parts = [part.result() for part in work]
     _, left, shares, stops = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
     return left, shares, stops
@@ -75,7 +77,7 @@ _NO_PATHS = sealed(np.empty(0), np.int64)
 
 
 def _walk(
-    target: Target, seen: LabelsSoFar, n_paths: Ints, part: _Part, n_sets: int
+    target: Target, seen: LabelsSoFar, n_paths: Ints, part: _QueryBlock, n_sets: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
     """Return C before and after each place of a part, a row for each set of labels, who goes on, where values stop."""
     order, terms = seen.order, target.terms(seen.beliefs.max_grade + 1)
@@ -116,7 +118,7 @@ def _planned_of_block(
     block: tuple[int, int],
 ) -> tuple[Floats, list[Planned]]:
     """Return the same of a block of queries, by labels that the model draws."""
-    part = _Part.of(order, block)
+    part = _QueryBlock.of(order, block)
     lengths = np.maximum(np.diff(part.offsets), 1)
     powers = np.floor(np.log2(_PATH_PLACES / lengths)).astype(np.int64)
     n_paths = np.zeros(order.n_queries, dtype=np.int64)
@@ -156,7 +158,7 @@ def _planned_of_block(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _QueryBlock:
     """A block of the queries of an order, its places counted from its first."""
 
     queries: slice
@@ -165,7 +167,7 @@ class _Part:
     owners: Ints
 
     @classmethod
-    def of(cls, order: Order, block: tuple[int, int]) -> _Part:
+    def of(cls, order: Order, block: tuple[int, int]) -> _QueryBlock:
         """Return the part of some queries."""
         offsets = order.offsets[block[0] : block[1] + 1]
         owners = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))

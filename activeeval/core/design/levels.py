@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.design.orders import Order
-from activeeval.core.design.schemes import ROUNDING, Drawn, Scheme, check_pays
+from activeeval.core.design.schemes import ROUNDING, DrawnUnits, Scheme, check_pays
 from activeeval.core.design.selections import Selection, Selections
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.kernels import levels as kernel
@@ -141,7 +141,7 @@ class Levels(Scheme):
         """Return how many queries come on average, Σ π."""
         return float(query_probs.sum())
 
-    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Return the units of a key that the budget pays for, the lowest first."""
         queue = self.queue(order, key, blocks[-1])
         ends = tuple(queue.paid(np.array(blocks)).tolist())
@@ -150,7 +150,7 @@ class Levels(Scheme):
         if not math.isinf(queue.level_after(n)):
             name = order.pool.query_texts[queue.unit_queries[n]]
             ended = f"a unit of query {name!r} came up, which the budget cannot pay for"
-        return Drawn(
+        return DrawnUnits(
             queries=queue.unit_queries[:n],
             levels=queue.unit_levels[:n].tolist(),
             costs=queue.unit_costs[:n],
@@ -169,20 +169,15 @@ class Levels(Scheme):
         n_queries = float(order.inclusion_probs(order.level_for(budget))[0].sum())
         return order.level_for(budget * (1 + _AHEAD / math.sqrt(max(n_queries, 1.0))))
 
-    def queue(self, order: Order, key: np.uint64, budget: float, limit: float | None = None) -> Queue:
+    def queue(self, order: Order, key: np.uint64, budget: float) -> Queue:
         """Return the units of a key, all that the budget pays for and the first that it does not.
-
-        Parameters
-        ----------
-        limit : float, optional
-            `limit` of the order and the budget, where that is at hand.
 
         Raises
         ------
         StateError
             Where the order was gathered for a smaller budget.
         """
-        limit = self.limit(order, budget) if limit is None else limit
+        limit = self.limit(order, budget)
         while True:
             queue = self.below(order, key, limit)
             if queue.cost > budget * (1 + ROUNDING) or math.isinf(limit):

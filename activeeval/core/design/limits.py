@@ -31,7 +31,7 @@ from activeeval.core.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class RatePlan:
     """What a design's grade model expects of the probabilities with which places are judged, for its first target.
 
     Attributes
@@ -56,7 +56,7 @@ class Plan:
     place_rates: Floats
 
     @classmethod
-    def of(cls, design: Design) -> Plan:
+    def of(cls, design: Design) -> RatePlan:
         """Return the plan of a design that goes by levels and has a grade model.
 
         Raises
@@ -74,7 +74,7 @@ class Plan:
         return cls.of_input(design_input, design.order)
 
     @classmethod
-    def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> Plan:
+    def of_input(cls, design_input: DesignInput, order: Order, which: int = 0) -> RatePlan:
         """Return the plan for one of the targets of a pool, on the order of all of them."""
         stage, places, variances, p = (
             design_input.stage,
@@ -129,7 +129,7 @@ class Plan:
         """Return whether each query has no place that chance leaves out, shape (n_queries,)."""
         return np.asarray(np.bincount(self._owners, judged < 1, minlength=self.offsets.size - 1) == 0)
 
-    def without_overhead(self) -> Plan:
+    def without_overhead(self) -> RatePlan:
         """Return the plan of a pool in which turning to a query is free, of a design that judges parts of queries."""
         order, costs = self.order, self.order.costs[self.places]
         free = np.zeros_like(order.overheads)

@@ -14,17 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.core.checks import brief, closed_share, is_number
-from activeeval.core.design.beliefs import Factor, GradeProbs, RefitMaker, known_grades
+from activeeval.core.checks import brief, check_names, closed_share, is_number
+from activeeval.core.design.beliefs import GradeProbs, ModelOptions, known_grades
 from activeeval.core.design.designs import Design
 from activeeval.core.design.histories import History, check_looks
-from activeeval.core.design.inputs import DesignInput, equal_loss_weights
+from activeeval.core.design.inputs import DesignInput, checked_targets, largest_grade
 from activeeval.core.design.levels import Levels
 from activeeval.core.design.orders import Order
 from activeeval.core.design.rates import RateSums, RelativeRates, defended, optimal_sampling_probs, order_of
@@ -132,19 +131,13 @@ class Method:
         targets: Target | Sequence[Target],
         grade_probs: ArrayLike | None = None,
         *,
-        node_weights: ArrayLike | None = None,
-        factor: Factor | None = None,
-        extra_probs: Sequence[ArrayLike] = (),
-        refit: RefitMaker | None = None,
-        max_grade: int | None = None,
         budget: float | None = None,
         blocks: Sequence[float] | None = None,
         expected: bool = False,
-        judged: ArrayLike | None = None,
         weights: Sequence[float] | Literal["minimax"] | None = None,
         defensive_share: float | None = None,
-        bias: float = 0.0,
         beside: Sequence[Target] = (),
+        **model: Unpack[ModelOptions],
     ) -> Design:
         """Return the method's design for a target, or one that answers several.
 
@@ -154,31 +147,18 @@ class Method:
             Questions on one pool. What the sample is drawn for is balanced between them; all it reaches can be read.
         grade_probs : array of float, shape (n_items, n_grades) or (n_nodes, n_items, n_grades), optional
             The grade model; needed by every method that uses one and does not ignore it.
-        node_weights : array of float, shape (n_nodes,), optional
-            Weights of the nodes of a query factor.
-        factor : Factor, optional
-            In place of nodes: makes them of ``grade_probs`` (n_items, n_grades).
-        extra_probs : sequence of arrays, each of shape (n_items, n_grades)
-            Other grade models: what they predict is a regressor of estimates that are fitted, and nothing else.
-        refit : callable, optional
-            Makes what predictions learn by from the labels of the sample, as
-            `activeeval.core.grade_models.ValueRefit.of`.
-        max_grade : int, optional
-            Largest grade of the scale, where neither `grade_probs` nor the measure says it.
         budget : float, optional
             Λ in mean items of the pool, a hard limit; see `Design.with_budget`, as for ``blocks`` and ``expected``.
-        judged : array of int, shape (n_items,), optional
-            Grades that are known already, −1 where none is: these items cost nothing and are not asked for again.
         weights : sequence of float or "minimax", optional
             ω of each target. By default 1 over its planned variance alone: equal shares of what all lose. "minimax"
             makes the largest loss of a target against a design of its own as small as it can be.
         defensive_share : float, optional
             ε: with replacement q ← (1 − ε) q* + ε p, elsewhere no query's rate is below ε times the mean one. By
             default the method's own, 0 for those of the paper.
-        bias : float
-            A bias b of the model's prediction of L to be guarded against: v + b² takes the place of v.
         beside : sequence of Target
             Further questions that count in whom to judge, their ``weights`` behind the others', as of segments.
+        **model
+            `ModelOptions`: node_weights, factor, extra_probs, refit, max_grade, judged and bias.
 
         Raises
         ------
@@ -195,24 +175,14 @@ class Method:
         >>> METHODS["items"].design(target, np.full((4, 2), 0.5), budget=2).blocks
         (1.0, 1.5, 2.0)
         """
-        asked = _asked(targets)
+        asked = checked_targets(targets)
         if beside and self.looks != "none":
             raise InputError("depths that follow labels weigh no questions beside those asked: looks must be none")
-        design_input = self.design_input(
-            [*asked, *beside],
-            grade_probs,
-            node_weights=node_weights,
-            factor=factor,
-            extra_probs=extra_probs,
-            refit=refit,
-            max_grade=max_grade,
-            judged=judged,
-            bias=bias,
-        )
-        omega = self.weights_of(design_input, weights)
+        design_input = self.design_input([*asked, *beside], grade_probs, **model)
+        omega = design_input.target_weights(weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
         held = design_input.first(len(asked))
-        design = self.looked(self.design_of(held, order, scheme, max_grade), omega)
+        design = self.looked(self.design_of(held, order, scheme, model.get("max_grade")), omega)
         return design if budget is None else design.with_budget(budget, blocks, expected=expected)
 
     def ordered(
@@ -226,7 +196,7 @@ class Method:
             self.defensive_share if defensive_share is None else defensive_share, "the defensive share"
         )
         p = design_input.places.pool.query_probs
-        rates = self.rates(design_input, _target_weights(design_input, p, weights))
+        rates = self.rates(design_input, design_input.target_weights(weights))
         sums = RateSums.of(design_input.places, rates.ratios, p)
         scheme = self.scheme.made(
             lambda: self.draw_probs(p, design_input.draw_columns, design_input.places.cheapest, sums.unit, share)
@@ -237,25 +207,20 @@ class Method:
         self,
         targets: Target | Sequence[Target],
         grade_probs: ArrayLike | GradeProbs | None = None,
-        *,
-        node_weights: ArrayLike | None = None,
-        factor: Factor | None = None,
-        extra_probs: Sequence[ArrayLike] = (),
-        refit: RefitMaker | None = None,
-        max_grade: int | None = None,
-        judged: ArrayLike | None = None,
-        bias: float = 0.0,
+        **model: Unpack[ModelOptions],
     ) -> DesignInput:
         """Return what the method makes of a pool, or of a part of one, query by query; see `design`.
 
         ``grade_probs`` may be the beliefs that it, the factor and what is known make, where these are at hand already.
         """
-        asked = _asked(targets)
-        known = known_grades(asked[0].pool, judged, _top(asked, max_grade))
+        asked = checked_targets(targets)
+        check_names(model, ModelOptions)
+        known = known_grades(asked[0].pool, model.get("judged"), largest_grade(asked, model.get("max_grade")))
+        bias = model.get("bias", 0.0)
         if not is_number(bias) or not 0 <= bias < math.inf:
             raise InputError(f"the bias to be guarded against must be a finite number from 0 on, got {brief(bias)}")
         self.scheme.check_asked(self.name, asked, known)
-        beliefs = self._beliefs(asked, grade_probs, node_weights, factor, extra_probs, refit, max_grade, known)
+        beliefs = self._beliefs(asked, grade_probs, known, model)
         places = self.scheme.places(self.stage.places(asked, beliefs, known))
         return DesignInput(
             stage=self.stage, targets=tuple(asked), beliefs=beliefs, known=known, places=places, bias=bias
@@ -306,7 +271,7 @@ class Method:
             beliefs=design_input.beliefs,
             known=design_input.known,
             is_fitted=self.is_fitted,
-            scale=_top(design_input.targets, max_grade),
+            scale=largest_grade(design_input.targets, max_grade),
         )
 
     def looked(self, design: Design, weights: Sequence[float]) -> Design:
@@ -317,22 +282,12 @@ class Method:
         about = (design.order, design.targets, weights, design.beliefs, design.known, self.looks)
         return replace(design, history=History.of(*about))
 
-    def weights_of(
-        self, design_input: DesignInput, weights: Sequence[float] | Literal["minimax"] | None
-    ) -> Sequence[float]:
-        """Return ω of each target of a pool; none where it is one alone."""
-        return _target_weights(design_input, design_input.places.pool.query_probs, weights)
-
     def _beliefs(
         self,
         targets: Sequence[Target],
         grade_probs: ArrayLike | GradeProbs | None,
-        node_weights: ArrayLike | None,
-        factor: Factor | None,
-        extra_probs: Sequence[ArrayLike],
-        refit: RefitMaker | None,
-        max_grade: int | None,
         known: Ints,
+        model: ModelOptions,
     ) -> GradeProbs | None:
         """Return what the method believes of the grades; nothing where it looks at no model."""
         pool = targets[0].pool
@@ -342,7 +297,7 @@ class Method:
             return self.stage.model(grade_probs)
         if self.ignores_model:
             n_grades = None if grade_probs is None else np.shape(grade_probs)[-1]
-            top = _top(targets, max_grade)
+            top = largest_grade(targets, model.get("max_grade"))
             if n_grades is None and top is None:
                 raise InputError(f"method {self.name!r} needs max_grade for its uniform model of {targets[0].measure}")
             largest = n_grades - 1 if n_grades is not None else int(top)  # type: ignore[arg-type]
@@ -351,42 +306,9 @@ class Method:
             raise InputError(
                 f"method {self.name!r} needs a grade model: give grade_probs; passive and random need none"
             )
-        fitted, refit = (extra_probs, refit) if self.is_fitted else ((), None)
-        return self.stage.model(GradeProbs.of(pool, grade_probs, node_weights, factor, known, fitted, refit))
-
-
-def _target_weights(
-    design_input: DesignInput, query_probs: Floats, asked: Sequence[float] | str | None
-) -> Sequence[float]:
-    """Return the weight of each target of a part; one alone needs none."""
-    if len(design_input.targets) == 1:
-        return ()
-    if asked is None:
-        return equal_loss_weights(design_input.planned(query_probs))
-    if isinstance(asked, Sequence | np.ndarray) and not isinstance(asked, str):
-        return asked
-    if asked == "minimax":
-        return design_input.minimax_weights(query_probs)
-    raise InputError(f"weights must be a number for each target, or 'minimax', got {asked!r}")
-
-
-def _asked(targets: Target | Sequence[Target]) -> list[Target]:
-    """Return targets as a list once they are seen to be of one pool."""
-    asked = [targets] if isinstance(targets, Target) else list(targets) if isinstance(targets, Sequence) else []
-    if not asked or not all(isinstance(target, Target) for target in asked):
-        raise InputError(f"a design is for a Target, or a list of them, got {targets!r}")
-    for target in asked[1:]:
-        if target.pool is not asked[0].pool:
-            raise InputError(f"the targets of one sample must be of one pool; {target.name} is of another")
-    return asked
-
-
-def _top(targets: Sequence[Target], max_grade: int | None) -> int | None:
-    """Return the largest grade that all measures know."""
-    if max_grade is not None and (not isinstance(max_grade, Integral) or max_grade < 1):
-        raise InputError(f"max_grade must be a whole number from 1 on, got {brief(max_grade)}")
-    tops = [t.measure.max_grade for t in targets if t.measure.max_grade is not None]
-    return min(tops) if tops else max_grade
+        names = ("node_weights", "factor", *(("extra_probs", "refit") if self.is_fitted else ()))
+        held: dict[str, Any] = {name: model[name] for name in names if name in model}  # type: ignore[literal-required]
+        return self.stage.model(GradeProbs.of(pool, grade_probs, known=known, **held))
 
 
 def _paper(name: str, when: str, **choices: Any) -> Method:

@@ -14,7 +14,7 @@ from activeeval.core.design.inputs import DesignInput
 from activeeval.core.design.orders import Order, Places
 from activeeval.core.design.rates import RelativeRates
 from activeeval.core.design.readings import Reading
-from activeeval.core.design.schemes import ROUNDING, Drawn, Scheme, check_budget, check_pays
+from activeeval.core.design.schemes import ROUNDING, DrawnUnits, Scheme, check_budget, check_pays
 from activeeval.core.design.selections import Selection, whole
 from activeeval.core.errors import BudgetError, InputError, StateError
 from activeeval.core.kernels import replication
@@ -271,14 +271,14 @@ class Replacement(Scheme):
         """Return the queries of one draw."""
         return 1.0
 
-    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Return the queries of a key in the order in which they come up first; they are read all together."""
         draws = self.draws_of(order)
         queries, spent, _ = draws.run(key, blocks[-1], expected=expected)
         distinct, first = np.unique(queries, return_index=True)
         new = queries[np.sort(first)]
         new = new[np.diff(order.offsets)[new] > 0]
-        return Drawn(
+        return DrawnUnits(
             queries=new,
             levels=[math.nan] * new.size,
             costs=draws.costs[new],

@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
+class DrawnUnits:
     """What a key draws of an order: the units that a budget pays for, in the order in which they are judged.
 
     Attributes
@@ -172,7 +172,7 @@ class Scheme(Protocol):
     def mean_size(self, query_probs: Floats) -> float:
         """Return how many queries to expect where they come with probabilities π (n_queries,), or in one draw."""
 
-    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> Drawn:
+    def drawn(self, order: Order, key: np.uint64, blocks: Sequence[float], *, expected: bool) -> DrawnUnits:
         """Return what a key draws for the cumulated budgets at which blocks end."""
 
     def rows(self, reading: Reading, selection: Selection) -> Ints:

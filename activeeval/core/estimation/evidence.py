@@ -8,12 +8,12 @@ from functools import singledispatch
 
 import numpy as np
 
-from activeeval.core.design import Design, Judge, Reading, Replacement, Scheme, Selection, Selections
+from activeeval.core.design import Design, Reading, ReadingJudge, Replacement, Scheme, Selection, Selections
 from activeeval.core.ends import Shares
-from activeeval.core.estimation.first_phase import DrawnValues, Shown, values_of
+from activeeval.core.estimation.first_phase import DrawnValues, JudgedValues, values_of
 from activeeval.core.kernels import estimates
 from activeeval.core.kernels import evidence as kernel
-from activeeval.core.kernels.bundles import Queries, Rows, Taken
+from activeeval.core.kernels.bundles import ReadingQueries, Rows, Taken
 from activeeval.core.types import Floats, Ints
 
 
@@ -227,12 +227,12 @@ class EvidenceArrays:
         )
 
 
-def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+def evidence_of(design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
     """Return what judging a selection showed of a reading.
 
     Parameters
     ----------
-    judge : Judge
+    judge : ReadingJudge
         ``reading.judge(grades)``.
     """
     evidence = _evidence(design.scheme, design, reading, judge, selection)
@@ -252,23 +252,25 @@ def evidence_of(design: Design, reading: Reading, judge: Judge, selection: Selec
     return replace(evidence, drawn=drawn, shares=drawn.shares if evidence.is_census else None)
 
 
-def _shown(scheme: Scheme, reading: Reading, judge: Judge, selection: Selection, evidence: Evidence) -> Shown:
+def _shown(
+    scheme: Scheme, reading: Reading, judge: ReadingJudge, selection: Selection, evidence: Evidence
+) -> JudgedValues:
     """Return what each judged query showed: the rows of the estimator, and those that were certain to be judged."""
     queries, values = scheme.rows(reading, selection), evidence.values
     by_draws = isinstance(scheme, Replacement)
     if evidence.is_census and by_draws:
-        return Shown.certain(*_each_once(queries, values))
+        return JudgedValues.certain(*_each_once(queries, values))
     chances, within = evidence.inclusion_probs, evidence.within[:, 0]
-    by_chance = Shown(
+    by_chance = JudgedValues(
         queries=queries, values=values, within=within, chances=chances, are_certain=np.zeros(queries.size, np.bool_)
     )
     if by_draws:
         return by_chance
     settled = reading.settled_by(selection)
     sure, totals = selection.queries[settled], judge.totals(selection).totals[settled, 0]
-    judged = Shown.certain(sure, totals + reading.known_values[sure])
+    judged = JudgedValues.certain(sure, totals + reading.known_values[sure])
     closed = np.flatnonzero(~reading.is_open)
-    return by_chance.and_also(judged).and_also(Shown.certain(closed, reading.settled_values[closed]))
+    return by_chance.and_also(judged).and_also(JudgedValues.certain(closed, reading.settled_values[closed]))
 
 
 def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
@@ -276,11 +278,11 @@ def _each_once(queries: Ints, values: Floats) -> tuple[Ints, Floats]:
     return distinct, values[first]
 
 
-def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: Selections) -> EvidenceArrays:
+def evidence_arrays(design: Design, reading: Reading, judge: ReadingJudge, selections: Selections) -> EvidenceArrays:
     """Return what judging selections by levels, 65,535 at most, showed of a reading; see `evidence_of`."""
     pool, order, shown, n = reading.pool_sums, reading.order, judge.totals(selections), selections.costs.size
     of_queries = (reading.query_probs, order.query_rates, reading.least_rates, reading.is_open, reading.known_values)
-    queries = Queries(*of_queries, reading.regressors)
+    queries = ReadingQueries(*of_queries, reading.regressors)
     owners, taken = (
         selections.owners,
         Taken(selections.queries, selections.levels, selections.counts, selections.places),
@@ -315,13 +317,15 @@ def evidence_arrays(design: Design, reading: Reading, judge: Judge, selections: 
 
 
 @singledispatch
-def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+def _evidence(scheme: Scheme, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection) -> Evidence:
     """Return it for whatever was selected by a level."""
     return evidence_arrays(design, reading, judge, Selections.of(selection)).of_selection(0)
 
 
 @_evidence.register
-def _drawn(scheme: Replacement, design: Design, reading: Reading, judge: Judge, selection: Selection) -> Evidence:
+def _drawn(
+    scheme: Replacement, design: Design, reading: Reading, judge: ReadingJudge, selection: Selection
+) -> Evidence:
     p, pool = reading.query_probs, reading.pool_sums
     queries, first = np.unique(selection.queries, return_index=True)
     shown = judge.totals(selection)

@@ -178,7 +178,7 @@ class DrawnValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shown:
+class JudgedValues:
     """Judged queries, or draws of them: which, and as in `DrawnValues` y, s, a, and whether they are certain."""
 
     queries: Ints
@@ -188,18 +188,20 @@ class Shown:
     are_certain: Bools
 
     @classmethod
-    def certain(cls, queries: Ints, values: Floats) -> Shown:
+    def certain(cls, queries: Ints, values: Floats) -> JudgedValues:
         """Return queries whose values are known."""
         zeros, ones = np.zeros(queries.size), np.ones(queries.size)
         return cls(queries=queries, values=values, within=zeros, chances=ones, are_certain=ones > 0)
 
-    def and_also(self, other: Shown) -> Shown:
+    def and_also(self, other: JudgedValues) -> JudgedValues:
         """Return these and others."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return Shown(**{f.name: np.concatenate(pair) for f, pair in zip(fields(self), pairs, strict=True)})
+        return JudgedValues(**{f.name: np.concatenate(pair) for f, pair in zip(fields(self), pairs, strict=True)})
 
 
-def values_of(draw: QueryDraw, query_probs: Floats, known: Floats, shown: Shown, *, by_items: bool) -> DrawnValues:
+def values_of(
+    draw: QueryDraw, query_probs: Floats, known: Floats, shown: JudgedValues, *, by_items: bool
+) -> DrawnValues:
     """Return what judged queries show of a pool that was drawn from a log.
 
     Parameters
@@ -229,7 +231,7 @@ def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
     """Return what all values of a pool show, shape (n_queries,); None where it was not drawn from a log."""
     if pool.draw is None:
         return None
-    shown = Shown.certain(np.arange(values.size), values)
+    shown = JudgedValues.certain(np.arange(values.size), values)
     return values_of(pool.draw, pool.query_probs, np.zeros(values.size), shown, by_items=False)
 
 

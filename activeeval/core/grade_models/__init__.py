@@ -42,7 +42,7 @@ _HOMES = {
         "run_features",
     ),
     "activeeval.core.grade_models.forest": ("ForestGradeModel",),
-    "activeeval.core.grade_models.given": ("GivenProbabilities",),
+    "activeeval.core.grade_models.given": ("GivenProbabilities", "UniformGradeModel"),
     "activeeval.core.grade_models.grader": ("GraderModel",),
     "activeeval.core.grade_models.mixture": (
         "MixtureGradeModel",
@@ -61,7 +61,6 @@ _HOMES = {
         "TuningRow",
         "tune_grade_model",
     ),
-    "activeeval.core.grade_models.uniform": ("UniformGradeModel",),
     "activeeval.core.grade_models.values": (
         "ValueTable",
         "default_shares",
@@ -101,7 +100,7 @@ if TYPE_CHECKING:
     from activeeval.core.grade_models.cross_fitting import cross_fitted_probs
     from activeeval.core.grade_models.features import feature_names, run_features
     from activeeval.core.grade_models.forest import ForestGradeModel
-    from activeeval.core.grade_models.given import GivenProbabilities
+    from activeeval.core.grade_models.given import GivenProbabilities, UniformGradeModel
     from activeeval.core.grade_models.grader import GraderModel
     from activeeval.core.grade_models.mixture import MixtureGradeModel, learned_weights, worth_fitting
     from activeeval.core.grade_models.ordered_logit import OrderedLogitModel
@@ -109,7 +108,6 @@ if TYPE_CHECKING:
     from activeeval.core.grade_models.query_factor import QueryFactor
     from activeeval.core.grade_models.refit import ValueRefit
     from activeeval.core.grade_models.tuning import TuningRow, tune_grade_model
-    from activeeval.core.grade_models.uniform import UniformGradeModel
     from activeeval.core.grade_models.values import ValueTable, default_shares
 
 __getattr__, __dir__ = attached(__name__, _HOMES)

@@ -7,7 +7,6 @@ from activeeval.core.lazily import attached
 _HOMES = {
     "activeeval.core.judgments.agreement": (
         "Agreements",
-        "Coefficient",
         "GradeAgreement",
         "PreferenceAgreement",
         "agreements",
@@ -15,16 +14,17 @@ _HOMES = {
         "grade_agreement",
         "preference_agreement",
     ),
-    "activeeval.core.judgments.coded": ("Grades", "Relations"),
+    "activeeval.core.judgments.coded": ("CodedGrades", "Relations"),
+    "activeeval.core.judgments.coefficient_intervals": ("Coefficient",),
     "activeeval.core.judgments.coefficients": ("chi_squared", "cohen_kappa", "gwet_ac", "krippendorff_alpha"),
     "activeeval.core.judgments.judgment": ("Judge", "Judgment"),
     "activeeval.core.judgments.table": ("Judgments",),
 }
 __all__ = [
     "Agreements",
+    "CodedGrades",
     "Coefficient",
     "GradeAgreement",
-    "Grades",
     "Judge",
     "Judgment",
     "Judgments",
@@ -43,7 +43,6 @@ __all__ = [
 if TYPE_CHECKING:
     from activeeval.core.judgments.agreement import (
         Agreements,
-        Coefficient,
         GradeAgreement,
         PreferenceAgreement,
         agreements,
@@ -51,7 +50,8 @@ if TYPE_CHECKING:
         grade_agreement,
         preference_agreement,
     )
-    from activeeval.core.judgments.coded import Grades, Relations
+    from activeeval.core.judgments.coded import CodedGrades, Relations
+    from activeeval.core.judgments.coefficient_intervals import Coefficient
     from activeeval.core.judgments.coefficients import chi_squared, cohen_kappa, gwet_ac, krippendorff_alpha
     from activeeval.core.judgments.judgment import Judge, Judgment
     from activeeval.core.judgments.table import Judgments

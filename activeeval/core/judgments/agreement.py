@@ -1,23 +1,27 @@
 """How far judges agree: on which of two items is better, and on grades; with intervals by the bootstrap over queries.
 
-The intervals are bias-corrected (Efron 1981), as wide for few queries as Student's t is (Hesterberg 2015), and contain
-the value: where all resamples lie on one side of it they reach as far as the value itself.
-
 The tables are those of Niu, Guo, Lan and Cheng (SIGIR 2012): pairs of items over {A ≻ B, A ~ B, A ≺ B}, what one judge
 says against what another does. Theirs are normalised by column where the text says by row; here both have their name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
 
-from activeeval.core.checks import strict_share, whole_number
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.coded import Grades, Relations, every_two
+from activeeval.core.judgments.coded import CodedGrades, Relations, every_two
+from activeeval.core.judgments.coefficient_intervals import (
+    Coefficient,
+    Seed,
+    Statistic,
+    coefficient,
+    compared,
+    mean_difference,
+    resamples,
+)
 from activeeval.core.judgments.coefficients import (
     METRICS,
     WEIGHTS,
@@ -30,48 +34,9 @@ from activeeval.core.judgments.coefficients import (
     kappa_of,
     raw_agreement,
 )
-from activeeval.core.judgments.severity import mean_difference
 from activeeval.core.types import Floats, Ints
 
-Seed = np.random.Generator | int | None
-Statistic = Callable[[Floats], float | None]
-
-_ROUNDING = 1e-12
-"""By how much a resample may be off the value that is the same number."""
 RELATIONS = ("A>B", "A~B", "A<B")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficient:
-    """A coefficient of agreement; None is what is not defined.
-
-    Attributes
-    ----------
-    value : float or None
-    low, high : float or None
-        Ends of the interval; None with one query, or where resamples leave the coefficient undefined.
-    n : int
-        Pairs of items, or items, that it rests on.
-    raw_agreement : float or None
-        Mean share of the pairs of judges of an item, or of a pair of items, that say the same of it.
-    base_rate : float or None
-        Share of the commonest answer among all answers that are compared: what a judge who always gives it has in
-        common with them.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    raw_agreement: float | None
-    base_rate: float | None
-
-    @property
-    def why_undefined(self) -> str:
-        """Why there is no value: nothing to compare, or one answer only; empty where there is one."""
-        if self.value is not None:
-            return ""
-        return "one answer only" if self.n else "nothing judged by several"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -185,7 +150,7 @@ class Agreements:
 
 
 def agreements(
-    grades: Grades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+    grades: CodedGrades, relations: Relations, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> Agreements:
     """Compare what judges say, grades and preferences each for themselves.
 
@@ -240,11 +205,11 @@ def _preference_agreement(
     tables = tables[tables.sum(axis=(1, 2)) > 0]
     if not tables.size:
         return None
-    draws = _resamples(len(tables), confidence, n_resamples, rng)
+    draws = resamples(len(tables), confidence, n_resamples, rng)
 
     def share(counts: Ints) -> Coefficient:
         same, n = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
-        return _coefficient(_share_of(same, n), draws, confidence, *_beside(counts.sum(axis=0)))
+        return coefficient(_share_of(same, n), draws, confidence, *compared(counts.sum(axis=0)))
 
     return PreferenceAgreement(
         judges=relations.judges,
@@ -257,7 +222,7 @@ def _preference_agreement(
 
 
 def grade_agreement(
-    grades: Grades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
+    grades: CodedGrades, confidence: float = 0.95, n_resamples: int = 1000, rng: Seed = None
 ) -> GradeAgreement:
     """Compare the grades that judges gave, as grades and by the preferences they imply.
 
@@ -275,7 +240,7 @@ def grade_agreement(
     code = np.searchsorted(values, shared.grade)
     items, first, item = np.unique(shared.item, return_index=True, return_inverse=True)
     random = np.random.default_rng(rng)
-    draws = _resamples(queries.size, confidence, n_resamples, random)
+    draws = resamples(queries.size, confidence, n_resamples, random)
     counts = np.zeros((items.size, values.size))
     np.add.at(counts, (item, code), 1)
     is_alone = ~np.isin(grades.item, items)
@@ -283,11 +248,11 @@ def grade_agreement(
     by_grade = counts.sum(axis=0)
     beside = items.size, raw_agreement(counts), float(by_grade.max() / by_grade.sum())
     alphas = {
-        metric: _coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
+        metric: coefficient(_alpha(counts, query[first], values, metric), draws, confidence, *beside)
         for metric in METRICS
     }
     acs = {
-        weights: _coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
+        weights: coefficient(_ac(counts, query[first], values, weights, alone), draws, confidence, *beside)
         for weights in WEIGHTS
     }
     return GradeAgreement(
@@ -344,7 +309,7 @@ def _ac(counts: Floats, query: Ints, values: Floats, weights: str, alone: Floats
 
 
 def _pairs(
-    grades: Grades,
+    grades: CodedGrades,
     query: Ints,
     code: Ints,
     values: Floats,
@@ -360,9 +325,9 @@ def _pairs(
             continue
         rows, columns = mine[here], theirs[there]
         first, second = code[rows], code[columns]
-        beside = _beside(confusion(first, second, values.size))
+        beside = compared(confusion(first, second, values.size))
         kappas = {
-            weights: _coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
+            weights: coefficient(_kappa(first, second, query[rows], values, weights), draws, confidence, *beside)
             for weights in WEIGHTS
         }
         gaps = grades.grade[rows] - grades.grade[columns]
@@ -374,55 +339,5 @@ def _pairs(
     return pairs
 
 
-def _beside(table: Ints | Floats) -> tuple[int, float | None, float | None]:
-    """Count what two judges say, and compute how often they say the same and how common the commonest answer is."""
-    n = int(table.sum())
-    if not n:
-        return 0, None, None
-    return n, float(np.trace(table) / n), float((table.sum(axis=0) + table.sum(axis=1)).max() / (2 * n))
-
-
 def _kappa(first: Ints, second: Ints, query: Ints, values: Floats, weights: str) -> Statistic:
     return lambda times: kappa_of(confusion(first, second, values.size, times[query]), values, weights)
-
-
-def _resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) -> Floats:
-    """Return how often each query is drawn, shape (n_resamples, n_queries)."""
-    strict_share(confidence, "confidence")
-    n_resamples = whole_number(n_resamples, "n_resamples", 1)
-    random = np.random.default_rng(rng)
-    return random.multinomial(n_queries, np.full(n_queries, 1 / n_queries), size=n_resamples).astype(np.float64)
-
-
-def _coefficient(
-    statistic: Statistic,
-    draws: Floats,
-    confidence: float,
-    n: int,
-    raw: float | None,
-    base_rate: float | None,
-) -> Coefficient:
-    n_queries = draws.shape[1]
-    value = statistic(np.ones(n_queries))
-    resampled = [statistic(times) for times in draws] if value is not None and n_queries > 1 else [None]
-    defined = np.array([resample for resample in resampled if resample is not None])
-    low = high = None
-    if value is not None and defined.size == len(resampled):
-        low, high = _bias_corrected(value, defined, n_queries, confidence)
-    return Coefficient(value=value, low=low, high=high, n=n, raw_agreement=raw, base_rate=base_rate)
-
-
-def _bias_corrected(value: float, resampled: Floats, n_queries: int, confidence: float) -> tuple[float, float]:
-    """Compute the ends of the bias-corrected interval, which contain the value.
-
-    The share of resamples below the value, those at the value by halves, says how far their median is off. At 95 %
-    intervals without the widening held alpha in .88 of the samples of 8 queries with 3 items each, with it in .93; of
-    15 in .91 and .93.
-    """
-    resampled = np.where(np.abs(resampled - value) < _ROUNDING, value, resampled)
-    share = (np.mean(resampled < value) + np.mean(resampled <= value)) / 2
-    least = 0.5 / resampled.size
-    shift = ndtri(np.clip(share, least, 1 - least))
-    half = np.sqrt(n_queries / (n_queries - 1)) * stdtrit(n_queries - 1, (1 + confidence) / 2)
-    low, high = np.quantile(resampled, ndtr([2 * shift - half, 2 * shift + half]))
-    return min(float(low), value), max(float(high), value)

@@ -35,8 +35,13 @@ class _Numbers:
         return np.argsort(sorted(range(len(self.of)), key=list(self.of).__getitem__))
 
 
+def _by_name(kinds: dict[str, _Numbers], numbers: Ints) -> dict[str, Ints]:
+    """Return the first columns of rows of numbers, which these are of, in the order of the names."""
+    return {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=False)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Grades:
+class CodedGrades:
     """Grades by judge and item, one a row, none of them twice.
 
     Attributes
@@ -73,8 +78,7 @@ class Grades:
                 what = f"document {shown(item)} of query {shown(query)}"
                 raise InputError(f"{what} has two grades of judge {shown(judge)}, {before:g} and {grade:g}")
         numbers = np.array([(*key, query) for key, (query, _) in held.items()], dtype=np.int64).reshape(-1, 3)
-        kinds = {"judge": judges, "item": items, "query": queries}
-        columns = {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=True)}
+        columns = _by_name({"judge": judges, "item": items, "query": queries}, numbers)
         values = np.array([grade for _, grade in held.values()], dtype=np.float64)
         return cls(judges=judges.names(), queries=queries.names(), grade=values, **columns)
 
@@ -139,10 +143,8 @@ class Relations:
                 what = f"documents {shown(preferred)} and {shown(other)} of query {shown(query)}"
                 raise InputError(f"judge {shown(judge)} says two things of {what}")
         numbers = np.array([(*key, *value) for key, value in held.items()], dtype=np.int64).reshape(-1, 4)
-        kinds = {"judge": judges, "pair": pairs, "query": queries}
-        columns = {name: kind.by_name()[column] for (name, kind), column in zip(kinds.items(), numbers.T, strict=False)}
-        columns["sign"] = numbers[:, 3]
-        return cls(judges=judges.names(), queries=queries.names(), **columns)
+        columns = _by_name({"judge": judges, "pair": pairs, "query": queries}, numbers)
+        return cls(judges=judges.names(), queries=queries.names(), sign=numbers[:, 3], **columns)
 
     def tables(self) -> Ints:
         """Return how often a judge and another say what of a pair, by query, shape (n_queries, 3, 3).

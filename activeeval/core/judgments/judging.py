@@ -25,7 +25,7 @@ WHOLE = "*"
 """The document of a query that is judged as a whole."""
 
 
-class Shown(NamedTuple):
+class DocumentToJudge(NamedTuple):
     """What a judge is shown at once: a document with its texts, or `WHOLE` with all ``documents`` of a query.
 
     Attributes
@@ -80,7 +80,7 @@ class Judging(Protocol):
     def notes(self, measures: tuple[str, ...], max_grade: int | None, n_ideal: int) -> list[Note]:
         """Return what to know before judging; ``n_ideal`` is of how many items the ideal of a measure is, 0 of none."""
 
-    def shown(self, query: str, items: Sequence[Shown]) -> list[Shown]:
+    def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
         """Return what judges are shown of a unit's items, each with its texts."""
         return list(items)
 
@@ -196,15 +196,15 @@ class ByComparisons(Judging):
 
         return [Note("judges compare", {"measures": measures, "k": self.k})]
 
-    def shown(self, query: str, items: Sequence[Shown]) -> list[Shown]:
+    def shown(self, query: str, items: Sequence[DocumentToJudge]) -> list[DocumentToJudge]:
         """Return all of a query's items as one; a tie keeps what came first, so ids decide on that."""
         order = sorted(items, key=lambda item: arrival_number(query, item.doc_id))
         documents = [{"doc_id": item.doc_id, **item.text} for item in order]
-        return [Shown(WHOLE, items[0].probability, {"documents": documents})]
+        return [DocumentToJudge(WHOLE, items[0].probability, {"documents": documents})]
 
     def check_labels(self, pool: QueryPool, labels: Ints, source: str) -> None:
         """Raise InputError where κ-grades of a query skip a rank, or too few of its best have one."""
-        from activeeval.core.judgments.kappa_grades import check_truths
+        from activeeval.core.judgments.comparisons import check_truths
 
         check_truths(pool, labels, self.k, source)
 

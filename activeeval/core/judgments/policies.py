@@ -1,11 +1,14 @@
-"""Several judges of one item: what becomes of grades that differ, and how far judges agree."""
+"""Several judges of one item: what becomes of grades that differ, how far judges agree, and that machines are none."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from activeeval.core.errors import FormatError, InputError, raise_all
+
+if TYPE_CHECKING:
+    from activeeval.core.results import Caution
 
 CANNOT = -1
 """As a grade: the judge says that the item cannot be judged."""
@@ -120,3 +123,17 @@ def one_grade(grades: Sequence[int], policy: str) -> int:
     if policy == "majority":
         return max(dict.fromkeys(grades), key=grades.count)
     return grades[(len(grades) - 1) // 2]
+
+
+def truth_of_machines(source: str, n: int) -> Caution:
+    """Return the caution that so many grades of machines are taken for people's."""
+    from activeeval.core.results import Caution
+
+    return Caution("careful", "machine is truth", {"source": source, "n": n})
+
+
+def refuse_as_labels(source: str, what: str = "") -> NoReturn:
+    """Raise InputError: a machine's grades are no labels; ``what`` says whose output they are."""
+    of_what = f" ({what})" if what else ""
+    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
+    raise InputError(f"{source}: {problem}", field="grader")

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from activeeval.core.errors import InputError, shown
+from activeeval.core.judgments.coded import CodedGrades, Relations
 from activeeval.core.judgments.judgment import GRADE, KINDS, UNJUDGED, Judge, Judgment
-from activeeval.core.pool.texts import Texts, joined_texts
+from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
+from activeeval.core.judgments.seconds import SecondsTaken
+from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Bools, Bytes, Floats, Ints
 
 if TYPE_CHECKING:
     from activeeval.core.judgments.agreement import Agreements
-    from activeeval.core.judgments.coded import Grades, Relations
     from activeeval.core.judgments.comparisons import Comparison, Truth
-    from activeeval.core.judgments.seconds import SecondsTaken
     from activeeval.core.pool.keyed import Qrels
     from activeeval.core.results import Caution, Note
 
@@ -317,17 +318,13 @@ class Judgments:
 
         return placed_comparisons(self)
 
-    def coded_grades(self) -> Grades:
+    def coded_grades(self) -> CodedGrades:
         """Return the grades by judge and item, as numbers; raises InputError where a judge gives an item two."""
-        from activeeval.core.judgments.coded import Grades
-
         graded = (row for row in self.rows_of(GRADE) if row[3] >= 0)
-        return Grades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
+        return CodedGrades.of((self.judges[who].name, query, item, grade) for _, query, item, grade, who in graded)
 
     def coded_relations(self) -> Relations:
         """Return which item of each pair judges prefer, as numbers; raises InputError where a judge says two things."""
-        from activeeval.core.judgments.coded import Relations
-
         return Relations.of((c.judge, c.query, c.preferred, c.other, c.is_tie) for _, c in self.placed_comparisons())
 
     def agreement(
@@ -343,46 +340,12 @@ class Judgments:
 
     def seconds_taken(self) -> dict[Judge, SecondsTaken]:
         """Return how long the judgments of each judge took, of those whose time is known."""
-        from activeeval.core.judgments.seconds import SecondsTaken
 
         if self.seconds is None:
             return {}
         is_timed, numbers = ~np.isnan(self.seconds), self.judge_of
         taken = {judge: self.seconds[is_timed & (numbers == k)].tolist() for k, judge in enumerate(self.judges)}
         return {judge: SecondsTaken.of(values) for judge, values in taken.items() if values}
-
-
-def truth_of_machines(source: str, n: int) -> Caution:
-    """Return the caution that so many grades of machines are taken for people's."""
-    from activeeval.core.results import Caution
-
-    return Caution("careful", "machine is truth", {"source": source, "n": n})
-
-
-def refuse_as_labels(source: str, what: str = "") -> NoReturn:
-    """Raise InputError: a machine's grades are no labels; ``what`` says whose output they are."""
-    of_what = f" ({what})" if what else ""
-    problem = f"these are a machine's grades{of_what}, which are no labels: they belong to `grader`"
-    raise InputError(f"{source}: {problem}", field="grader")
-
-
-def joined(parts: Sequence[Judgments]) -> Judgments:
-    """Return the judgments of several sources as one: what they say, and who says it."""
-    judges = tuple(dict.fromkeys(judge for part in parts for judge in part.judges))
-    number = {judge: k for k, judge in enumerate(judges)}
-    numbers = [np.array([number[judge] for judge in part.judges])[part.judge_of] for part in parts]
-    seconds = [np.full(len(part), np.nan) if part.seconds is None else part.seconds for part in parts]
-    return Judgments(
-        query_ids=joined_texts([part.query_ids for part in parts]),
-        item_ids=joined_texts([part.item_ids for part in parts]),
-        values=np.concatenate([part.values for part in parts]),
-        kinds=np.concatenate([part.kind_of for part in parts]),
-        judge=np.concatenate(numbers),
-        judges=judges,
-        others=[other for part in parts for other in part.others or [""] * len(part)],
-        seconds=np.concatenate(seconds),
-        source=", ".join(part.source for part in parts),
-    )
 
 
 def _numbers(values: Sequence[int | None]) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Value(NamedTuple):
+class MeasureTerms(NamedTuple):
     """A measure as its terms; see `activeeval.core.measures.terms.Terms`."""
 
     numerator: int
@@ -71,7 +71,7 @@ class Taken(NamedTuple):
     places: Any  # (Σ counts,)
 
 
-class Queries(NamedTuple):
+class ReadingQueries(NamedTuple):
     """What is known of the queries of a reading, each (n_queries,)."""
 
     probs: Any

@@ -24,7 +24,7 @@ def add_up(owners, taken, queries, shown, sums, starts, n_queries, n_items):
     owners : array, shape (rows,)
         The sample of every row.
     taken : Taken
-    queries : Queries
+    queries : ReadingQueries
     shown : array, shape (rows, 1 + k)
         y and z of every row.
     sums : array, shape (n, 5 + k)

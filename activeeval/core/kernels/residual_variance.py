@@ -14,168 +14,27 @@ the same were all the rest of the lowest or of the highest grade. No draw has a 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from activeeval.core.kernels.compiling import jit as _jit
-from activeeval.core.kernels.numbers import mixed, number
+from activeeval.core.kernels.label_draws import (
+    LabelDraws,
+    draw_labels,
+    drawn_variance,
+    grade_at,
+    ideal_value,
+    lists_of,
+    lists_value,
+    reveal_label,
+    stratified,
+)
 from activeeval.core.kernels.sequential_values import ADDITIVE, CASCADE
 
 _DRAWS = 256  # of all nodes together; 192 to 256 leave ρ an error of a tenth
 _FEWEST = 8
-_SEED = np.uint64(20261124)
 _PATHS = np.uint64(20261125)
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFF)
 _IMPOSSIBLE = 1e-300
-_NO_WEIGHT = 1e-9
 _NOTHING = 1e-12  # of a difference of numerators that is but rounding
-
-
-class _Lists(NamedTuple):
-    """The lists of the query at hand, by places."""
-
-    contrast: Any  # (n,)
-    ranked1: Any  # (depth,) place of the item at each rank, −1 where it is none
-    ranked2: Any
-    counts: Any  # (n,) whether the numerator moves with the label
-
-
-class _Draws(NamedTuple):
-    """Labels drawn of the query at hand; the last row has the lowest grade everywhere."""
-
-    values: Any  # (n, draws + 1)
-    grades: Any  # (n, draws + 1) int32
-    numerators: Any  # (draws + 1,) of an additive measure
-    levels: Any  # (draws + 1, levels) int64, how many items reach each level of gain
-
-
-@_jit
-def stratified(seed, word, s, n):
-    """Return number ``s`` of ``n`` of a hash, n a power of two: one in each n-th of (0, 1), in an order of its own."""
-    bits = mixed(seed ^ word)
-    first, step = np.int64(bits >> _HALF) & (n - 1), np.int64(bits & _LOW) | 1  # odd steps go through a power of two
-    return (((first + s * step) & (n - 1)) + number(seed + np.uint64(s), word)) / n
-
-
-@_jit
-def _drawn(probs, u):
-    """Return the grade at the place ``u`` of probabilities."""
-    left, last = u, 0
-    for y in range(probs.size):
-        if probs[y] > 0.0:
-            last = y
-            if left < probs[y]:
-                break
-        left -= probs[y]
-    return last
-
-
-@_jit
-def _read_list(lists, ranked, sign, items, place, start, depth):
-    """Note the places of a list's items, and which of them count."""
-    n = min(items.size, depth.size)
-    for i in range(n):
-        k = place[items[i] - start]
-        ranked[i] = k
-        if k >= 0:
-            lists.contrast[k] += sign * depth[i]
-            lists.counts[k] = True
-    return n
-
-
-@_jit
-def _list_value(numerator, values, d, ranked, n, discounts):
-    """Return the numerator of one list, a cascade or precisions."""
-    total, state = 0.0, 1.0
-    for i in range(n):
-        v = values[ranked[i], d] if ranked[i] >= 0 else 0.0
-        if numerator == CASCADE:
-            total += discounts[i] * state * v
-            state *= 1.0 - v
-            if state == 0.0:
-                break
-        else:
-            total += v / (i + 1.0) * state
-            state += v
-    return total
-
-
-@_jit
-def _lists_value(kind, values, d, ranked1, ranked2, lengths, discounts):
-    """Return the numerator of both lists; arrays by name, as to hand tuples on takes many times as long."""
-    first = _list_value(kind, values, d, ranked1, lengths[0], discounts)
-    return first - _list_value(kind, values, d, ranked2, lengths[1], discounts)
-
-
-@_jit
-def _ideal(steps, cumulative, counts, d, more):
-    """Return the ideal of the counts of a draw, and of ``more`` items that reach every level."""
-    total, last = 0.0, cumulative.size - 1
-    for level in range(steps.size):
-        total += steps[level] * cumulative[min(counts[d, level] + more, last)]
-    return total
-
-
-@_jit
-def _reveal(measure, reaches, lists, draws, n_rows, k, y):
-    """Put a label into all draws."""
-    for d in range(n_rows):
-        was = draws.grades[k, d]
-        if was == y:
-            continue
-        draws.numerators[d] += lists.contrast[k] * (measure.values[y] - draws.values[k, d])
-        for level in range(measure.steps.size):
-            draws.levels[d, level] += reaches[y, level] - reaches[was, level]
-        draws.grades[k, d], draws.values[k, d] = y, measure.values[y]
-
-
-@_jit
-def _begin(measure, reaches, model, lists, draws, start_places, hashes, per_node):
-    """Draw labels of all places for every node, and the lowest grade for all in the last row."""
-    n, n_grades, n_nodes = start_places.size, model.nodes.shape[2], model.nodes.shape[0]
-    lowest = 0
-    for y in range(n_grades):
-        if measure.values[y] < measure.values[lowest]:
-            lowest = y
-    n_draws = n_nodes * per_node
-    draws.numerators[:] = 0.0
-    draws.levels[:] = 0
-    for k in range(n):
-        for d in range(n_draws + 1):
-            y = lowest
-            if d < n_draws:
-                at = stratified(_SEED + np.uint64(d // per_node), hashes[k], d % per_node, per_node)
-                y = _drawn(model.nodes[d // per_node, start_places[k]], at)
-            draws.grades[k, d], draws.values[k, d] = y, measure.values[y]
-            draws.numerators[d] += lists.contrast[k] * measure.values[y]
-            for level in range(measure.steps.size):
-                draws.levels[d, level] += reaches[y, level]
-
-
-@_jit
-def _variance(measure, lists, lengths, draws, omega, per_node):
-    """Return C of the draws as they are."""
-    centre, mean, square, is_centred = 0.0, 0.0, 0.0, False
-    kind, steps, cumulative, discounts = measure.numerator, measure.steps, measure.cumulative, measure.discounts
-    numerators, values, levels = draws.numerators, draws.values, draws.levels
-    ranked1, ranked2 = lists.ranked1, lists.ranked2
-    for u in range(omega.size):
-        if omega[u] <= _NO_WEIGHT:
-            continue
-        weight = omega[u] / per_node
-        for d in range(u * per_node, (u + 1) * per_node):
-            value = numerators[d]
-            if kind != ADDITIVE:
-                value = _lists_value(kind, values, d, ranked1, ranked2, lengths, discounts)
-            if steps.size:
-                ideal = _ideal(steps, cumulative, levels, d, 0)
-                value = value / ideal if ideal > 0.0 else 0.0
-            if not is_centred:
-                centre, is_centred = value, True
-            mean += weight * (value - centre)
-            square += weight * (value - centre) ** 2
-    return max(square - mean * mean, 0.0)
 
 
 @_jit
@@ -251,11 +110,11 @@ def _stops(measure, lists, lengths, draws, is_known):
     numerator = draws.numerators[lowest]
     if measure.numerator != ADDITIVE:
         asked = (draws.values, lowest, lists.ranked1, lists.ranked2, lengths, measure.discounts)
-        numerator = _lists_value(measure.numerator, *asked)
+        numerator = lists_value(measure.numerator, *asked)
     if abs(numerator) <= _NOTHING:
         return True
     counts = (measure.steps, measure.cumulative, draws.levels, lowest)
-    return _ideal(*counts, 0) == _ideal(*counts, n_unknown)
+    return ideal_value(*counts, 0) == ideal_value(*counts, n_unknown)
 
 
 @_jit
@@ -279,28 +138,7 @@ def _path_label(model, item, word, weights, s, n):
             if at < weights[u]:
                 break
         at -= weights[u]
-    return _drawn(model.nodes[node, item], stratified(_PATHS, word, s, n))
-
-
-@_jit
-def _lists_of(lists, q, query_items, place, start, discounts):
-    """Return the lists of a query by its places, and how many ranks of each count."""
-    n = query_items.size
-    at = _Lists(
-        np.zeros(n),
-        np.full(discounts.size, -1, np.int64),
-        np.full(discounts.size, -1, np.int64),
-        np.zeros(n, np.bool_),
-    )
-    for k in range(n):
-        place[query_items[k] - start] = k
-    list1 = lists.items1[lists.offsets1[q] : lists.offsets1[q + 1]]
-    list2 = lists.items2[lists.offsets2[q] : lists.offsets2[q + 1]]
-    n1 = _read_list(at, at.ranked1, 1.0, list1, place, start, discounts)
-    n2 = _read_list(at, at.ranked2, -1.0, list2, place, start, discounts)
-    for k in range(n):
-        place[query_items[k] - start] = -1
-    return at, (n1, n2)
+    return grade_at(model.nodes[node, item], stratified(_PATHS, word, s, n))
 
 
 @_jit
@@ -309,14 +147,14 @@ def _follow(measure, reaches, nodes, prior, lists, lengths, draws, query_items, 
     n, n_rows, omega = query_items.size, draws.numerators.size, prior.copy()
     is_known = np.zeros(n, np.bool_)
     is_known[wanted:] = True
-    left[0] = _variance(measure, lists, lengths, draws, omega, per_node)
+    left[0] = drawn_variance(measure, lists, lengths, draws, omega, per_node)
     for k in range(labels.size):
         y = labels[k]
         if y >= 0:
             is_known[k] = True
-            _reveal(measure, reaches, lists, draws, n_rows, k, y)
+            reveal_label(measure, reaches, lists, draws, n_rows, k, y)
             _learn(omega, nodes, query_items[k], y, prior)
-        left[k + 1] = _variance(measure, lists, lengths, draws, omega, per_node)
+        left[k + 1] = drawn_variance(measure, lists, lengths, draws, omega, per_node)
         shares[k + 1] = _share(measure, lists, lengths, k + 1, draws, omega, per_node, is_known)
         if _stops(measure, lists, lengths, draws, is_known):
             left[k + 1 : wanted + 1] = 0.0
@@ -378,18 +216,18 @@ def leftover(
         start, base, prior = query_offsets[q], offsets[q], model.weights[q]
         n, first = offsets[q + 1] - base, base + q - offsets[block[0]] - block[0]
         query_items, words = items[base : base + n], hashes[base : base + n]
-        at, lengths = _lists_of(lists, q, query_items, place, start, measure.discounts)
-        drawn = _Draws(
+        at, lengths = lists_of(lists, q, query_items, place, start, measure.discounts)
+        drawn = LabelDraws(
             np.empty((n, n_rows)),
             np.empty((n, n_rows), np.int32),
             np.empty(n_rows),
             np.empty((n_rows, n_levels), np.int64),
         )
-        _begin(measure, reaches, model, at, drawn, query_items, words, per_node)
+        draw_labels(measure, reaches, model, at, drawn, query_items, words, per_node)
         for k in range(wanted[q], n):
             if grades[query_items[k]] >= 0:
-                _reveal(measure, reaches, at, drawn, n_rows, k, grades[query_items[k]])
-        fresh = _Draws(drawn.values.copy(), drawn.grades.copy(), drawn.numerators.copy(), drawn.levels.copy())
+                reveal_label(measure, reaches, at, drawn, n_rows, k, grades[query_items[k]])
+        fresh = LabelDraws(drawn.values.copy(), drawn.grades.copy(), drawn.numerators.copy(), drawn.levels.copy())
         n_sets, n_steps = (n_paths[q], wanted[q]) if n_paths.size else (1, depths[q])
         labels = np.empty(n_steps, np.int64)
         for s in range(n_sets):

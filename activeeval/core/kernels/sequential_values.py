@@ -303,7 +303,7 @@ def reveal(
 
     Parameters
     ----------
-    measure, lists, model : Value, Lists, Model
+    measure, lists, model : MeasureTerms, Lists, Model
     query_offsets : array of int64, shape (n_queries + 1,)
         Of the item axis.
     offsets, items : arrays of int64

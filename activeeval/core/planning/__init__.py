@@ -8,10 +8,9 @@ from activeeval.core.planning.held_out import HeldOut
 from activeeval.core.planning.pilots import Lesson, Pilot, Ratio
 from activeeval.core.planning.planner import Planner
 from activeeval.core.planning.plans import PlannedRow, QuestionPlan, SamplePlan, best_method, needed_for, planned_rows
-from activeeval.core.planning.prospects import Prospect
+from activeeval.core.planning.prospects import Prospect, SegmentRow
 from activeeval.core.planning.rehearsals import MOST_ITEMS, Noise, Rehearsal, rehearse
 from activeeval.core.planning.scales import UNREHEARSED, UNTRAINED, Scale, learned_scale
-from activeeval.core.planning.segments import SegmentRow
 from activeeval.core.planning.sums import ForecastBySums
 from activeeval.core.planning.values import Values
 

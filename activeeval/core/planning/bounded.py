@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.core.design import LeastCost, Plan, least_cost
+from activeeval.core.design import LeastCost, RatePlan, least_cost
 from activeeval.core.design.methods import Method
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal
@@ -86,7 +86,7 @@ def least_budget(
     unreachable : callable
         Makes the error of the number of a target and its forecast, where judging everything does not reach its goal.
     """
-    search = _Search(planner=planner, method=method, goals=goals)
+    search = _BoundedSearch(planner=planner, method=method, goals=goals)
     known = search.rehearsed(np.array(whole))
     for which, goal in goals.items():
         if not goal.is_met(known[which].all_judged):
@@ -103,7 +103,7 @@ def least_budget(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Search:
+class _BoundedSearch:
     """What is planned for, and by which method."""
 
     planner: Planner
@@ -120,12 +120,7 @@ class _Search:
             least = least_cost(self.planner.design_input(self.method), bounds)
             if not least.weights.any():
                 break
-            planned = self.planner.weighing(least.weights.tolist()).forecasts(self.method)
-            forecasts = [
-                replace(forecast, rehearsal=like.rehearsal, scale=like.scale)
-                for forecast, like in zip(planned, known, strict=True)
-            ]
-            moves = self.moves(forecasts)
+            moves = self.moves(forecasts_like(self.planner, self.method, least.weights, known))
             bounds = np.where(np.isfinite(bounds) & (least.variances > 0), least.variances * moves, bounds)
             if (np.abs(moves - 1.0) < _NEAR)[least.weights > 0].all():
                 break
@@ -167,7 +162,15 @@ class _Search:
         return moves
 
 
-def plan_of(forecast: Forecast) -> Plan:
+def forecasts_like(
+    planner: Planner, method: Method, weights: Floats, known: Sequence[Forecast]
+) -> tuple[Forecast, ...]:
+    """Return what to expect of the design that weights make, where its samples differ as the known ones do."""
+    made = zip(planner.weighing(weights.tolist()).forecasts(method), known, strict=True)
+    return tuple(replace(each, scale=like.scale, rehearsal=like.rehearsal) for each, like in made)
+
+
+def plan_of(forecast: Forecast) -> RatePlan:
     """Return the plan of a method by levels."""
     assert isinstance(forecast.way, ByLevels)
     return forecast.way.plan

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,7 @@ from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import Method
 from activeeval.core.design.rates import weighed
 from activeeval.core.ends import t_quantile
-from activeeval.core.planning.bounded import move, plan_of
+from activeeval.core.planning.bounded import forecasts_like, move, plan_of
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal
 from activeeval.core.planning.planner import Planner
@@ -85,7 +85,7 @@ def least_labels(
     beside : sequence of int
         The numbers of targets that keep a share.
     """
-    search = _Search(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
+    search = _LabelSearch(planner=planner, method=method, goals=goals, in_hand=in_hand, budget=budget, beside=beside)
     bounds, best = search.first_bounds(), None
     for _ in range(_ROUNDS):
         least = search.least(bounds)
@@ -98,7 +98,7 @@ def least_labels(
     return best
 
 
-def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], share: float = SHARE) -> Floats:
+def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int]) -> Floats:
     """Return weights with a share for targets beside; where there are no weights all lose alike."""
     p = design_input.places.pool.query_probs
     alone = design_input.planned(p) ** 2
@@ -111,12 +111,12 @@ def shared(design_input: DesignInput, weights: Floats, beside: Sequence[int], sh
     ratios = design_input.stage.pooled(design_input.places, joint)
     together = math.fsum(weighed(design_input.places, ratios, p)[0].tolist()) ** 2
     out = weights.copy()
-    out[counted] += share / (1 - share) * together / (len(counted) * alone[counted])
+    out[counted] += SHARE / (1 - SHARE) * together / (len(counted) * alone[counted])
     return out
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Search:
+class _LabelSearch:
     """What is planned for, by which method, with what in hand."""
 
     planner: Planner
@@ -135,11 +135,6 @@ class _Search:
         """What is known of how much the values of all targets vary, whatever the weights."""
         plain = self.planner.forecasts(self.method)
         return self.planner.rehearsed(self.method) if plain[0].cost else plain
-
-    def forecasts(self, weights: Floats) -> tuple[Forecast, ...]:
-        """Return the forecasts of the design that weights make."""
-        made = zip(self.planner.weighing(weights.tolist()).forecasts(self.method), self.known, strict=True)
-        return tuple(replace(each, scale=known.scale, rehearsal=known.rehearsal) for each, known in made)
 
     def least(self, bounds: Floats) -> LeastCost:
         """Return the least new labels for bounds on variances, were there no least rates and nothing beside."""
@@ -167,7 +162,7 @@ class _Search:
     def labels(self, weights: Floats) -> tuple[LeastLabels, dict[int, float]]:
         """Return what the design of weights takes, and how far its variances are from what reaches each half-width."""
         weights = shared(self.planner.design_input(self.method), weights, self.beside)
-        forecasts = self.forecasts(weights)
+        forecasts = forecasts_like(self.planner, self.method, weights, self.known)
         places = self.places(forecasts)
         enough = self.enough(forecasts, places)
         reached, drawn = (places.readable(at) for at in (enough, min(enough, places.threshold(self.budget))))

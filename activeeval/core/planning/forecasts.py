@@ -1,7 +1,7 @@
 """Forecasts: what a method's estimate should vary by at a budget, how many queries and items that judges.
 
 Every method's variance is that of its probabilities under the grade model: Σ p² [V_0 (1/ρ − 1) + Σ V_i (1/a_i − 1)] of
-levels (`activeeval.core.design.Plan`), (1/n) Σ p²/q E[(L − R_θ)² | x] of n draws with replacement. What a fit costs
+levels (`activeeval.core.design.RatePlan`), (1/n) Σ p²/q E[(L − R_θ)² | x] of n draws with replacement. What a fit costs
 comes to both, as the estimators have it.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from activeeval.core.design import Order, Plan
+from activeeval.core.design import Order, RatePlan
 from activeeval.core.design.planned import Planned
 from activeeval.core.design.replacement import DRAWS_PER_QUERY, ReplacementDraws
 from activeeval.core.errors import InputError
@@ -49,7 +49,7 @@ class ByLevels:
 
     Attributes
     ----------
-    plan : Plan
+    plan : RatePlan
     is_fitted, is_predicted : bool
     curve : Planned or None
         The variance by level, where a design has it at hand; the plan then says no more than what is judged.
@@ -57,7 +57,7 @@ class ByLevels:
         The queries that the target is about: of these alone it is said how many are judged. None: all.
     """
 
-    plan: Plan
+    plan: RatePlan
     is_fitted: bool
     is_predicted: bool = True
     curve: Planned | None = None

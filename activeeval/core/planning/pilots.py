@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from activeeval.core.design import Design, DesignInput, GradeProbs, Places, Plan, Reading, Selection
+from activeeval.core.design import Design, DesignInput, GradeProbs, Places, RatePlan, Reading, Selection
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.estimation.effective import ValueVariance, value_variance
@@ -112,14 +112,14 @@ class Pilot:
     design : Design
         On the same pool, by levels.
     reading : Reading
-    plan : Plan
+    plan : RatePlan
         What the planner's model expects of its probabilities.
     values : Values
     """
 
     design: Design
     reading: Reading
-    plan: Plan
+    plan: RatePlan
     values: Values
 
     @classmethod
@@ -141,7 +141,10 @@ class Pilot:
             stage=stage, targets=(target,), beliefs=predicting, known=design.known, places=places
         )
         return cls(
-            design=design, reading=reading, plan=Plan.of_input(design_input, order), values=Values.of(target, beliefs)
+            design=design,
+            reading=reading,
+            plan=RatePlan.of_input(design_input, order),
+            values=Values.of(target, beliefs),
         )
 
     def lesson(self, selection: Selection, labels: LabelsLike) -> Lesson:

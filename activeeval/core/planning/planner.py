@@ -15,7 +15,7 @@ from activeeval.core.design import (
     GradeProbs,
     Order,
     Places,
-    Plan,
+    RatePlan,
     Reading,
     Replacement,
     Scheme,
@@ -203,7 +203,7 @@ class Planner:
             design = method.design_of(restaged, order, scheme, self.max_grade)
             # those of a large pool take gigabytes; a method's is made once for its forecast and its rehearsal
             self._designs.clear()
-            self._designs[key] = method.looked(design, method.weights_of(restaged, self.weights))
+            self._designs[key] = method.looked(design, restaged.target_weights(self.weights))
         return self._designs[key]
 
     @cached_property
@@ -272,7 +272,7 @@ def _way(scheme: Scheme, method: Method, design_input: DesignInput, order: Order
         return ByLevels(
             plan=_unmodelled(design_input.places, order, values), is_fitted=method.is_fitted, is_predicted=False
         )
-    plan, within = Plan.of_input(design_input, order, which), design_input.targets[which].within
+    plan, within = RatePlan.of_input(design_input, order, which), design_input.targets[which].within
     return ByLevels(plan=plan, is_fitted=method.is_fitted, within=within)
 
 
@@ -300,9 +300,9 @@ def _draws(scheme: Replacement, order: Order, values: Values) -> ByDraws:
     return ByDraws(draws=scheme.draws_of(order), sampling_probs=scheme.sampling_probs, values=values, sizes=sizes)
 
 
-def _unmodelled(places: Places, order: Order, values: Values) -> Plan:
+def _unmodelled(places: Places, order: Order, values: Values) -> RatePlan:
     """Return the plan of a target without a model: one value is predicted for all queries."""
-    return Plan(
+    return RatePlan(
         order=order,
         places=np.flatnonzero(places.matters),
         offsets=places.open_offsets,

@@ -6,12 +6,12 @@ the kernels that a campaign uses; repetition r with its seed equals the campaign
 
 from activeeval.core.simulation.contrasts import AtOnce, simulate_contrasts
 from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate
-from activeeval.core.simulation.savings import Compared, Saving, saving_of
+from activeeval.core.simulation.savings import BudgetComparison, Saving, saving_of
 from activeeval.core.simulation.summaries import Summary, simulate
 
 __all__ = [
     "AtOnce",
-    "Compared",
+    "BudgetComparison",
     "Replications",
     "Saving",
     "Summary",

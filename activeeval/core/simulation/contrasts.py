@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.core.checks import check_names
 from activeeval.core.design import Design, ascending
 from activeeval.core.estimation import hold_at_once
 from activeeval.core.measures import Target
 from activeeval.core.pool import Seed
 from activeeval.core.results import Figure
+from activeeval.core.simulation.figures import mean_figure, share_figure
 from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate_with
-from activeeval.core.simulation.summaries import Summary, mean_figure, share_figure, summarised
+from activeeval.core.simulation.summaries import SimulationOptions, Summary, summarised
 from activeeval.core.types import Floats
 
 Pair = tuple[int, int]
@@ -66,10 +68,8 @@ def simulate_contrasts(
     repetitions: int,
     rng: Seed = 0,
     *,
-    expected: bool = False,
-    n_jobs: int = 1,
     interval: str = "t",
-    progress: Callable[[str], object] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> tuple[dict[Pair, list[Summary]], list[AtOnce]]:
     """Compare shared samples of several systems with passive ones, each of which is drawn for one difference alone.
 
@@ -85,15 +85,18 @@ def simulate_contrasts(
         Ascending, in mean items.
     interval : str
         As in `simulate`; whether all hold at once is told of t intervals.
-    progress : callable, optional
-        Called with the name of each design when its repetitions are done.
+    **options
+        `SimulationOptions`: expected, n_jobs and progress.
     """
+    check_names(options, SimulationOptions)
+    expected, n_jobs, progress = options.get("expected", False), options.get("n_jobs", 1), options.get("progress")
     scaled, seeds = ascending(budgets), repetition_seeds(rng, repetitions)
 
     def run(design: Design, target: Target) -> Replications:
         on_average, kind = design.scheme.on_average(expected), design.scheme.interval(interval)
-        how: dict[str, Any] = {"target": target, "expected": on_average, "n_jobs": n_jobs, "interval": kind}
-        return replicate_with(design, grades, scaled, seeds, **how)
+        return replicate_with(
+            design, grades, scaled, seeds, target=target, expected=on_average, n_jobs=n_jobs, interval=kind
+        )
 
     reference = {pair: run(design, targets[pair]) for pair, design in passive.items()}
     if progress is not None:

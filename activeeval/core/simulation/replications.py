@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from activeeval.core.checks import check_names
 from activeeval.core.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.design.schemes import ROUNDING
@@ -37,8 +38,8 @@ _MOST, _MOST_PLACES = 1000, 2_000_000
 """Repetitions that are run together, so that what is read of a query serves all; up to 100 MB."""
 _MOST_UNIFORMS = 20_000_000
 COLUMNS = (
-    *("value", "variance", "degrees_of_freedom", "observed", "planned"),
-    *("draws", "queries", "items", "spent", "open", "low", "high"),
+    *("values", "variances", "degrees_of_freedom", "observed", "planned"),
+    *("n_draws", "n_queries", "n_items", "spent", "n_open", "lows", "highs"),
 )
 """What a repetition leaves for each budget, in the order of its columns."""
 _ESTIMATED, _PLANNED, _COUNTED, _ENDS = slice(0, 5), 4, slice(5, 10), slice(10, 12)
@@ -71,18 +72,38 @@ class Replications:
         return half_widths(self.variances, self.degrees_of_freedom, confidence)
 
 
+class ReplicationOptions(TypedDict, total=False):
+    """What `replicate` may be told beside the budgets, the repetitions and their seed.
+
+    Attributes
+    ----------
+    target : Target, optional
+        Any that the design's order reaches; by default the first that it was made for.
+    scope : {"pool", "population"}
+        What estimates are of. Default: pool.
+    expected : bool
+        Of draws with replacement: budgets on average (n* draws) in place of hard ones.
+    n_jobs : int
+        Threads; −1 as many as there are processors. Default: 1.
+    interval : str
+        A key of `activeeval.core.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
+        Default: t.
+    """
+
+    target: Target | None
+    scope: str
+    expected: bool
+    n_jobs: int
+    interval: str
+
+
 def replicate(
     design: Design,
     grades: ArrayLike,
     budgets: Sequence[float],
     repetitions: int,
     rng: Seed = 0,
-    *,
-    target: Target | None = None,
-    scope: str = "pool",
-    expected: bool = False,
-    n_jobs: int = 1,
-    interval: str = "t",
+    **options: Unpack[ReplicationOptions],
 ) -> Replications:
     """Run a campaign ``repetitions`` times for every budget.
 
@@ -95,15 +116,8 @@ def replicate(
         Ascending, in mean items of the pool.
     rng : Generator, SeedSequence, int or None
         Repetition r draws with the r-th child of this seed, whatever `n_jobs` is.
-    target : Target, optional
-        Any that the design's order reaches; by default the first that it was made for.
-    scope : {"pool", "population"}
-    expected : bool
-        Of draws with replacement: budgets on average (n* draws) in place of hard ones.
-    n_jobs : int
-        Threads; −1 as many as there are processors.
-    interval : str
-        A key of `activeeval.core.estimation.INTERVALS`; for the one that may look again the budgets are the looks.
+    **options
+        `ReplicationOptions`: target, scope, expected, n_jobs and interval.
 
     Raises
     ------
@@ -122,17 +136,7 @@ def replicate(
     >>> print(repeated.n_queries.mean(axis=0))
     [4.65 9.65]
     """
-    return replicate_with(
-        design,
-        grades,
-        ascending(budgets),
-        repetition_seeds(rng, repetitions),
-        target=target,
-        scope=scope,
-        expected=expected,
-        n_jobs=n_jobs,
-        interval=interval,
-    )
+    return replicate_with(design, grades, ascending(budgets), repetition_seeds(rng, repetitions), **options)
 
 
 def replicate_with(
@@ -140,17 +144,14 @@ def replicate_with(
     grades: ArrayLike,
     budgets: Floats,
     seeds: Sequence[np.random.SeedSequence],
-    *,
-    target: Target | None = None,
-    scope: str = "pool",
-    expected: bool = False,
-    n_jobs: int = 1,
-    interval: str = "t",
+    **options: Unpack[ReplicationOptions],
 ) -> Replications:
     """Run one repetition for each seed; everything else as in `replicate`."""
     # a report that repeats nothing does not wait for it
     from joblib import Parallel, delayed, effective_n_jobs
 
+    check_names(options, ReplicationOptions)
+    scope, expected, n_jobs = options.get("scope", "pool"), options.get("expected", False), options.get("n_jobs", 1)
     if scope != "pool" and design.pool.draw is not None:
         raise InputError(
             "repetitions are of the pool: the draw of its queries from a log is not replayed", field="scope"
@@ -161,8 +162,8 @@ def replicate_with(
     design.order.check_whole()
     labels = checked_grades(design.pool, grades, design.max_grade)[0]
     design = design.followed(labels)
-    reading = design.reading(target)
-    kind = find_interval(interval)()
+    reading = design.reading(options.get("target"))
+    kind = find_interval(options.get("interval", "t"))()
     asked = _Replayed(
         design=design, reading=reading, labels=labels, budgets=budgets, kind=kind, scope=scope, expected=expected
     )
@@ -171,18 +172,8 @@ def replicate_with(
     chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(run)(chunk) for chunk in chunks)
     columns = dict(zip(COLUMNS, np.moveaxis(np.concatenate(parts), 2, 0), strict=True))
-    counts = {f"n_{name}": columns[name].astype(np.int64) for name in ("draws", "queries", "items", "open")}
-    return Replications(
-        values=columns["value"],
-        variances=columns["variance"],
-        degrees_of_freedom=columns["degrees_of_freedom"],
-        observed=columns["observed"],
-        planned=columns["planned"],
-        spent=columns["spent"],
-        lows=columns["low"],
-        highs=columns["high"],
-        **counts,
-    )
+    counts = {name: column.astype(np.int64) for name, column in columns.items() if name.startswith("n_")}
+    return Replications(**columns | counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,7 +12,7 @@ from activeeval.core.simulation.summaries import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class BudgetComparison:
     """A budget of the default method, and what random queries need for the same.
 
     Attributes
@@ -49,7 +49,7 @@ class Saving:
     random, sampled : tuple of float
         Mean half-widths of the 95 % intervals at each budget: of random queries judged whole, and of the default
         method.
-    compared : Compared or None
+    compared : BudgetComparison or None
         None where no budget reaches what another does.
     """
 
@@ -57,7 +57,7 @@ class Saving:
     budgets: tuple[float, ...]
     random: tuple[float, ...]
     sampled: tuple[float, ...]
-    compared: Compared | None
+    compared: BudgetComparison | None
 
 
 def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
@@ -78,8 +78,8 @@ def saving_of(title: str, summaries: Sequence[Summary]) -> Saving:
     )
 
 
-def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> Compared:
+def _compared(chosen: Summary, budgets: Sequence[float], halves: Sequence[float]) -> BudgetComparison:
     half = chosen.width.value / 2
     falling = np.log(np.minimum.accumulate(halves))
     needed = math.exp(np.interp(-math.log(half), -falling, np.log(budgets)))
-    return Compared(budget=chosen.budget, random_budget=needed, half_width=half, coverage=chosen.coverage.value)
+    return BudgetComparison(budget=chosen.budget, random_budget=needed, half_width=half, coverage=chosen.coverage.value)

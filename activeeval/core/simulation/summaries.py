@@ -5,22 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.core.design import Design, Plan, ascending
+from activeeval.core.checks import check_names
+from activeeval.core.design import Design, RatePlan, ascending
 from activeeval.core.errors import InputError
 from activeeval.core.kernels import estimates
 from activeeval.core.measures import Target
 from activeeval.core.pool import Seed
 from activeeval.core.results import Figure
+from activeeval.core.simulation.figures import (
+    NO_ERROR,
+    efficiency_figure,
+    mean_figure,
+    rmse_figure,
+    selection_error_figure,
+    share_figure,
+)
 from activeeval.core.simulation.replications import Replications, repetition_seeds, replicate_with
 from activeeval.core.types import Floats
 
 _N_RESAMPLES = 200
-_NO_ERROR = 1e-12
 _LEVEL = 0.95
 _LESS_SPREAD = 0.1
 """Of the planned variance. Of a third, a fifth and a tenth the first at which one in five intervals of V̂ alone misses
@@ -124,6 +132,24 @@ class Summary:
         return out
 
 
+class SimulationOptions(TypedDict, total=False):
+    """How repetitions of several designs are run.
+
+    Attributes
+    ----------
+    expected : bool
+        Draws with replacement meet a budget on average, not as a hard limit.
+    n_jobs : int
+        Threads; −1 as many as there are processors. Default: 1.
+    progress : callable, optional
+        Called with the name of each design when its repetitions are done.
+    """
+
+    expected: bool
+    n_jobs: int
+    progress: Callable[[str], object] | None
+
+
 def simulate(
     designs: Mapping[str, Design],
     grades: ArrayLike,
@@ -132,10 +158,8 @@ def simulate(
     rng: Seed = 0,
     *,
     unit: float = 1.0,
-    expected: bool = False,
-    n_jobs: int = 1,
     interval: str | Mapping[str, str] = "t",
-    progress: Callable[[str], object] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> list[Summary]:
     """Compare designs on a labelled pool, each against ``designs["passive"]``.
 
@@ -147,13 +171,11 @@ def simulate(
         In units of `unit`, ascending.
     unit : float
         Cost of one unit of budget, in mean items of the pool.
-    expected : bool
-        Draws with replacement meet a budget on average, not as a hard limit.
     interval : str or mapping of str to str
         The kind of the intervals, a key of `activeeval.core.estimation.INTERVALS`, t for draws with replacement; or
         that of each design by its name, t where it has none.
-    progress : callable, optional
-        Called with the name of each design when its repetitions are done.
+    **options
+        `SimulationOptions`: expected, n_jobs and progress.
 
     Returns
     -------
@@ -171,6 +193,7 @@ def simulate(
     passive: rmse 1.08, 9.7 queries
     random: rmse 0.73, 9.7 queries
     """
+    check_names(options, SimulationOptions)
     if "passive" not in designs:
         raise InputError("simulate compares with passive: designs must hold a design named 'passive'")
     scaled = ascending(budgets) * unit
@@ -178,6 +201,7 @@ def simulate(
     if isinstance(interval, str):
         interval = {name: design.scheme.interval(interval) for name, design in designs.items()}
     kinds = {name: interval.get(name, "t") for name in designs}
+    expected, n_jobs, progress = options.get("expected", False), options.get("n_jobs", 1), options.get("progress")
     runs = {}
     for name, design in designs.items():
         on_average = design.scheme.on_average(expected)
@@ -206,7 +230,7 @@ def summarised(
     asked = np.asarray(budgets, dtype=np.float64)
     saved = {name: labels_saved_at(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
     at_least = {name: saved_above(asked, of_method, errors["passive"]) for name, of_method in errors.items()}
-    plans = {name: Plan.of(design) for name, design in designs.items() if _has_plan(design)}
+    plans = {name: RatePlan.of(design) for name, design in designs.items() if _has_plan(design)}
     is_comparison = reading.target.versus is not None
     return [
         _summary(
@@ -236,41 +260,6 @@ def _has_plan(design: Design) -> bool:
     return design.scheme.is_planned and design.beliefs is not None and is_single
 
 
-def mean_figure(sample: Floats) -> Figure:
-    """Return the mean over repetitions with its standard error."""
-    n = sample.size
-    if n == 0:
-        return Figure(float("nan"))
-    if n < 2 or not np.all(np.isfinite(sample)):
-        return Figure(float(sample.mean()))
-    return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
-
-
-def share_figure(flags: ArrayLike) -> Figure:
-    """Return the share of the repetitions in which something is so, with its standard error."""
-    return mean_figure(np.asarray(flags, dtype=np.float64))
-
-
-def _rmse(errors: Floats) -> Figure:
-    mse = mean_figure(errors**2)
-    rmse = float(np.sqrt(mse.value))
-    return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
-
-
-def _efficiency(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
-    """Return MSE(passive) / MSE(method) and its standard error; repetitions share their seeds, so they pair."""
-    a, b = (np.where(np.abs(e) <= _NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
-    if b.mean() == 0:
-        return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
-    ratio = a.mean() / b.mean()
-    return Figure(float(ratio), mean_figure((a - ratio * b) / b.mean()).se)
-
-
-def _selection_error(values: Floats, truth: float) -> Figure:
-    is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
-    return mean_figure(np.asarray(is_wrong))
-
-
 def _summary(
     named: dict[str, Any],
     excess: float | None,
@@ -281,17 +270,17 @@ def _summary(
     unit: float,
     is_comparison: bool,
 ) -> Summary:
-    errors, slack = run.values[:, k] - truth, _NO_ERROR * abs(truth)
+    errors, slack = run.values[:, k] - truth, NO_ERROR * abs(truth)
     held = (run.lows <= truth + slack) & (run.highs >= truth - slack)
     width = np.asarray(run.highs[:, k] - run.lows[:, k])
     degrees, spent = run.degrees_of_freedom[:, k], run.spent[:, k] / unit
-    reached = _efficiency(passive_errors, errors, abs(truth))
+    reached = efficiency_figure(passive_errors, errors, abs(truth))
     return Summary(
         **named,
         scope="pool",
         repetitions=errors.size,
         truth=truth,
-        rmse=_rmse(errors),
+        rmse=rmse_figure(errors),
         mae=mean_figure(np.abs(errors)),
         bias=mean_figure(errors),
         coverage=share_figure(held[:, k]),
@@ -307,7 +296,7 @@ def _summary(
         degrees_of_freedom=mean_figure(degrees[np.isfinite(degrees)]).value,
         efficiency=reached,
         limit=None if excess is None else Figure(reached.value * excess, reached.se * excess),
-        selection_error=_selection_error(run.values[:, k], truth) if is_comparison and truth != 0 else None,
+        selection_error=selection_error_figure(run.values[:, k], truth) if is_comparison and truth != 0 else None,
     )
 
 

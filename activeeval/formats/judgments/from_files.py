@@ -16,8 +16,8 @@ import numpy as np
 
 from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import CANNOT, Judge
-from activeeval.core.judgments.table import Judgments, joined
-from activeeval.core.pool.texts import Texts
+from activeeval.core.judgments.table import Judgments
+from activeeval.core.pool.texts import Texts, joined_texts
 from activeeval.formats.graders.file_forms import read_document
 from activeeval.formats.judgments.machines import is_book_of, machine_form, of_book, of_document, of_machine
 from activeeval.formats.judgments.table_forms import of_table
@@ -107,7 +107,26 @@ def read_all(paths: Sequence[PathLike]) -> Judgments:
         judgments = read(path)
         same: Hashable = _answers(judgments) if judgments.sample else os.path.realpath(path)
         parts.append(judgments.named(first.setdefault(same, os.fspath(path))))
-    return joined(parts)
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Judgments]) -> Judgments:
+    """Return the judgments of several sources as one: what they say, and who says it."""
+    judges = tuple(dict.fromkeys(judge for part in parts for judge in part.judges))
+    number = {judge: k for k, judge in enumerate(judges)}
+    numbers = [np.array([number[judge] for judge in part.judges])[part.judge_of] for part in parts]
+    seconds = [np.full(len(part), np.nan) if part.seconds is None else part.seconds for part in parts]
+    return Judgments(
+        query_ids=joined_texts([part.query_ids for part in parts]),
+        item_ids=joined_texts([part.item_ids for part in parts]),
+        values=np.concatenate([part.values for part in parts]),
+        kinds=np.concatenate([part.kind_of for part in parts]),
+        judge=np.concatenate(numbers),
+        judges=judges,
+        others=[other for part in parts for other in part.others or [""] * len(part)],
+        seconds=np.concatenate(seconds),
+        source=", ".join(part.source for part in parts),
+    )
 
 
 def labels_of(source: Any, policy: str = "median", *, machine_is_truth: bool = False) -> Qrels:

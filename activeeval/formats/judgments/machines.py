@@ -10,7 +10,8 @@ import numpy as np
 
 from activeeval.core.errors import FormatError
 from activeeval.core.judgments.judgment import UNJUDGED, Judge, Judgment
-from activeeval.core.judgments.table import Judgments, refuse_as_labels
+from activeeval.core.judgments.policies import refuse_as_labels
+from activeeval.core.judgments.table import Judgments
 from activeeval.formats.graders.file_forms import (
     OPENSEARCH,
     column_of_replies,

@@ -16,7 +16,8 @@ from activeeval.core.errors import shown
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.judgment import BAD, CANNOT, GRADE, JUDGE_KINDS, UNJUDGED, WAITS, Judge, Judgment
 from activeeval.core.judgments.log import OF_MACHINE, REOPENED
-from activeeval.core.judgments.table import Judgments, refuse_as_labels
+from activeeval.core.judgments.policies import refuse_as_labels
+from activeeval.core.judgments.table import Judgments
 from activeeval.core.types import Bytes, Ints
 from activeeval.formats.judgments.machines import machine_form
 

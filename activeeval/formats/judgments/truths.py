@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.core.judgments.comparisons import check_depth
 from activeeval.core.judgments.judging import ByComparisons, Judging
-from activeeval.core.judgments.kappa_grades import check_depth
 from activeeval.core.judgments.table import Judgments
 from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.texts import Texts

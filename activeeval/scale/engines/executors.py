@@ -16,8 +16,7 @@ from typing import Any
 
 from activeeval.core.errors import EngineError, InputError
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.interrupts import deaf_children
-from activeeval.scale.engines.lost_workers import as_engine_error
+from activeeval.scale.engines.lost_workers import as_engine_error, deaf_children
 from activeeval.scale.engines.shipping import Shipped, opened, pickled, results, set_up
 
 _MOST_LOSSES = 3

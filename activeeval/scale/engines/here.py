@@ -1,15 +1,42 @@
-"""The engine that is this process."""
+"""The engine that is this process, and results in the order of their keys, of which a few run ahead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 
 from activeeval.core.errors import InputError
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.ahead import in_order
+
+K = TypeVar("K")
+
+
+class Future(Protocol):
+    """What runs: as of `concurrent.futures`, or Dask."""
+
+    def result(self) -> Any:
+        """Wait for the result."""
+
+    def cancel(self) -> Any:
+        """Give it up."""
+
+
+def in_order(submit: Callable[[K], Future], keys: Iterable[K], n_ahead: int) -> Generator[Any, None, None]:
+    """Yield the result of each key in turn, while those of the next keys run; what waits is cancelled at the end."""
+    rest = iter(keys)
+    waiting = deque(submit(key) for key in islice(rest, n_ahead))
+    try:
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(submit(key) for key in islice(rest, 1))
+            yield result
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""What an engine raises of its own, in one line."""
+"""Errors of engines, in one line; and Ctrl-C, which a terminal sends to all processes: one alone is to answer."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 from activeeval.core.errors import ActiveEvalError, EngineError
 
@@ -44,3 +46,17 @@ def one_line(problem: BaseException) -> str:
     of_java = [line for line in lines if line.startswith("Caused by: ")]
     text = " ".join((of_python or of_java or lines or [""])[0].split())
     return f"{type(problem).__name__}{': ' if text else ''}{text[:_LONGEST]}"
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Have processes and threads that start within the block not hear Ctrl-C; here it waits for the block's end."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # as it starts it makes this thread hear again
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

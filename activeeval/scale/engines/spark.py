@@ -15,7 +15,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.ahead import in_order
+from activeeval.scale.engines.here import in_order
 from activeeval.scale.engines.lost_workers import as_engine_error
 from activeeval.scale.engines.shipping import Shipped, opened, pickled
 
@@ -47,7 +47,7 @@ class OnSpark:
     def map(self, task: Task, keys: Iterable[Any]) -> Iterator[bytes]:
         """Yield what the task makes of each key; see `Engine.map`."""
         with _in_one_line(), ThreadPoolExecutor(_N_WAVES) as threads:
-            job = _Job(self.session, _Rows(self._sent(Shipped.of(task))), f"activeeval-{uuid.uuid4().hex}")
+            job = _Job(self.session, _OverRows(self._sent(Shipped.of(task))), f"activeeval-{uuid.uuid4().hex}")
             rest = map(pickled, keys)
             waves = iter(lambda: list(islice(rest, _A_WORKER * self.n_workers)), [])
             try:
@@ -63,7 +63,7 @@ class OnSpark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _OverRows:
     """Goes over rows on a worker: a shipped task, or its broadcast, as Spark calls it."""
 
     sent: Any
@@ -82,7 +82,7 @@ class _Job:
     """Runs waves of keys under a tag, by which they are cancelled."""
 
     session: Any
-    rows: _Rows
+    rows: _OverRows
     tag: str
 
     def __call__(self, wave: list[bytes]) -> list[bytes]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from activeeval import METHODS, Target, parse_measure
-from activeeval.core.design import DesignInput, GradeProbs, Plan, stages
+from activeeval.core.design import DesignInput, GradeProbs, RatePlan, stages
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.label_values import label_values
 from activeeval.core.design.stages import DEPTH
@@ -156,13 +156,13 @@ def test_no_place_of_such_a_query_falls_below_what_the_least_query_gets():
 def test_the_limit_is_of_the_variances_as_the_model_sees_them():
     target, beliefs = target_of("nDCG@3", seed=3)
     design = METHODS["depth"].design(target, beliefs.nodes[0])
-    plan, budget = Plan.of(design), 0.4 * design.cost
+    plan, budget = RatePlan.of(design), 0.4 * design.cost
     part = part_of("nDCG@3")
     pure = DEPTH.pooled(part.places, replace(part.target_variances[0], misplaced=0.0))
     doubted = DEPTH.pooled(part.places, part.target_variances[0])
     assert plan.least(budget) <= plan.at_budget(budget)
     assert not np.allclose(pure.of_open, doubted.of_open)
     owners = part.places.open_queries
-    assert Plan.of_input(part, design.order).place_rates == pytest.approx(
+    assert RatePlan.of_input(part, design.order).place_rates == pytest.approx(
         design.order.query_probs[owners] * pure.of_open
     )

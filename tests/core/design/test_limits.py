@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure, simulate
-from activeeval.core.design import Plan
+from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.grade_models import QueryFactor
 
@@ -86,7 +86,7 @@ def optimised(plan, budget, is_whole=False):
 def test_the_least_variance_is_what_a_general_optimiser_finds(name, measure, versus, overhead):
     """Where it pays to be in many queries and to pay for few, items on their own leave a little more."""
     target, model = question(measure, overhead, versus=versus)
-    plan = Plan.of(METHODS[name].design(target, **model))
+    plan = RatePlan.of(METHODS[name].design(target, **model))
     is_near = name == "items" and not versus and overhead in (0.1, 1.0)
     for share in (0.3, 0.7):
         budget = share * plan.order.cost
@@ -101,7 +101,7 @@ def test_of_queries_judged_whole_the_variance_of_their_values_is_left(name, vers
     target, model = question("DCG", 1.0, versus=versus)
     model["factor"] = QueryFactor(1.5)
     design = METHODS[name].design(target, **model)
-    plan, rho = Plan.of(design), np.random.default_rng(0).uniform(0.1, 1, len(SIZES))
+    plan, rho = RatePlan.of(design), np.random.default_rng(0).uniform(0.1, 1, len(SIZES))
     moments = target.moments(design.beliefs.nodes, design.beliefs.weights)
     whole = float(target.pool.query_probs**2 @ (moments.variance * (1 / rho - 1)))
     learnt = name == "depth"  # sampled moments
@@ -115,7 +115,7 @@ def test_no_design_plans_less_than_the_least(name, overhead):
     for seed in range(2):
         target, model = question("DCG@3", overhead, seed, sizes=(3, 6, 2, 9, 4, 1))
         for share in (0.0, 0.1, 1.0):
-            plan = Plan.of(METHODS[name].design(target, **model, defensive_share=share))
+            plan = RatePlan.of(METHODS[name].design(target, **model, defensive_share=share))
             for part in (0.2, 0.5, 0.9):
                 own, least = plan.at_budget(part * plan.order.cost), plan.least(part * plan.order.cost)
                 assert own >= least * (1 - 1e-9)
@@ -126,13 +126,13 @@ def test_without_least_probabilities_a_design_is_its_own_limit():
     """Of equal items the floors bind nowhere: the probabilities are the best ones to the 20 bits that roots have."""
     target, model = question("P@2", 2.0, sizes=(2, 2, 2))
     alike = np.full_like(model["grade_probs"], 1 / 3)
-    plan = Plan.of(METHODS["items"].design(target, alike, defensive_share=0))
+    plan = RatePlan.of(METHODS["items"].design(target, alike, defensive_share=0))
     assert plan.excess(0.5 * plan.order.cost) == pytest.approx(1, abs=1e-5)
 
 
 def test_what_is_judged_whole_at_a_higher_price_leaves_more():
     target, model = question("DCG", 2.0)
-    plan = Plan.of(METHODS["items"].design(target, **model))
+    plan = RatePlan.of(METHODS["items"].design(target, **model))
     budgets = [share * plan.order.cost for share in (0.1, 0.3, 0.6, 0.99)]
     left = [plan.least(budget) for budget in budgets]
     assert left == sorted(left, reverse=True)
@@ -146,9 +146,9 @@ def test_with_ten_items_and_an_overhead_of_five_the_limit_is_of_visits():
     offsets = np.arange(0, 2001, 10)
     pool = QueryPool(np.arange(n_queries), offsets, query_costs=np.full(n_queries, 5.0))
     target = Target(parse_measure("P@10").bound_to(1), Rankings.from_scores(pool, np.tile(np.arange(10.0), n_queries)))
-    plan = Plan.of(METHODS["items"].design(target, probs))
+    plan = RatePlan.of(METHODS["items"].design(target, probs))
     budget = 0.1 * plan.order.cost
-    whole = Plan.of(METHODS["whole"].design(target, probs))
+    whole = RatePlan.of(METHODS["whole"].design(target, probs))
     assert 1 <= whole.least(budget) / plan.least(budget) <= 15 / 6
 
 
@@ -173,7 +173,7 @@ def test_turning_to_a_query_is_paid_for_with_its_probability_at_the_best():
     """One query of two like items, turned to with ρ, both judged: V (1/ρ − 1) where (λ_0 + 2) ρ is the budget."""
     pool = QueryPool(["q", "r"], [0, 2, 4], list("abcd"), query_costs=[6.0, 6.0])
     target = Target(parse_measure("P@2").bound_to(1), Rankings.from_scores(pool, [2.0, 1, 2, 1]))
-    plan = Plan.of(METHODS["items"].design(target, np.full((4, 2), 0.5)))
+    plan = RatePlan.of(METHODS["items"].design(target, np.full((4, 2), 0.5)))
     left = 2 * 0.25 * (2 * 0.25 * 0.25)  # two queries of p = 1/2, each of two items worth 1/2, of variance 1/4
     for budget in (2.0, 4.0, 12.0):
         assert plan.least(budget) == pytest.approx(left * (16 / budget - 1))
@@ -183,15 +183,15 @@ def test_the_paper_s_draws_and_designs_without_a_model_have_no_plan():
     target, model = question("DCG", 0.0)
     for name in ("passive", "active", "random"):
         with pytest.raises(InputError, match=f"'{name}' has no plan: it needs levels and a grade model"):
-            Plan.of(METHODS[name].design(target, **model))
+            RatePlan.of(METHODS[name].design(target, **model))
 
 
 def test_known_grades_and_segments_leave_less():
     target, model = question("DCG", 1.0)
     known = np.full(sum(SIZES), -1)
     known[:3] = 1
-    plan = Plan.of(METHODS["items"].design(target, **model, judged=known))
+    plan = RatePlan.of(METHODS["items"].design(target, **model, judged=known))
     assert plan.of_query[0] == plan.of_open[plan.offsets[0] : plan.offsets[1]].sum() == 0
     inside = np.array([True, False, True, False])
-    part = Plan.of(METHODS["items"].design(replace(target, within=inside), **model))
+    part = RatePlan.of(METHODS["items"].design(replace(target, within=inside), **model))
     np.testing.assert_array_equal(part.of_query > 0, inside)

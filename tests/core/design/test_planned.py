@@ -9,7 +9,7 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Additive, Campaign, Rankings, Target
-from activeeval.core.design import WHOLE, GradeProbs, Plan
+from activeeval.core.design import WHOLE, GradeProbs, RatePlan
 from activeeval.core.design.planned import Planned
 from activeeval.core.estimation import evaluate, evidence_of, supported
 from activeeval.core.results import MORE_SPREAD, Estimate
@@ -52,10 +52,10 @@ def test_a_curve_is_the_sum_over_all_that_varies(seed):
     ("method", "measure"), [("items", DCG([0, 1, 3])), ("whole", NDCG()), ("depth", ERR(2)), ("depth", NDCG())], ids=str
 )
 def test_a_reading_plans_what_the_plan_of_its_design_expects(method, measure, overhead):
-    """`Plan` adds up over places, the reading over bins of roots."""
+    """`RatePlan` adds up over places, the reading over bins of roots."""
     target, probs = target_of(measure, query_costs=np.full(40, overhead))
     design = METHODS[method].design(target, probs)
-    plan, reading = Plan.of(design), design.reading()
+    plan, reading = RatePlan.of(design), design.reading()
     found = [(plan.at_level(t), float(reading.planned.at(np.array(t)))) for t in (0.5, 2.0, 5.0, 20.0)]
     levels = [design.order.level_for(share * design.cost) for share in (0.1, 0.3, 0.6, 0.9)]
     found += [(plan.at_level(t), float(reading.planned.at(np.array(t)))) for t in levels]
@@ -80,7 +80,7 @@ def test_a_segment_plans_for_its_own_queries():
     within = np.arange(40) < 15
     design = METHODS["items"].design(target, probs)
     part = design.reading(Target(target.measure, target.ranking, target.versus, within))
-    alone = Plan.of(METHODS["items"].design(part.target, probs))
+    alone = RatePlan.of(METHODS["items"].design(part.target, probs))
     level = design.order.level_for(0.4 * design.cost)
     share = float(target.pool.query_probs[within].sum())
     whole = design.reading().planned.at(np.array(level)) * 1.0

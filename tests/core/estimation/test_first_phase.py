@@ -9,7 +9,7 @@ from naive_traffic import samples
 
 from activeeval.core.design.priority import allocated, priority_sample
 from activeeval.core.estimation import Evidence, estimate, evaluate
-from activeeval.core.estimation.first_phase import DrawnValues, Shown, all_values, compare_drawn, values_of
+from activeeval.core.estimation.first_phase import DrawnValues, JudgedValues, all_values, compare_drawn, values_of
 from activeeval.core.estimation.significance import mean_interval
 from activeeval.core.pool import QueryDraw, QueryLog, QueryPool
 
@@ -146,7 +146,7 @@ def judged_whole(random, weights, draw, values, predicted):
     rows = np.flatnonzero(is_judged)
     regressors = np.column_stack((np.ones(values.size), predicted))
     left = chances < 1
-    shown = Shown(
+    shown = JudgedValues(
         queries=rows,
         values=values[rows],
         within=np.zeros(rows.size),

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.agreement import compare_agreement, grade_agreement, preference_agreement
-from activeeval.core.judgments.coded import Grades, Relations
+from activeeval.core.judgments.coded import CodedGrades, Relations
 from activeeval.core.judgments.coefficients import METRICS, WEIGHTS, chi_squared, cohen_kappa, krippendorff_alpha
 from activeeval.core.judgments.judgment import Judge, Judgment
 from activeeval.core.judgments.table import Judgments
@@ -117,12 +117,12 @@ def test_tables_against_loops(grades, random):
     """Grades and the preferences that they imply have one table, whatever the order of the rows."""
     expected = relation_counts(grades)
     rows, pairs = rows_of(grades), stated(grades)
-    by_judge = Grades.of(rows).relations().tables().sum(axis=0)
+    by_judge = CodedGrades.of(rows).relations().tables().sum(axis=0)
     assert by_judge.tolist() == expected
     assert Relations.of(pairs).tables().sum(axis=0).tolist() == expected
     random.shuffle(rows)
     rows.sort(key=lambda row: row[0])  # who is the first judge of two is who comes first
-    shuffled = Grades.of(rows).relations().tables().sum(axis=0)
+    shuffled = CodedGrades.of(rows).relations().tables().sum(axis=0)
     assert shuffled.tolist() == relation_counts({j: grades[j] for j in sorted(grades)})
 
 
@@ -240,7 +240,7 @@ def test_ends_are_quantiles_of_resampled_queries():
 def test_a_seed_has_one_answer():
     random, documents = np.random.default_rng(0), [(f"q{q}", f"d{d}") for q in range(20) for d in range(4)]
     rows = [(judge, *doc, int(random.integers(3))) for judge in ("ann", "bob") for doc in documents]
-    one, two, other = (grade_agreement(Grades.of(rows), n_resamples=100, rng=seed) for seed in (3, 3, 4))
+    one, two, other = (grade_agreement(CodedGrades.of(rows), n_resamples=100, rng=seed) for seed in (3, 3, 4))
     assert one.alphas == two.alphas
     assert (one.acs, one.pairs) == (two.acs, two.pairs)
     assert one.alphas != other.alphas
@@ -249,7 +249,7 @@ def test_a_seed_has_one_answer():
 
 def test_what_is_not_defined_is_none():
     rows = [(judge, f"q{q}", "d", 2) for judge in ("ann", "bob") for q in range(3)]
-    found = grade_agreement(Grades.of(rows), rng=0)
+    found = grade_agreement(CodedGrades.of(rows), rng=0)
     assert {one.value for one in found.alphas.values()} == {None}
     assert {one.value for one in found.pairs[0].kappas.values()} == {None}
     assert found.preferences is None  # no query has two items
@@ -261,10 +261,10 @@ def test_what_is_not_defined_is_none():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: grade_agreement(Grades.of([("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
+        (lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1)])), "there is one judge alone, 'a': .*"),
         (lambda: preference_agreement(Relations.of([])), "there is no judge: agreement is of two or more"),
         (
-            lambda: grade_agreement(Grades.of([("a", "q", "d", 1), ("b", "q", "e", 1)])),
+            lambda: grade_agreement(CodedGrades.of([("a", "q", "d", 1), ("b", "q", "e", 1)])),
             "no two judges graded the same item, so there is nothing to compare",
         ),
         (
@@ -272,7 +272,7 @@ def test_what_is_not_defined_is_none():
             "no two judges have a pair of items in common, so there is nothing to compare",
         ),
         (
-            lambda: Grades.of([("a", "q", "d", 1), ("a", "q", "d", 2)]),
+            lambda: CodedGrades.of([("a", "q", "d", 1), ("a", "q", "d", 2)]),
             "document 'd' of query 'q' has two grades of judge 'a', 1 and 2",
         ),
         (

@@ -16,10 +16,10 @@ from test_agreement import PUBLISHED, gradings, rows_of, stated, with_nan
 
 from activeeval.campaigns.report.agreement_messages import severity_sentence, undefined_sentence
 from activeeval.core.errors import InputError
-from activeeval.core.judgments.agreement import _bias_corrected, grade_agreement, preference_agreement
-from activeeval.core.judgments.coded import Grades, Relations
+from activeeval.core.judgments.agreement import grade_agreement, preference_agreement
+from activeeval.core.judgments.coded import CodedGrades, Relations
+from activeeval.core.judgments.coefficient_intervals import _bias_corrected, least_units, mean_difference
 from activeeval.core.judgments.coefficients import WEIGHTS, gwet_ac
-from activeeval.core.judgments.severity import least_units, mean_difference
 
 
 def test_ac_of_the_published_data():
@@ -64,7 +64,7 @@ def test_what_stands_beside_is_that_of_loops_in_fractions(grades):
     table = table_of(grades)
     if not any(sum(v is not None for v in unit) > 1 for unit in zip(*table, strict=True)):
         return
-    found = grade_agreement(Grades.of(rows_of(grades)), n_resamples=3, rng=0)
+    found = grade_agreement(CodedGrades.of(rows_of(grades)), n_resamples=3, rng=0)
     raw, base_rate = alike(table)
     for coefficient in (*found.alphas.values(), *found.acs.values()):
         assert coefficient.raw_agreement == pytest.approx(float(raw), abs=1e-12)
@@ -92,7 +92,7 @@ def test_intervals_hold_their_values(grades, confidence, seed):
     table = table_of(grades)
     if not any(sum(v is not None for v in unit) > 1 for unit in zip(*table, strict=True)):
         return
-    for coefficient in every_coefficient(grade_agreement(Grades.of(rows_of(grades)), confidence, 20, seed)):
+    for coefficient in every_coefficient(grade_agreement(CodedGrades.of(rows_of(grades)), confidence, 20, seed)):
         if coefficient.low is not None:
             assert coefficient.low <= coefficient.value <= coefficient.high
         else:
@@ -130,9 +130,9 @@ def test_an_answer_does_not_depend_on_the_order_of_rows_and_judges(grades, rando
     rows, pairs = rows_of(grades), stated(grades)
     table = table_of(grades)
     if any(sum(v is not None for v in unit) > 1 for unit in zip(*table, strict=True)):
-        before = grade_agreement(Grades.of(rows), n_resamples=15, rng=1)
+        before = grade_agreement(CodedGrades.of(rows), n_resamples=15, rng=1)
         random.shuffle(rows)
-        after = grade_agreement(Grades.of(rows), n_resamples=15, rng=1)
+        after = grade_agreement(CodedGrades.of(rows), n_resamples=15, rng=1)
         assert list(every_coefficient(before)) == list(every_coefficient(after))
         assert (before.judges, before.n_alike) == (after.judges, after.n_alike)
         assert [pair.judges for pair in before.pairs] == [pair.judges for pair in after.pairs]
@@ -149,7 +149,7 @@ def test_an_answer_does_not_depend_on_the_order_of_rows_and_judges(grades, rando
 def test_why_there_is_no_coefficient():
     """One grade only is not the same as nothing that several judged."""
     both = [(judge, f"q{q}", d, 1) for judge in ("ann", "bob") for q in range(2) for d in "ab"]
-    found = grade_agreement(Grades.of(both), n_resamples=10, rng=0)
+    found = grade_agreement(CodedGrades.of(both), n_resamples=10, rng=0)
     for coefficient in (*found.alphas.values(), *found.acs.values(), *found.pairs[0].kappas.values()):
         assert (coefficient.value, coefficient.why_undefined) == (None, "one answer only")
         assert (coefficient.raw_agreement, coefficient.base_rate, coefficient.n) == (1, 1, 4)
@@ -167,7 +167,7 @@ def graded(differences, queries=None):
     for k, gap in enumerate(differences):
         query = f"q{k:02}" if queries is None else f"q{queries[k]:02}"
         rows += [("ann", query, f"d{k:02}", 5), ("bob", query, f"d{k:02}", 5 + int(gap))]
-    return grade_agreement(Grades.of(rows), n_resamples=1000, rng=0)
+    return grade_agreement(CodedGrades.of(rows), n_resamples=1000, rng=0)
 
 
 def said_of(agreement):

@@ -7,14 +7,14 @@ import pytest
 from activeeval.campaigns.store import CampaignRow
 from activeeval.core.errors import ChoiceError, InputError
 from activeeval.core.judgments.comparisons import Truth
-from activeeval.core.judgments.judging import WHOLE, ByComparisons, ByGrades, Shown, judging_in, judging_of
+from activeeval.core.judgments.judging import WHOLE, ByComparisons, ByGrades, DocumentToJudge, judging_in, judging_of
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.policies import CANNOT
 from activeeval.core.measures import parse_measure
 from activeeval.core.results import Note
 
 BOTH = [ByGrades(), ByComparisons(5)]
-ITEMS = [Shown(doc, 0.5, {"title": doc.upper()}) for doc in ("a", "b", "c")]
+ITEMS = [DocumentToJudge(doc, 0.5, {"title": doc.upper()}) for doc in ("a", "b", "c")]
 
 
 def judged(seq, judge, grade=None, *, kind="judged", body=None):

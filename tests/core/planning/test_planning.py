@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, NDCG, RR, Campaign, Precision, QueryPool, Rankings, Target
-from activeeval.core.design import Plan
+from activeeval.core.design import RatePlan
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import joint_degrees
 from activeeval.core.grade_models import QueryFactor
@@ -516,7 +516,7 @@ def test_one_sample_for_several_targets_costs_each_some_precision(made):
     budget = 0.2 * own.cost
     assert own.at(budget).of_pool < joint.at(budget).of_pool < 4 * own.at(budget).of_pool
     design = METHODS["items"].design(both.targets, **both.believed(METHODS["items"]))
-    assert joint.at(budget).of_pool == pytest.approx(Plan.of(design).at_budget(budget), rel=0.05)
+    assert joint.at(budget).of_pool == pytest.approx(RatePlan.of(design).at_budget(budget), rel=0.05)
 
 
 def test_a_pool_of_one_query_bounds_nothing_of_a_population():

@@ -1,0 +1,91 @@
+"""Nodes of a query factor over grades: made of probabilities, taught by known grades, moved and turned round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+
+from activeeval.core.errors import InputError
+from activeeval.core.kernels import known as known_kernel
+from activeeval.core.measures.ranking_checks import checked_nodes
+from activeeval.core.pool import QueryPool
+from activeeval.core.types import Floats, Ints
+
+SHIFTS = (-4.0, -2.0, 2.0)
+"""Steps of the logits of p(y > k): down further than up, as a model that expects too much is the dangerous one."""
+_SMALLEST = 1e-6
+_LEAST_TURNED = 1e-3
+"""Probability that any grade has where a machine is turned round: what is sure of itself says nothing of the rest."""
+
+
+class Factor(Protocol):
+    """A query factor: makes nodes of grade probabilities, as `activeeval.core.grade_models.QueryFactor` does."""
+
+    @property
+    def node_weights(self) -> Floats: ...
+
+    def node_probs(self, probs: ArrayLike) -> Floats: ...
+
+
+def nodes_of(grade_probs: NDArray[np.float32], factor: Factor | None) -> Floats:
+    """Return the nodes of a model, shape (n_nodes, n_items, n_grades), their rows summing to 1 in 64 bits."""
+    probs = np.asarray(grade_probs, dtype=np.float64)
+    probs = np.asarray(probs / probs.sum(axis=-1, keepdims=True), dtype=np.float64)
+    if factor is None:
+        return probs if probs.ndim == 3 else probs[None]
+    # grades that the model has never seen stay impossible at every node
+    n_seen = int(np.flatnonzero(probs.any(axis=0)).max()) + 1
+    nodes: Floats = factor.node_probs(probs[:, :n_seen])
+    n_unseen = probs.shape[1] - n_seen
+    return np.pad(nodes, ((0, 0), (0, 0), (0, n_unseen))) if n_unseen else nodes
+
+
+def rounded_probs(pool: QueryPool, extra_probs: Sequence[ArrayLike], n_grades: int) -> NDArray[np.float32]:
+    """Return what other models say, rounded to 32 bits as a sample stores it, once it is seen to be probabilities."""
+    out = np.empty((len(extra_probs), pool.n_items, n_grades), dtype=np.float32)
+    for rounded, grade_probs in zip(out, extra_probs, strict=True):
+        probs = checked_nodes(pool, np.asarray(grade_probs, dtype=np.float32), None)[0][0]
+        if probs.shape[1] != n_grades:
+            raise InputError(f"extra models must know the {n_grades} grades of the first, got {probs.shape[1]}")
+        rounded[:] = probs
+    return out
+
+
+def informed_weights(offsets: Ints, nodes: Floats, weights: Floats, known: Ints) -> Floats:
+    """Return the weights of the nodes of every query once they have learned what is known, which settles its rows."""
+    of_queries = np.broadcast_to(weights, (offsets.size - 1, weights.size))
+    if (known >= 0).any():
+        of_queries = of_queries.copy()
+        known_kernel.learn_known(offsets, nodes, known, of_queries)
+        known_kernel.settle_known(nodes, known)
+    return of_queries
+
+
+def shifted_probs(probs: Floats) -> Floats:
+    """Return probabilities (n_items, n_grades) with the logits of p(y > k) moved by each of `SHIFTS`."""
+    out = np.empty((len(SHIFTS), *probs.shape))
+    odds = np.clip(1.0 - np.cumsum(probs, axis=1)[:, :-1], _SMALLEST, 1 - _SMALLEST)
+    odds /= 1.0 - odds
+    for shift, shifted in zip(SHIFTS, out, strict=True):
+        tail = odds * np.exp(shift)
+        tail /= 1.0 + tail
+        shifted[:, 0] = 1.0 - tail[:, 0]
+        shifted[:, 1:-1] = tail[:, :-1] - tail[:, 1:]
+        shifted[:, -1] = tail[:, -1]
+    return np.maximum(out, 0.0, out=out)
+
+
+def turned_probs(grade_probs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return probabilities (n_items, n_grades) whose logits of p(y > k) lie as far beyond that of the mean of all."""
+    probs = np.asarray(grade_probs, dtype=np.float64)
+    tails = 1.0 - np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+    tails = np.clip(tails, _SMALLEST, 1 - _SMALLEST)
+    # an exactly rounded sum does not depend on the order of the items
+    means = np.array([math.fsum(tail.tolist()) for tail in tails.T]) / len(tails)
+    other = np.minimum.accumulate(expit(2 * logit(means) - logit(tails)), axis=1)
+    return np.maximum(-np.diff(other, axis=1, prepend=1.0, append=0.0), _LEAST_TURNED).astype(np.float32)

@@ -1,0 +1,127 @@
+"""Readings of queries that are judged down to a depth, and what judged prefixes say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from activeeval.core.design.beliefs import GradeProbs
+from activeeval.core.design.expectations import expectations_of
+from activeeval.core.design.readings import Reading, ReadingJudge, Rows, taken_of
+from activeeval.core.design.sums import JudgedTotals, n_products
+from activeeval.core.kernels import prefixes
+from activeeval.core.kernels.bundles import Rates, Taken
+from activeeval.core.measures import LabelsLike, SoftLabels
+from activeeval.core.types import Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrefixReading(Reading):
+    """A target on an order whose queries are judged down to a depth.
+
+    L̃ = m + Σ_{k ≤ depth} D_k / G_k, unbiased for any model.
+
+    Attributes
+    ----------
+    beliefs : GradeProbs
+    lowest : ndarray, shape (n_places,)
+        f_k if every unknown item had the lowest grade.
+    """
+
+    beliefs: GradeProbs
+    lowest: Floats
+    kind: ClassVar[str] = "depth"
+
+    @property
+    def max_grade(self) -> int | None:
+        """The largest grade that the grade model knows."""
+        return self.beliefs.max_grade
+
+    @cached_property
+    def regressors(self) -> Floats:
+        """What is known of every query for a regression, shape (n_queries, k).
+
+        1, m(x), 0, which is the mean of h, and m(x) of other models.
+        """
+        m = self.predictions
+        return np.column_stack((np.ones_like(m), m, np.zeros_like(m), *self._extra_predictions))
+
+    def judge(self, labels: LabelsLike) -> ReadingJudge:
+        """Return what tells of any selection what judging it shows; see `Reading.judge`."""
+        merged, order = self._all_labels(labels), self.order
+        drift = self.lowest - self.predictions[order.place_queries]
+        if self.beliefs.refit is not None:
+            return RefittedJudge(self, merged, drift)
+        f = expectations_of(self.target, self.beliefs, order.offsets, order.items, merged)[1]
+        return PrefixJudge(self, f, drift)
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixJudge(ReadingJudge):
+    """Judged prefixes.
+
+    ``f`` holds what is expected of a query after each place, f_k; ``drift`` by how much the steps of h have moved it.
+    """
+
+    reading: PrefixReading
+    f: Floats
+    drift: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what a selection shows; see `JudgedTotals`."""
+        order, n, width = self.reading.order, selection.queries.size, 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((n, width)), np.empty((n, n_products(width)))
+        totals[:, 1:] = self.reading.regressors[selection.queries]
+        expectations = (self.reading.predictions, self.f, self.drift)
+        prefixes.prefix_totals(order.offsets, *expectations, *taken_of(order, selection), totals, within)
+        return JudgedTotals(totals=totals, within=within)
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedJudge(ReadingJudge):
+    """Judged prefixes whose values are expected as the labels of other queries of the sample have it.
+
+    y is of the refitted model; m(x), whose sum over the pool is known, and h stay as they were before the sample. Any
+    model leaves y unbiased for L of a query, as long as the query's own labels have no part in it.
+    """
+
+    reading: PrefixReading
+    labels: SoftLabels
+    drift: Floats
+
+    def totals(self, selection: Rows) -> JudgedTotals:
+        """Return what selections show; see `JudgedTotals`."""
+        owners = getattr(selection, "owners", np.zeros(selection.queries.size, dtype=np.int64))
+        width = 1 + self.reading.regressors.shape[1]
+        totals, within = np.empty((owners.size, width)), np.empty((owners.size, n_products(width)))
+        of_places = np.repeat(owners, selection.counts)
+        for owner in np.unique(owners):
+            rows, places = owners == owner, selection.places[of_places == owner]
+            part = Taken(selection.queries[rows], selection.levels[rows], selection.counts[rows], places)
+            totals[rows], within[rows] = self._shown(part, width)
+        return JudgedTotals(totals=totals, within=within)
+
+    def _shown(self, taken: Taken, width: int) -> tuple[Floats, Floats]:
+        """Return what one selection shows, with the labels of the rest of it taken into account."""
+        reading, order = self.reading, self.reading.order
+        items = order.items[taken.places]
+        plain = items[(self.labels.grades[items] >= 0) & ~np.isin(items, self.labels.items)]
+        grades = self.labels.grades[plain]
+        beliefs = reading.beliefs.trusting(plain, grades)
+        if not reading.target.terms(beliefs.max_grade + 1).is_exact:
+            learnt = reading.beliefs.after(plain, grades, lambda table: reading.stage.model(table).unturned())
+            beliefs = replace(learnt, weights=beliefs.unturned().weights)
+        depths = np.zeros(order.n_queries, dtype=np.int64)
+        depths[taken.queries] = taken.counts
+        places = (reading.target, beliefs, order.offsets, order.items)
+        m, f = expectations_of(*places, self.labels, taken.queries, depths)
+        # the steps that h is made of stay those of before the sample: any will do, and these are at hand
+        totals, within = np.empty((taken.queries.size, width)), np.empty((taken.queries.size, n_products(width)))
+        totals[:, 1:] = reading.regressors[taken.queries]
+        rates = Rates(order.query_rates, order.place_rates)
+        prefixes.prefix_totals(order.offsets, m, f, self.drift, rates, taken, totals, within)
+        totals[:, 2] = reading.predictions[taken.queries]
+        return totals, within

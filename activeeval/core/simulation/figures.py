@@ -1,0 +1,47 @@
+"""Figures over the repetitions of a simulation, each with its Monte-Carlo standard error."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from activeeval.core.results import Figure
+from activeeval.core.types import Floats
+
+NO_ERROR = 1e-12
+"""Of the truth: what errs by less is without error."""
+
+
+def mean_figure(sample: Floats) -> Figure:
+    """Return the mean over repetitions with its standard error."""
+    n = sample.size
+    if n == 0:
+        return Figure(float("nan"))
+    if n < 2 or not np.all(np.isfinite(sample)):
+        return Figure(float(sample.mean()))
+    return Figure(float(sample.mean()), float(sample.std(ddof=1) / np.sqrt(n)))
+
+
+def share_figure(flags: ArrayLike) -> Figure:
+    """Return the share of the repetitions in which something is so, with its standard error."""
+    return mean_figure(np.asarray(flags, dtype=np.float64))
+
+
+def rmse_figure(errors: Floats) -> Figure:
+    mse = mean_figure(errors**2)
+    rmse = float(np.sqrt(mse.value))
+    return Figure(rmse, mse.se / (2 * rmse) if rmse > 0 else 0.0)
+
+
+def efficiency_figure(passive_errors: Floats, errors: Floats, scale: float) -> Figure:
+    """Return MSE(passive) / MSE(method) and its standard error; repetitions share their seeds, so they pair."""
+    a, b = (np.where(np.abs(e) <= NO_ERROR * scale, 0.0, e) ** 2 for e in (passive_errors, errors))
+    if b.mean() == 0:
+        return Figure(1.0, 0.0) if a.mean() == 0 else Figure(float("inf"))
+    ratio = a.mean() / b.mean()
+    return Figure(float(ratio), mean_figure((a - ratio * b) / b.mean()).se)
+
+
+def selection_error_figure(values: Floats, truth: float) -> Figure:
+    is_wrong = 0.5 * (np.sign(values) * np.sign(truth) <= 0) + 0.5 * (values * truth < 0)
+    return mean_figure(np.asarray(is_wrong))
