@@ -16,7 +16,7 @@ from activeeval.campaigns.store import (
     file_url,
     open_store,
 )
-from activeeval.campaigns.top_k_judging import Compared, Comparing
+from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.judging import ByComparisons, Judging, Shown
@@ -65,7 +65,7 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
         yield Comparing(store, names[0], names[0])
 
 
-def says_no_more(path: str, compared: Compared) -> bool:
+def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
     """Return whether a file holds only truths or comparisons that a labelling says too."""
     try:
         judgments = read(path)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaigns.report.content import Ends, Largest, Moment, QueryShare
+from activeeval.campaigns.report.content import CampaignReading, Ends, Largest, QueryShare
 from activeeval.campaigns.state import CampaignState, answered, grades_of
 from activeeval.campaigns.status import spent_by_block
 from activeeval.core.campaign.reading import carried
@@ -38,12 +38,12 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Moment]:
+def readings_of(state: CampaignState, scope: str, confidence: float) -> list[CampaignReading]:
     """Return a moment for each event at which more could be read, and one as of the last where that says another.
 
     Each has the values of all questions the campaign was made for, in their order.
     """
-    past, moments = state.before(), list[Moment]()
+    past, moments = state.before(), list[CampaignReading]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
         if past.instalment and moments and past.block == moments[-1].block and seq < state.as_of:
@@ -54,7 +54,7 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Mom
     return moments
 
 
-def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | None:
+def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
     """Return what could be read as of an event; None where nothing could."""
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
@@ -64,7 +64,7 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | Non
         always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
     except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
         always = None
-    return Moment(
+    return CampaignReading(
         as_of=state.as_of,
         date=date_of(state.log[-1].at),
         block=state.block,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from activeeval.campaigns.report.content import Progress
+from activeeval.campaigns.report.content import CampaignProgress
 from activeeval.campaigns.report.judges_content import Step
 from activeeval.campaigns.report.next_steps import Reached
 from activeeval.campaigns.state import CampaignState, answered
@@ -29,7 +29,7 @@ class Status:
 
     Attributes
     ----------
-    progress : Progress
+    progress : CampaignProgress
     free, in_hand : int
         Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
     by_query : bool
@@ -44,7 +44,7 @@ class Status:
         Of machines' judgments that are taken for people's.
     """
 
-    progress: Progress
+    progress: CampaignProgress
     free: int
     in_hand: int
     by_query: bool
@@ -115,13 +115,13 @@ def reached_of(state: CampaignState) -> Reached:
     )
 
 
-def progress_of(state: CampaignState) -> Progress:
+def progress_of(state: CampaignState) -> CampaignProgress:
     """Return how far a campaign was as of an event."""
     campaigns = [each.campaign for each in state.rounds]
     costs = [unit.cost for unit in state.units]
     spent = sum(spent_by_block(state).values())
     clock, progress = state.state.active_ms, state.progress
-    return Progress(
+    return CampaignProgress(
         campaign=state.campaign.name,
         as_of=state.as_of,
         version=state.version,

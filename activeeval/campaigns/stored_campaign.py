@@ -18,7 +18,7 @@ from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import Status, estimates_of, reached, status
-from activeeval.campaigns.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, open_store
+from activeeval.campaigns.store import Acknowledged, Claimed, JudgeAnswer, Store, checked_name, file_url, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.checks import brief
 from activeeval.core.errors import InputError
@@ -332,7 +332,7 @@ def _said(
     tie: bool,
     discard: str | None,
     active_ms: int | None,
-) -> Said:
+) -> JudgeAnswer:
     """Return what an answer says; raises InputError where it says nothing, or several things."""
     if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
         raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
@@ -344,7 +344,7 @@ def _said(
     elif tie or preferred is not None:
         body = {"what": "compared", "preferred": preferred}
     kind = "preferred" if body else "judged" if grade is not None else "later" if later else "cannot"
-    return Said(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
+    return JudgeAnswer(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[Moment]:

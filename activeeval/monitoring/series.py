@@ -31,7 +31,7 @@ PLAIN = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class NightValue:
     """A measure on a night.
 
     Attributes
@@ -63,7 +63,7 @@ class NightSays:
         Of the night, and of the one before it; empty for the first.
     campaign : str
         The one that is judged: of the night, or of its labels on suspicion.
-    values : sequence of Value
+    values : sequence of NightValue
     changes : sequence of Answer
         Tonight less the night before and less the reference, each with the interval that decides.
     waiting : int
@@ -87,7 +87,7 @@ class NightSays:
 
     date: str
     campaign: str
-    values: Sequence[Value]
+    values: Sequence[NightValue]
     changes: Sequence[Answer]
     waiting: int
     settings: Settings
@@ -315,10 +315,10 @@ def _had_labels(state: CampaignState) -> Bools:
     return np.asarray(before if in_hand is None else before | (in_hand >= 0))
 
 
-def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
+def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> NightValue:
     """Make the value of a night, of which nothing can be read where there is no answer."""
     low, high = (math.nan, math.nan) if answer is None else answer.estimate.bounds(answer.interval)
-    return Value(
+    return NightValue(
         date=date,
         measure=measure,
         value=None if answer is None else finite(answer.estimate.value),

@@ -22,7 +22,7 @@ from activeeval.campaigns.report.next_steps import reached_sentence
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import answered, labels_of, state_of
 from activeeval.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.campaigns.taking import take_files
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
@@ -66,7 +66,7 @@ class Following:
         return Sample(campaign=campaign, questions=("difference",), seed=1)
 
     def answer(self, item):
-        return Said(kind="judged", grade=self.grades[item.query_id, item.doc_id])
+        return JudgeAnswer(kind="judged", grade=self.grades[item.query_id, item.doc_id])
 
     def judge(self, *judges, upto=10**9, seen=None):
         """Have judges take turns until nothing is left for any; return how many answers they gave."""
@@ -213,7 +213,7 @@ def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     before, version = state.sample.campaign.paths, state.version
     judged = [event for event in state.state.standing if event.kind == "judged"]
     for event in judged[:5]:
-        higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+        higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
         case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
     event = judged[7]
     case.store.retract("week", event.seq, "ann", "wrong tab")
@@ -238,7 +238,7 @@ def test_a_correction_after_the_end_makes_no_rate_anew():
     case.judge("ann")
     state = case.state()
     rates = state.sample.campaign.design.order.place_rates
-    highest = Said(kind="judged", grade=2)
+    highest = JudgeAnswer(kind="judged", grade=2)
     for event in state.state.standing:
         case.store.record("week", "ann", [(event.query_id, event.doc_id, highest, None, event.unit)])
     corrected = case.state()
@@ -385,7 +385,7 @@ def test_a_further_round_may_follow_labels_too(looks):
     assert estimate_of(state) == estimate_of(live.refresh(case.store))
     assert verify(case.store, "week") == []
     event = next(event for event in state.log if event.kind == "judged")
-    higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+    higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
     case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
     assert case.state().n_corrected == 1
     assert estimate_of(live.refresh(case.store)) == estimate_of(case.state())

@@ -7,7 +7,7 @@ import pytest
 
 from activeeval.campaigns import assignments
 from activeeval.campaigns.scripted_judge import judge_all
-from activeeval.campaigns.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.campaigns.store import CampaignRow, JudgeAnswer, PlaceRow, SampleRow, UnitRow, open_store
 from activeeval.campaigns.top_k_judging import Comparing, compared
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.judging import ByComparisons, Shown
@@ -63,7 +63,7 @@ def better_of(item):
 
 
 def preferred(doc, **said):
-    return Said(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
+    return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
 
 
 def submitted(store, item, doc=None, **options):
@@ -142,7 +142,7 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     held = claimed(store)
     assert claimed(store, "bob").unit != held.unit
     clock.now += 2 * LEASE_S * SECOND
-    assignments.submit(store, "top", claimed(store, "bob").token, Said(kind="later"))
+    assignments.submit(store, "top", claimed(store, "bob").token, JudgeAnswer(kind="later"))
     his = claimed(store, "bob")
     assert (his.unit, his.text) == (held.unit, first.text)
     assert held.text != first.text
@@ -172,10 +172,10 @@ def test_an_answer_renews_the_lease(store, clock):
 
 def test_a_query_is_put_off_or_cannot_be_judged(store):
     submitted(store, claimed(store))
-    assignments.submit(store, "top", claimed(store).token, Said(kind="later", reason="hard"))
+    assignments.submit(store, "top", claimed(store).token, JudgeAnswer(kind="later", reason="hard"))
     item = claimed(store)
     assert item.query_id == "q3"
-    done = assignments.submit(store, "top", item.token, Said(kind="cannot", reason="gone"))
+    done = assignments.submit(store, "top", item.token, JudgeAnswer(kind="cannot", reason="gone"))
     assert done.event.kind == "cannot"
     assert (claimed(store).query_id, claimed(store).was_put_off) == ("q1", True)
     assert compared(store, "top", "ann", K).n_comparisons == 1  # what was said before stands
@@ -187,12 +187,15 @@ def test_a_query_is_put_off_or_cannot_be_judged(store):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        (Said(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
+        (JudgeAnswer(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
         (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' were asked, got 'd9', expected one of them"),
         (preferred("D1"), "expected one of them"),
-        (Said(kind="preferred", body={"what": "discarded", "document": "d9"}), "document 'd9' is none of the query"),
-        (Said(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
-        (Said(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
+        (
+            JudgeAnswer(kind="preferred", body={"what": "discarded", "document": "d9"}),
+            "document 'd9' is none of the query",
+        ),
+        (JudgeAnswer(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
+        (JudgeAnswer(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_changes_nothing(store, said, problem):
@@ -212,13 +215,15 @@ def test_items_that_are_graded_are_not_compared(store):
     item = assignments.claim(store, "grades", "ann")
     with pytest.raises(InputError, match="campaign grades: its items are graded, not compared"):
         assignments.submit(store, "grades", item.token, preferred("d"))
-    assert assignments.submit(store, "grades", item.token, Said(kind="judged", grade=1)).event.grade == 1
+    assert assignments.submit(store, "grades", item.token, JudgeAnswer(kind="judged", grade=1)).event.grade == 1
 
 
 def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
     item = claimed(store)
     out = item.text["documents"][0]["doc_id"]
-    assignments.submit(store, "top", item.token, Said(kind="preferred", body={"what": "discarded", "document": out}))
+    assignments.submit(
+        store, "top", item.token, JudgeAnswer(kind="preferred", body={"what": "discarded", "document": out})
+    )
     while (item := claimed(store)) is not None and item.query_id == "q1":
         assert out not in [document["doc_id"] for document in item.text["documents"]]
         submitted(store, item)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from campaign_cases import Clock
+from campaigns.store.disks import Disk
 from campaigns.store.store_cases import make_campaign
 from starlette.testclient import TestClient
-from campaigns.store.disks import Disk
 from web.conftest import BASE, SECOND, answer, come_in, item_of
 
 from activeeval.campaigns.at_pairs import page_desk

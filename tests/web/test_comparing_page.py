@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from starlette.testclient import TestClient
 from campaigns.test_comparing import BEST, SIZES, VALUES, Clock, K, unit_of
+from starlette.testclient import TestClient
 from web.conftest import BASE, come_in
 
 from activeeval.campaigns.at_pairs import page_desk

@@ -18,7 +18,7 @@ from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.store import Said
+    from activeeval.campaigns.store import JudgeAnswer
     from activeeval.report.rendering import Row
 
 
@@ -124,9 +124,9 @@ def _judgment(
     cannot: str | None,
     later: bool,
     active_ms: int | None,
-) -> Said:
+) -> JudgeAnswer:
     """Return what the options of an answer say."""
-    from activeeval.campaigns.store import Said
+    from activeeval.campaigns.store import JudgeAnswer
 
     if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
         both = "of two documents --preferred, --tie, --discard"
@@ -134,11 +134,11 @@ def _judgment(
     if cannot is not None and not cannot.strip():
         raise click.UsageError("--cannot says why it cannot be judged, got nothing")
     if discard is not None:
-        return Said(kind="preferred", body={"what": "discarded", "document": discard}, active_ms=active_ms)
+        return JudgeAnswer(kind="preferred", body={"what": "discarded", "document": discard}, active_ms=active_ms)
     if tie or preferred is not None:
-        return Said(kind="preferred", body={"what": "compared", "preferred": preferred}, active_ms=active_ms)
+        return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred}, active_ms=active_ms)
     kind = "judged" if grade is not None else "later" if later else "cannot"
-    return Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
+    return JudgeAnswer(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
 
 
 @command("Judge by a file of judgments")

@@ -16,7 +16,7 @@ from activeeval.core.errors import InputError, visible
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.top_k_judging import Compared, Comparing, Question
+    from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome, DocumentPair
 
 _KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
 _LINES = 6
@@ -78,7 +78,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
             say(f"{summed_up(now)}: wrote {out}")
 
 
-def summed_up(compared: Compared) -> str:
+def summed_up(compared: ComparisonOutcome) -> str:
     """Return how far a judge is, and what is to be said of ties where there are any."""
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
@@ -129,7 +129,7 @@ def _is_undone(work: Comparing) -> bool:
     return answer == "u" and work.undo() is not None
 
 
-def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms: int) -> bool:
+def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, active_ms: int) -> bool:
     """Record what an answer says, and return whether it is one."""
     sides = {"1": question.first, "2": question.second}
     if answer in ("1", "2", "="):
@@ -143,14 +143,14 @@ def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms
     return True
 
 
-def _show_query(question: Question, n_queries: int) -> None:
+def _show_query(question: DocumentPair, n_queries: int) -> None:
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(claimed.query_text, "  "), err=True)
 
 
-def _show(question: Question) -> None:
+def _show(question: DocumentPair) -> None:
     for side, document in enumerate(question.documents, start=1):
         text = "\n".join(words for name, words in document.items() if name != "doc_id")
         click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from activeeval.campaigns.report.content import Moment
+from activeeval.campaigns.report.content import CampaignReading
 from activeeval.campaigns.report.judges_content import CalibrationBin
 
 _BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
@@ -21,14 +21,14 @@ _LOOK: Any = {
 _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str, budget: float) -> str:
+def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, unit: str, budget: float) -> str:
     """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
 
     Parameters
     ----------
     name : str
         Of the chart within its page: letters and digits.
-    readings : sequence of Moment
+    readings : sequence of CampaignReading
         As the summary of a campaign has them.
     answer : int
         Which of their answers.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from activeeval.campaigns.report.judges_content import Agreement, Calibration, Checked, Cost, Skipped, Step
+from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.words import Worded
 from activeeval.sampling.lost_queries import Losses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign was as of an event; costs in the pool's mean items.
 
     Attributes
@@ -57,7 +57,7 @@ class WaitingBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head(Progress):
+class Head(CampaignProgress):
     """How far the campaign is, and as of when that is true.
 
     Attributes
@@ -92,7 +92,7 @@ class Head(Progress):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class CampaignQuestion:
     """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
 
     measure: str
@@ -103,7 +103,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate(Question):
+class CampaignEstimate(CampaignQuestion):
     """The answer to a question; what is infinite or not known is None.
 
     Attributes
@@ -153,7 +153,7 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class CampaignReading:
     """What could be read as of an event: the answers to all questions that the campaign was made for.
 
     Attributes
@@ -175,7 +175,7 @@ class Moment:
     spent: float
     answers: list[Ends]
 
-    def says_the_same(self, other: Moment) -> bool:
+    def says_the_same(self, other: CampaignReading) -> bool:
         """Whether another moment gives the same estimates and intervals."""
         return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
 
@@ -262,7 +262,7 @@ class DesignSummary:
     with_replacement, has_model : bool
     model : str
         What the grade model is, as far as that is known.
-    questions : list of Question
+    questions : list of CampaignQuestion
     max_grade, seed : int or None
     sample : str
         Digest of the last version.
@@ -283,7 +283,7 @@ class DesignSummary:
     with_replacement: bool
     has_model: bool
     model: str
-    questions: list[Question]
+    questions: list[CampaignQuestion]
     max_grade: int | None
     seed: int | None
     sample: str
@@ -329,7 +329,7 @@ class LogSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class CampaignReport:
     """All that the report of a campaign says, as of an event; `asdict` is its JSON.
 
     What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
@@ -354,14 +354,14 @@ class Summary:
     head: Head
     scope: str
     confidence: float
-    estimates: list[Estimate]
+    estimates: list[CampaignEstimate]
     notes: list[Worded]
-    readings: list[Moment]
+    readings: list[CampaignReading]
     losses: list[Losses]
     queries: list[Largest]
     cost: Cost
     calibration: list[Calibration]
-    agreement: Agreement
+    agreement: JudgeAgreement
     checked: Checked
     skipped: Skipped
     design: DesignSummary

@@ -11,13 +11,13 @@ from activeeval.campaigns.store.rows import (
     CampaignRow,
     Claimed,
     ItemTexts,
+    JudgeAnswer,
     PlaceRow,
-    Said,
     SampleRow,
     UnitRow,
 )
 from activeeval.campaigns.store.store import Store, is_made, open_store
-from activeeval.campaigns.store.stored_texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
+from activeeval.campaigns.store.stored_texts import GuidelinesRow, ItemPosition, TextCounts, TextRow, Wanted
 from activeeval.campaigns.store.watching import MORE, REDRAWN, NightRow, WatchRow
 
 __all__ = [
@@ -32,15 +32,15 @@ __all__ = [
     "Control",
     "CredentialRow",
     "GuidelinesRow",
+    "ItemPosition",
     "ItemTexts",
+    "JudgeAnswer",
     "NightRow",
     "OnSheet",
     "OpenPlace",
     "PasswordTry",
     "Person",
-    "Place",
     "PlaceRow",
-    "Said",
     "SampleRow",
     "Store",
     "TextCounts",

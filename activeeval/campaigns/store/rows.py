@@ -138,7 +138,7 @@ class UnitRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class JudgeAnswer:
     """What a judge says of an item.
 
     Attributes

@@ -27,7 +27,7 @@ from activeeval.campaigns.store.log import (
     tail,
 )
 from activeeval.campaigns.store.looking_back import Clock, LookingBack
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
 from activeeval.campaigns.store.watching import Watches
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event
@@ -229,7 +229,7 @@ class Store(LookingBack):
         """Return the event in which an item was shown under a token; InputError where there is none."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
-    def submit(self, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item that was given to him.
 
         Parameters
@@ -254,7 +254,7 @@ class Store(LookingBack):
         return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
-        self, name: str, token: str, judgment: Said, key: str | None = None, *, by_query: bool = False
+        self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
@@ -273,7 +273,7 @@ class Store(LookingBack):
 
         Parameters
         ----------
-        judgments : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
+        judgments : sequence of (query_id, doc_id, JudgeAnswer) or of these with a key, and with the number of the unit
             See `activeeval.campaigns.store.importing.Line`.
 
         Returns
@@ -399,10 +399,10 @@ class Store(LookingBack):
         return self._read(name, checking.problems_of)
 
     def _answer(
-        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool, by_query: bool = False
+        self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
-        answer = answering.Answer(judgment, f"token:{hashed(token)}" if key is None else key)
+        answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
             answering.check_judgment(judgment, campaign)

@@ -32,7 +32,7 @@ from activeeval.sampling.commands.sampling_options import SegmentHalfWidth, text
 if TYPE_CHECKING:
     from activeeval.campaigns.store import NightRow, Store
     from activeeval.core.results import Caution, Note
-    from activeeval.monitoring.nights import Drawn
+    from activeeval.monitoring.nights import NightDraw
 
 
 def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -291,7 +291,7 @@ def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
         _write(store, more.campaign, sheet_options.planned(str(free), force=False))
 
 
-def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> Drawn | None:
+def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> NightDraw | None:
     """Draw the labels on suspicion where the last night looks bad, and say so."""
     from activeeval.monitoring.nights import draw_more
     from activeeval.monitoring.series import last_says
@@ -305,7 +305,7 @@ def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | Non
     return more
 
 
-def _say_drawn(drawn: Drawn) -> None:
+def _say_drawn(drawn: NightDraw) -> None:
     left, n = (
         f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else "",
         drawn.n_new + drawn.n_pending,
