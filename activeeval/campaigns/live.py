@@ -133,13 +133,13 @@ class LiveReading:
 
 def precision_of(state: CampaignState) -> Precision | None:
     """Return how wide the interval of a campaign's first question is; None where nothing can be read."""
-    from activeeval.campaigns.over_time import finite
-    from activeeval.campaigns.status import estimates_of, intervals
+    from activeeval.campaigns.report.content import finite
+    from activeeval.campaigns.status import estimates_of, half_width_of
 
     if not state.block:
         return None
-    first = intervals(estimates_of(state).answers[:1])[0]
-    half_width = finite(first.half_width)
+    first = estimates_of(state).answers[0]
+    half_width = finite(half_width_of(first))
     return None if half_width is None else Precision(half_width=half_width, at_end=finite(first.half_width_at_end))
 
 

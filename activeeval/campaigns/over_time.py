@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaigns.report.content import CampaignReading, Ends, Largest, QueryShare
+from activeeval.campaigns.report.content import CampaignReading, Largest, QueryShare
 from activeeval.campaigns.state import CampaignState, answered, grades_of
 from activeeval.campaigns.status import spent_by_block
+from activeeval.core.answers import Answer
 from activeeval.core.campaign.reading import carried
 from activeeval.core.campaign.together import round_weights
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.measures import Target
+from activeeval.core.results import Interval
 from activeeval.sampling.answers import SampleAnswer
 
 MOST_QUERIES = 15
@@ -31,11 +34,6 @@ def date_of(microseconds: int) -> str:
     '2027-01-15 08:00'
     """
     return datetime.fromtimestamp(microseconds // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def finite(value: float) -> float | None:
-    """Return a number that is one; None for what is infinite or not known."""
-    return float(value) if math.isfinite(value) else None
 
 
 def readings_of(state: CampaignState, scope: str, confidence: float) -> list[CampaignReading]:
@@ -61,9 +59,9 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignRead
     except StateError:
         return None
     try:
-        always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
+        always = answered(state, scope=scope, confidence=confidence, kind="group-sequential")[0]
     except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
-        always = None
+        always = []
     return CampaignReading(
         as_of=state.as_of,
         date=date_of(state.log[-1].at),
@@ -71,20 +69,18 @@ def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignRead
         blocks=state.n_blocks,
         rounds=len(state.read),
         spent=sum(spent_by_block(state).values()),
-        answers=[_ends(answer, None if always is None else always[k]) for k, answer in enumerate(answers)],
+        answers=[answer_of(answer) for answer in answers],
+        every_look=[answer_of(answers[k], each.interval) for k, each in enumerate(always)],
     )
 
 
-def _ends(answer: SampleAnswer, always: SampleAnswer | None) -> Ends:
-    low, high = answer.estimate.bounds(answer.interval)
-    every = (None, None) if always is None else answer.estimate.bounds(always.interval)
-    return Ends(
-        value=finite(answer.estimate.value),
-        low=finite(low),
-        high=finite(high),
-        low_every_look=None if every[0] is None else finite(every[0]),
-        high_every_look=None if every[1] is None else finite(every[1]),
+def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
+    """Make an answer of one interval, whose value stays as estimated where it lies outside."""
+    estimate, names = answer.estimate, {"system": answer.system, "versus": answer.versus, "segment": answer.segment}
+    made = Answer.of(
+        estimate, interval or answer.interval, measure=answer.target.name, n_items=estimate.n_items, **names
     )
+    return replace(made, value=estimate.value)
 
 
 def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:

@@ -178,7 +178,7 @@ def look(state: CampaignState) -> tuple[float, float] | None:
     if wanted is None or state.block == 0 or state.n_budgets > 1:  # looks are planned for the first budget
         return None
     answers, _ = answered(state, kind="group-sequential")
-    return wanted, max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
+    return wanted, max(map(half_width_of, answers))
 
 
 def reached(state: CampaignState) -> Note | None:
@@ -237,40 +237,27 @@ def estimates_of(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interim:
-    """The estimate of a question now, and the half-width to expect at the end."""
-
-    measure: str
-    question: str
-    system: str
-    versus: str
-    direction: str
-    definition: str
-    value: float
-    low: float
-    high: float
-    half_width: float
-    half_width_at_end: float
-    sentence: str
-
-
-def intervals(answers: Sequence[SampleAnswer]) -> list[Interim]:
-    """Return the estimate of each question with what to expect at the end."""
+def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
+    """Make a row of the estimate of each question with what to expect at the end."""
     return [
-        Interim(
-            measure=answer.target.name,
-            question=answer.question,
-            system=answer.system,
-            versus=answer.versus,
-            direction=direction(answer.system, answer.versus),
-            definition=str(answer.target.measure),
-            value=answer.estimate.value,
-            low=answer.interval.low,
-            high=answer.interval.high,
-            half_width=(answer.interval.high - answer.interval.low) / 2,
-            half_width_at_end=answer.half_width_at_end,
-            sentence=sentence(answer.finding),
-        )
+        {
+            "measure": answer.target.name,
+            "question": answer.question,
+            "system": answer.system,
+            "versus": answer.versus,
+            "direction": direction(answer.system, answer.versus),
+            "definition": str(answer.target.measure),
+            "value": answer.estimate.value,
+            "low": answer.interval.low,
+            "high": answer.interval.high,
+            "half_width": half_width_of(answer),
+            "half_width_at_end": answer.half_width_at_end,
+            "sentence": sentence(answer.finding),
+        }
         for answer in answers
     ]
+
+
+def half_width_of(answer: SampleAnswer) -> float:
+    """Return half the width of an answer's interval."""
+    return (answer.interval.high - answer.interval.low) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -354,7 +355,7 @@ def _moments(state: CampaignState, scope: str, confidence: float, answer: Sample
     moments = []
     for moment in readings_of(state, scope, confidence):
         ends = moment.answers[place]
-        if ends.value is not None and ends.low is not None and ends.high is not None:
+        if math.isfinite(ends.value) and math.isfinite(ends.low) and math.isfinite(ends.high):
             moments.append(Moment(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments
 

@@ -143,17 +143,16 @@ def test_values_over_time_are_those_of_the_library_called_directly():
     while (unit := direct.ask()) is not None:
         direct.tell(unit, case.labels[list(unit.items)].tolist())
         if direct.complete_block[0] > read:
-            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).answers[0]
+            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).ends(0)
             ends_now = estimate.bounds(estimate.interval(0.95))
-            assert (one.value, one.low, one.high) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
+            assert (one["value"], one["low"], one["high"]) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
             half = stats.t.ppf(0.975, estimate.degrees_of_freedom) * estimate.std_error
             low, high = estimate.bounds(Interval(estimate.value - half, estimate.value + half, 0.95))
-            assert (
-                one.low_every_look <= max(low, estimate.limits[0]) + 1e-12
-            )  # as those of looks are on both sides of the value
-            assert one.high_every_look >= min(high, estimate.limits[1]) - 1e-12
+            # as those of looks are on both sides of the value
+            assert one["low_every_look"] <= max(low, estimate.limits[0]) + 1e-12
+            assert one["high_every_look"] >= min(high, estimate.limits[1]) - 1e-12
     assert next(ends, None) is None
-    assert found.estimates[0].value == found.readings[-1].answers[0].value
+    assert found.estimates[0].value == found.readings[-1].ends(0)["value"]
 
 
 def test_the_head_counts_what_plain_loops_count():
@@ -198,7 +197,7 @@ def test_a_topped_up_campaign_has_one_more_block():
     case.judge("ann")
     found = report_of(case)
     assert len(found.readings) == len(before.readings) + 1
-    assert found.readings[-1].answers[0].low_every_look is None
+    assert found.readings[-1].ends(0)["low_every_look"] is None
     assert [one.version for one in found.design.versions] == [1, 2]
     assert found.head.budget == 68.0
     assert len(found.design.blocks) == found.head.block

@@ -17,22 +17,19 @@ from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.campaigns.losing import losses_of
-from activeeval.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
+from activeeval.campaigns.over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.report.content import (
-    BlockProgress,
     CampaignEstimate,
-    CampaignQuestion,
     CampaignReading,
     CampaignReport,
-    DesignSummary,
     Head,
     KindCount,
     LateCount,
     LogSummary,
-    Round,
-    Version,
     WaitingBlock,
+    finite,
 )
+from activeeval.campaigns.report.design_content import BlockProgress, CampaignQuestion, DesignSummary, Round, Version
 from activeeval.campaigns.report.judges_content import Cost
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import (

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
+from activeeval.campaigns.report.design_content import CampaignQuestion, DesignSummary
 from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
+from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.words import Worded
 from activeeval.sampling.lost_queries import Losses
+
+
+def finite(value: float) -> float | None:
+    """Return a number that is one; None for what is infinite or not known."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +101,6 @@ class Head(CampaignProgress):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignQuestion:
-    """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
-
-    measure: str
-    question: str
-    system: str
-    versus: str
-    definition: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEstimate(CampaignQuestion):
     """The answer to a question; what is infinite or not known is None.
 
@@ -142,17 +140,6 @@ class CampaignEstimate(CampaignQuestion):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """An estimate with its interval, and with one that holds at every look, where there is one."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    low_every_look: float | None
-    high_every_look: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReading:
     """What could be read as of an event: the answers to all questions that the campaign was made for.
 
@@ -164,7 +151,8 @@ class CampaignReading:
         Complete, planned, and read.
     spent : float
         In the pool's mean items.
-    answers : list of Ends
+    answers, every_look : list of Answer
+        By question; with intervals that hold at every look, where there are such.
     """
 
     as_of: int
@@ -173,11 +161,29 @@ class CampaignReading:
     blocks: int
     rounds: int
     spent: float
-    answers: list[Ends]
+    answers: list[Answer]
+    every_look: list[Answer]
+
+    def ends(self, question: int) -> dict[str, float | None]:
+        """Tabulate the estimate of a question and its intervals; None for what is infinite or not known."""
+        answer, always = self.answers[question], self.every_look[question] if self.every_look else None
+        return {
+            "value": finite(answer.value),
+            "low": finite(answer.low),
+            "high": finite(answer.high),
+            "low_every_look": None if always is None else finite(always.low),
+            "high_every_look": None if always is None else finite(always.high),
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
+        return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
     def says_the_same(self, other: CampaignReading) -> bool:
         """Whether another moment gives the same estimates and intervals."""
-        return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
+        mine, others = self.row()["answers"], other.row()["answers"]
+        return [(each["value"], each["low"]) for each in mine] == [(each["value"], each["low"]) for each in others]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,108 +203,6 @@ class Largest:
 
     question: int
     queries: list[QueryShare]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """A version of the sample: its digest, the event that made it, and why."""
-
-    version: int
-    sample: str
-    as_of: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """A round's budget, items and known grades, and the probabilities with which items came into it."""
-
-    budget: float | None
-    items: int
-    known: int
-    least_probability: float | None
-    median_probability: float | None
-    largest_probability: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockProgress:
-    """A block, numbered over all rounds; costs in the pool's mean items.
-
-    Attributes
-    ----------
-    block, round : int
-    budget : float
-        Up to its end.
-    threshold : float or None
-        Level of the order at its end; None where infinite.
-    units, items, settled : int
-    cost, spent : float
-    complete_as_of : int or None
-    date : str or None
-        Of the event that made it complete.
-    """
-
-    block: int
-    round: int
-    budget: float
-    threshold: float | None
-    units: int
-    items: int
-    settled: int
-    cost: float
-    spent: float
-    complete_as_of: int | None
-    date: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesignSummary:
-    """What was drawn, and how.
-
-    Attributes
-    ----------
-    method : str
-    with_replacement, has_model : bool
-    model : str
-        What the grade model is, as far as that is known.
-    questions : list of CampaignQuestion
-    max_grade, seed : int or None
-    sample : str
-        Digest of the last version.
-    versions : list of Version
-    queries, items, open_items, known : int
-        Of the pool; items that may be drawn, and grades known before the first draw.
-    rounds : list of Round
-    blocks : list of BlockProgress
-    judges_per_item : int
-    policy : str
-    lease_s : float
-    ends : str
-        Why the sample ends where it does.
-    cautions : list of Worded
-    """
-
-    method: str
-    with_replacement: bool
-    has_model: bool
-    model: str
-    questions: list[CampaignQuestion]
-    max_grade: int | None
-    seed: int | None
-    sample: str
-    versions: list[Version]
-    queries: int
-    items: int
-    open_items: int
-    known: int
-    rounds: list[Round]
-    blocks: list[BlockProgress]
-    judges_per_item: int
-    policy: str
-    lease_s: float
-    ends: str
-    cautions: list[Worded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

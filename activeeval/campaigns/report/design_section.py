@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from activeeval.campaigns.report.content import CampaignReport, DesignSummary
+from activeeval.campaigns.report.content import CampaignReport
+from activeeval.campaigns.report.design_content import DesignSummary
 from activeeval.campaigns.report.phrases import amount_of, count, estimate_of, name_of
 from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Lines, Paragraph, Table

@@ -102,11 +102,11 @@ def over_time(summary: CampaignReport) -> list[Block]:
                 count(row.as_of),
                 row.date,
                 amount_of(row.spent),
-                number(row.answers[k].value, 4),
-                interval_of(row.answers[k].low, row.answers[k].high),
-                interval_of(row.answers[k].low_every_look, row.answers[k].high_every_look),
+                number(ends["value"], 4),
+                interval_of(ends["low"], ends["high"]),
+                interval_of(ends["low_every_look"], ends["high_every_look"]),
             ]
-            for row in readings
+            for row, ends in ((reading, reading.ends(k)) for reading in readings)
         ]
         blocks += [Heading(name_of(estimate)), Table(header, rows)]
     return [*blocks, *_left_out(estimates)]

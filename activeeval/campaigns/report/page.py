@@ -66,7 +66,8 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
     from dataclasses import asdict
 
     if suffix == ".json":
-        return json.dumps(asdict(summary), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        record = asdict(summary) | {"readings": [reading.row() for reading in summary.readings]}
+        return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     title = f"Campaign {summary.head.campaign}"
     return (html_page if suffix == ".html" else markdown_page)(title, blocks_of(summary, command))
 

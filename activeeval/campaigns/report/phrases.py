@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from activeeval.report.numbers import number
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.report.content import CampaignQuestion
+    from activeeval.campaigns.report.design_content import CampaignQuestion
 
 
 def estimate_of(value: float | None) -> str:
@@ -70,7 +70,7 @@ def name_of(question: CampaignQuestion) -> str:
 
     Examples
     --------
-    >>> from activeeval.campaigns.report.content import CampaignQuestion
+    >>> from activeeval.campaigns.report.design_content import CampaignQuestion
     >>> names = {"system": "new.run", "versus": "old.run"}
     >>> asked = CampaignQuestion(measure="DCG@10", question="difference", definition="", **names)
     >>> name_of(asked)
