@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import activeeval as ae
+from activeeval.campaigns.stored_campaign import AnswerOptions
 from activeeval.sampling.arguments import PoolOptions
 from activeeval.scoring.active_evaluation import Options
 
@@ -90,7 +91,13 @@ def verbs(tmp_path_factory):
     }
 
 
-OPTIONS = {"sample": PoolOptions, "plan": PoolOptions, "compare": Options, "evaluate": Options}
+OPTIONS = {
+    "sample": PoolOptions,
+    "plan": PoolOptions,
+    "compare": Options,
+    "evaluate": Options,
+    "StoredCampaign.submit": AnswerOptions,
+}
 NOT_TRIED = {("compare_scores", "limits")}
 """A pair of numbers that other code of this project makes."""
 

@@ -157,23 +157,6 @@ def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
 
 def draw_further(store: Store, name: str) -> bool:
     """Draw what labels lead to, where depths follow them; return whether there is anything new to judge."""
-    from activeeval.campaigns.next_batch import draw_next
+    from activeeval.campaigns.draw import draw_next
 
     return draw_next(store, name)
-
-
-def claim(store: Store, name: str, judge: str) -> Claimed | None:
-    """Give a judge the next item, or two documents of a query to compare; None where there is nothing for him."""
-    return desk_of(store, name).claim(judge)
-
-
-def submit(store: Store, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
-    """Store what a judge says of an item, or of two documents; see `Desk.submit`."""
-    return desk_of(store, name).submit(token, judgment, key)
-
-
-def submit_and_claim(
-    store: Store, name: str, token: str, judgment: JudgeAnswer, key: str | None = None
-) -> tuple[Acknowledged, Claimed | None]:
-    """Do `submit` and `claim` of the same judge, of items in one transaction."""
-    return desk_of(store, name).submit_and_claim(token, judgment, key)

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.over_time import date_of
 from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.report.judges_content import (
@@ -26,7 +27,7 @@ from activeeval.campaigns.report.judges_content import (
     Work,
 )
 from activeeval.campaigns.seconds import fitted
-from activeeval.campaigns.state import CampaignState, Pair, grades_of
+from activeeval.campaigns.state import CampaignState, Pair
 from activeeval.campaigns.store import Store, UnitRow
 from activeeval.core.errors import InputError
 from activeeval.core.judgments import Judge, Judgment, Judgments, grade_agreement

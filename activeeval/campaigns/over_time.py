@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.report.content import CampaignReading, Largest, QueryShare
-from activeeval.campaigns.state import CampaignState, answered, grades_of
+from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import spent_by_block
 from activeeval.core.answers import Answer
 from activeeval.core.campaign.reading import carried

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from activeeval.campaigns.report.content import CampaignProgress
@@ -18,7 +18,9 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.systems import direction
 from activeeval.report.cautions import marked
 from activeeval.report.findings import sentence
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
+from activeeval.report.shown import Shown
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 
@@ -64,6 +66,49 @@ class Status:
             if name == "cannot" and self.n_unread:
                 row["unread"] = self.n_unread
         return marked([row], self.cautions)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CampaignStatus(Shown):
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    status : Status
+    goal : str
+        Whether the half-width that it was made for is reached; nothing where it has none.
+    """
+
+    status: Status
+    goal: str = ""
+
+    def __getitem__(self, name: str) -> Cell:
+        """Return a figure by its name, as spent, left, judged or waiting."""
+        return self.status.row()[name]
+
+    @property
+    def sentences(self) -> list[str]:
+        """How much is judged, how much waits."""
+        progress = self.status.progress
+        far = (
+            f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
+            f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
+        )
+        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """What is known of it."""
+        left_out = ("campaign", "block", "blocks")
+        return [
+            {"figure": name, "value": value}
+            for name, value in self.status.row().items()
+            if value is not None and name not in left_out
+        ][:10]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        return [self.status.row()]
 
 
 def status(state: CampaignState, store: Store) -> Status:

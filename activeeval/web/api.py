@@ -65,16 +65,8 @@ class AnswerRequest(BaseModel):
     @property
     def said(self) -> JudgeAnswer:
         """The same as the store takes it."""
-        if self.discard is not None:
-            return self._compared({"what": "discarded", "document": self.discard})
-        if self.tie or self.preferred is not None:
-            strength = {} if self.strength is None else {"strength": self.strength}
-            return self._compared({"what": "compared", "preferred": self.preferred, **strength})
-        kind = "judged" if self.grade is not None else "cannot" if self.cannot is not None else "later"
-        return JudgeAnswer(kind=kind, grade=self.grade, reason=self.cannot or "", active_ms=self.active_ms)
-
-    def _compared(self, body: dict[str, str | int | None]) -> JudgeAnswer:
-        return JudgeAnswer(kind="preferred", body=body, active_ms=self.active_ms)
+        given = self.model_dump(exclude={"token", "key", "then_claim"})
+        return JudgeAnswer.of(**given)
 
 
 @router.post(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.making import create
-from activeeval.campaigns.state import grades_of, state_of
+from activeeval.campaigns.state import state_of
 from activeeval.campaigns.status import status
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules

@@ -15,10 +15,11 @@ import pytest
 from campaign_cases import Case, Clock
 from scipy import stats
 
+from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.making import redraw, top_up
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
-from activeeval.campaigns.state import labels_of, state_of
+from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign.together import planned_weights
 from activeeval.core.errors import InputError

@@ -95,8 +95,10 @@ def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
     assert sample.campaign.drawn_design.looks == looks
     with open_store(url) as store:
         assert store.campaign("c").config.get("looks", "none") == looks
-        while (item := assignments.claim(store, "c", "ann")) is not None:
-            assignments.submit(store, "c", item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id[1:]) % 4))
+        while (item := assignments.desk_of(store, "c").claim("ann")) is not None:
+            assignments.desk_of(store, "c").submit(
+                item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id[1:]) % 4)
+            )
     again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
     assert again.campaign.drawn_design.looks == looks
 

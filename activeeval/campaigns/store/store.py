@@ -15,7 +15,6 @@ from activeeval.campaigns.store import stored_rows as reading
 from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge
-from activeeval.campaigns.store.database import Database
 from activeeval.campaigns.store.log import (
     MOST_OF_A_REASON,
     breaks_of,
@@ -26,63 +25,12 @@ from activeeval.campaigns.store.log import (
     genesis,
     tail,
 )
-from activeeval.campaigns.store.looking_back import Clock, LookingBack
+from activeeval.campaigns.store.looking_back import LookingBack
 from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
 from activeeval.campaigns.store.watching import Watches
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import MICROSECONDS
-
-
-def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
-    """Open the store of a database.
-
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes that of any file),
-        ``postgresql://ann@db.example/campaigns``.
-    create : bool
-        Make the tables where there are none.
-    clock : callable, optional
-        Returns the time in microseconds; every time in the store comes from here. By default the clock of the
-        PostgreSQL server, or of the machine that has the file.
-    wait_s : float
-        How long to wait while another process writes.
-
-    Raises
-    ------
-    InputError
-        Where there is no such database, where it is of another version, or no database at all.
-
-    Examples
-    --------
-    >>> with open_store("sqlite://", create=True) as store:
-    ...     store.campaigns()
-    []
-    """
-    database = Database(url, wait_s)
-    try:
-        schema.make_tables(database) if create else schema.check_schema(database)
-    except BaseException:
-        database.close()
-        raise
-    return Store(database, clock)
-
-
-def is_made(url: str, *, wait_s: float = 30.0) -> bool:
-    """Return whether a database has a store.
-
-    Raises
-    ------
-    InputError
-        Where it has none and none can be made there.
-    """
-    database = Database(url, wait_s)
-    try:
-        return schema.is_made(database)
-    finally:
-        database.close()
 
 
 class Store(LookingBack):
