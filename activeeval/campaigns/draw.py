@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -31,6 +31,7 @@ from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_in
 from activeeval.sampling.draw import Drawn, GoalBudget, SampleRequest, draw_for, fresh_seed, with_texts
+from activeeval.sampling.policies import policy_for
 from activeeval.sampling.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -48,6 +49,34 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
     """Return where the texts of a campaign came from, by its configuration."""
     return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+
+
+def rules_for(
+    measures: Sequence[str],
+    *,
+    policy: str | None,
+    judges_per_item: int | None,
+    adjudicate: bool,
+    strict_order: bool,
+    lease_s: int,
+) -> Rules:
+    """Return the rules of a new campaign; raises InputError where a policy has to be named (`policy_for`).
+
+    Parameters
+    ----------
+    policy : str or None
+        None takes what fits the measures.
+    judges_per_item : int or None
+        None takes one judge, and two where a third decides between them.
+    """
+    n_judges = judges_per_item or (2 if adjudicate else 1)
+    return Rules(
+        lease_s=lease_s,
+        judges_per_item=n_judges,
+        policy=policy_for(policy, n_judges, adjudicate, measures),
+        strict_order=strict_order,
+        adjudicate=adjudicate,
+    )
 
 
 def topped_up(

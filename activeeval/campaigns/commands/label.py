@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 import time
@@ -12,7 +11,7 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.output import check_new, check_out, force_option, say
-from activeeval.core.errors import InputError, visible
+from activeeval.core.errors import visible
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
@@ -49,16 +48,13 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     activeeval label s.csv --k 5 --log ann.log --out ann.csv
     activeeval estimate s.sample ann.csv
     """  # fmt: skip
-    from activeeval.campaigns.label import labelling, says_no_more
-    from activeeval.formats.comparisons import write_comparisons, write_truth
+    from activeeval.campaigns.label import check_apart, labelling, says_no_more, write_labels
     from activeeval.formats.suffixes import SUFFIXES
 
     check_out(out, SUFFIXES)
     if preferences:
         check_out(preferences, (".jsonl",))
-    files = [os.path.realpath(path) for path in (sheet, log, out, preferences) if path]
-    if len(set(files)) < len(files):
-        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+    check_apart(log, sheet, out, preferences)
     with labelling(sheet, k, log) as work:
         before = work.compared
         for path in filter(None, (out, preferences)):
@@ -72,9 +68,7 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
             converse(work)
         finally:
             now = work.compared
-            write_truth(now.truths, out)
-            if preferences:
-                write_comparisons(now.comparisons, preferences)
+            write_labels(now, out, preferences)
             say(f"{summed_up(now)}: wrote {out}")
 
 
