@@ -65,8 +65,7 @@ class AnswerRequest(BaseModel):
     @property
     def said(self) -> JudgeAnswer:
         """The same as the store takes it."""
-        given = self.model_dump(exclude={"token", "key", "then_claim"})
-        return JudgeAnswer.of(**given)
+        return JudgeAnswer.of(**self.model_dump(exclude={"token", "key", "then_claim"}))
 
 
 @router.post(

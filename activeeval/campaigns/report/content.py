@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from activeeval.campaigns.report.design_content import CampaignQuestion, DesignSummary
@@ -234,7 +234,7 @@ class LogSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReport:
-    """All that the report of a campaign says, as of an event; `asdict` is its JSON.
+    """All that the report of a campaign says, as of an event; `record` is its JSON.
 
     What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
 
@@ -271,3 +271,7 @@ class CampaignReport:
     design: DesignSummary
     log: LogSummary
     audit: list[GraderAudit]
+
+    def record(self) -> dict[str, Any]:
+        """Return what JSON holds of it."""
+        return asdict(self) | {"readings": [reading.row() for reading in self.readings]}

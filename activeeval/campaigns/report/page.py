@@ -63,11 +63,9 @@ def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> st
         What does the next step, as a face knows it.
     """
     import json
-    from dataclasses import asdict
 
     if suffix == ".json":
-        record = asdict(summary) | {"readings": [reading.row() for reading in summary.readings]}
-        return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json.dumps(summary.record(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     title = f"Campaign {summary.head.campaign}"
     return (html_page if suffix == ".html" else markdown_page)(title, blocks_of(summary, command))
 
