@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from activeeval.campaigns.report.content import CampaignProgress
+from activeeval.campaigns.report.design_content import CampaignProgress
 from activeeval.campaigns.report.judges_content import Step
 from activeeval.campaigns.report.next_steps import Reached
 from activeeval.campaigns.state import CampaignState, answered

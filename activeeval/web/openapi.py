@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from activeeval.campaigns.report.content import CampaignProgress
+from activeeval.campaigns.report.design_content import CampaignProgress
 from activeeval.web.settings import Served
 
 _SENTENCES = {

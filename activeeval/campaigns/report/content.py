@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from activeeval.campaigns.report.design_content import CampaignQuestion, DesignSummary
+from activeeval.campaigns.report.design_content import CampaignProgress, CampaignQuestion, DesignSummary
 from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
 from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
@@ -17,44 +17,6 @@ from activeeval.sampling.lost_queries import Losses
 def finite(value: float) -> float | None:
     """Return a number that is one; None for what is infinite or not known."""
     return float(value) if math.isfinite(value) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignProgress:
-    """How far a campaign was as of an event; costs in the pool's mean items.
-
-    Attributes
-    ----------
-    campaign : str
-    as_of, version : int
-        Event of the log, and version of the sample.
-    budget, spent, left : float
-        ``spent`` counts a unit by the share of its items that are judged.
-    block, blocks : int
-        Complete, and planned.
-    judged, waiting, cannot : int
-        Items.
-    late, put_off, judges : int
-        Answers that came too late, items put off, and judges with an answer that stands.
-    hours : float or None
-        Of all answers whose time was taken, also of those that do not count.
-    """
-
-    campaign: str
-    as_of: int
-    version: int
-    budget: float
-    spent: float
-    left: float
-    block: int
-    blocks: int
-    judged: int
-    waiting: int
-    cannot: int
-    late: int
-    put_off: int
-    judges: int
-    hours: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,50 @@
-"""What the report of a campaign says of its questions and its design, as values."""
+"""What the report of a campaign says of its progress, its questions and its design, as values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from activeeval.report.words import Worded
+if TYPE_CHECKING:
+    from activeeval.report.words import Worded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignProgress:
+    """How far a campaign was as of an event; costs in the pool's mean items.
+
+    Attributes
+    ----------
+    campaign : str
+    as_of, version : int
+        Event of the log, and version of the sample.
+    budget, spent, left : float
+        ``spent`` counts a unit by the share of its items that are judged.
+    block, blocks : int
+        Complete, and planned.
+    judged, waiting, cannot : int
+        Items.
+    late, put_off, judges : int
+        Answers that came too late, items put off, and judges with an answer that stands.
+    hours : float or None
+        Of all answers whose time was taken, also of those that do not count.
+    """
+
+    campaign: str
+    as_of: int
+    version: int
+    budget: float
+    spent: float
+    left: float
+    block: int
+    blocks: int
+    judged: int
+    waiting: int
+    cannot: int
+    late: int
+    put_off: int
+    judges: int
+    hours: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
