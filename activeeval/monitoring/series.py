@@ -68,7 +68,7 @@ class NightValue:
         return None if self.answer is None else finite(self.answer.high)
 
     def row(self) -> dict[str, Cell]:
-        """Return what JSON holds of it."""
+        """Tabulate it for JSON."""
         return {name: getattr(self, name) for name in _OF_A_NIGHT}
 
 

@@ -138,7 +138,7 @@ class CampaignReading:
         }
 
     def row(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
+        """Tabulate it for JSON."""
         fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
         return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
 
@@ -235,5 +235,5 @@ class CampaignReport:
     audit: list[GraderAudit]
 
     def record(self) -> dict[str, Any]:
-        """Return what JSON holds of it."""
+        """Tabulate it for JSON."""
         return asdict(self) | {"readings": [reading.row() for reading in self.readings]}
