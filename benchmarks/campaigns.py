@@ -33,7 +33,7 @@ from activeeval import Campaign
 from activeeval.campaigns.making import create
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.state import answered, state_of
-from activeeval.campaigns.store import Claimed, Said, Store, open_store
+from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, default_method
@@ -87,10 +87,10 @@ class Judge:
     slow: float = 0.0
     in_hand: list[tuple[int, Claimed]] = field(default_factory=list)
 
-    def answer(self, item: Claimed, grade: int) -> Said:
+    def answer(self, item: Claimed, grade: int) -> JudgeAnswer:
         """Return what the judge says of an item."""
         skips = grade > 0 and random.Random(f"{self.name} {item.query_id} {item.doc_id}").random() < self.put_off
-        return Said(kind="later") if skips else Said(kind="judged", grade=grade)
+        return JudgeAnswer(kind="later") if skips else JudgeAnswer(kind="judged", grade=grade)
 
 
 def judges() -> list[Judge]:

@@ -20,7 +20,7 @@ from activeeval.campaigns.making import create
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import progress_of
-from activeeval.campaigns.store import Said, Store, open_store
+from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.samples import Sample
 from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
@@ -57,7 +57,7 @@ def judge_one(db: Store, grades: list[int]) -> None:
     """Have a judge claim an item and judge it."""
     item = db.claim("week", "ann")
     assert item is not None
-    db.submit("week", item.token, Said(kind="judged", grade=grades[int(item.doc_id[1:])], active_ms=4000))
+    db.submit("week", item.token, JudgeAnswer(kind="judged", grade=grades[int(item.doc_id[1:])], active_ms=4000))
 
 
 def look(state: CampaignState, db: Store) -> None:

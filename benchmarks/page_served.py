@@ -15,7 +15,7 @@ import numpy as np
 
 from activeeval import DCG, METHODS, Campaign, QueryPool, Rankings, Target
 from activeeval.campaigns.making import create
-from activeeval.campaigns.store import Said, Store, open_store
+from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.measures import Measure
 from activeeval.sampling.samples import Sample
@@ -70,7 +70,7 @@ def made(url: str, n_units: int, seed: int = 0, **rules: Any) -> dict[tuple[str,
 def judge_all(store: Store, truth: dict[tuple[str, str], int], until: int) -> None:
     """Have a judge claim and judge up to an event."""
     while store.last_seq(NAME) < until and (item := store.claim(NAME, "ann")) is not None:
-        said = Said(kind="judged", grade=truth[item.query_id, item.doc_id], active_ms=4000)
+        said = JudgeAnswer(kind="judged", grade=truth[item.query_id, item.doc_id], active_ms=4000)
         store.submit(NAME, item.token, said)
 
 

@@ -7,7 +7,7 @@ from naive import pool_of, rankings_of
 
 from activeeval import DCG, METHODS, Campaign, Target
 from activeeval.campaigns.making import create
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.sampling.samples import Sample
 
@@ -68,7 +68,7 @@ class Case:
             idle = idle + 1 if item is None else 0
             if item is not None:
                 said = says(judge, item) if says else None
-                given = said or Said(kind="judged", grade=self.grade(item.query_id, item.doc_id))
+                given = said or JudgeAnswer(kind="judged", grade=self.grade(item.query_id, item.doc_id))
                 self.store.submit("week", item.token, given)
                 n += 1
         return n

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import activeeval as ae
+from activeeval.campaigns.stored_campaign import AnswerOptions
 from activeeval.sampling.drawn_sample import EstimateOptions
 from activeeval.sampling.plan import PlanOptions
 from activeeval.sampling.sample import SampleOptions
@@ -100,6 +101,7 @@ OPTIONS = {
     "plan": PlanOptions,
     "compare": Options,
     "evaluate": Options,
+    "StoredCampaign.submit": AnswerOptions,
 }
 NOT_TRIED = {("compare_scores", "limits")}
 """A pair of numbers that other code of this project makes."""

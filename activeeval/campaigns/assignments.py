@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from activeeval.campaigns.store import Acknowledged, Claimed, Said, Store
+from activeeval.campaigns.store import Acknowledged, Claimed, JudgeAnswer, Store
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judging import ByComparisons
 
@@ -17,7 +17,7 @@ class Desk(Protocol):
     def claim(self, judge: str) -> Claimed | None:
         """Give a judge the next thing to judge; None where there is nothing for him."""
 
-    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store what a judge says of what was given out under a token; see `Store.submit`.
 
         Raises
@@ -27,14 +27,14 @@ class Desk(Protocol):
         """
 
     def submit_and_claim(
-        self, token: str, judgment: Said, key: str | None = None
+        self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge."""
 
     def documents(self, claimed: Claimed) -> list[str]:
         """Return the documents that an answer to what was claimed is about."""
 
-    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
         """Return what grades of documents say of them."""
 
 
@@ -50,12 +50,12 @@ class Grading(Desk):
         """Give a judge the next item."""
         return self.store.claim(self.name, judge, by_query=self.by_query)
 
-    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item."""
         return self.store.submit(self.name, token, self._checked(judgment), key)
 
     def submit_and_claim(
-        self, token: str, judgment: Said, key: str | None = None
+        self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do both in one transaction."""
         judgment = self._checked(judgment)
@@ -65,18 +65,18 @@ class Grading(Desk):
         """Return the item's."""
         return [claimed.doc_id]
 
-    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
         """Return the grade of the item."""
-        return Said(kind="judged", grade=grades[0])
+        return JudgeAnswer(kind="judged", grade=grades[0])
 
-    def _checked(self, judgment: Said) -> Said:
+    def _checked(self, judgment: JudgeAnswer) -> JudgeAnswer:
         if judgment.kind == "preferred":
             raise InputError(f"campaign {self.name}: its items are graded, not compared")
         return judgment
 
 
 @dataclass(frozen=True, slots=True)
-class Following(Grading):
+class AdaptiveGrading(Grading):
     """Items to grade whose depths follow labels: where nothing is left for a judge, what comes next is drawn."""
 
     def claim(self, judge: str) -> Claimed | None:
@@ -88,7 +88,7 @@ class Following(Grading):
         return item
 
     def submit_and_claim(
-        self, token: str, judgment: Said, key: str | None = None
+        self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do both in one transaction, as long as something is drawn."""
         judgment = self._checked(judgment)
@@ -112,7 +112,7 @@ class Comparisons(Desk):
         question = claim_comparison(self.store, self.name, judge, self.k)
         return None if question is None else question.claimed
 
-    def submit(self, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store what a judge says of two documents, with what it settles."""
         from activeeval.campaigns.top_k_judging import settling
 
@@ -123,7 +123,7 @@ class Comparisons(Desk):
         return self.store.submit(self.name, token, judgment, key)
 
     def submit_and_claim(
-        self, token: str, judgment: Said, key: str | None = None
+        self, token: str, judgment: JudgeAnswer, key: str | None = None
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do one after the other: what is next follows from what was said."""
         done = self.submit(token, judgment, key)
@@ -133,11 +133,11 @@ class Comparisons(Desk):
         """Return the two, as they are shown."""
         return [document["doc_id"] for document in claimed.text["documents"]]
 
-    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> Said:
+    def answer(self, documents: Sequence[str], grades: Sequence[int]) -> JudgeAnswer:
         """Return the one with the higher grade; a tie where they are equal."""
         first, second = grades
         preferred = None if first == second else documents[first < second]
-        return Said(kind="preferred", body={"what": "compared", "preferred": preferred})
+        return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": preferred})
 
 
 def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
@@ -152,28 +152,11 @@ def desk_of(store: Store, name: str, *, by_query: bool = False) -> Desk:
     match campaign.judging:
         case ByComparisons(k=k):
             return Comparisons(store, name, k)
-    return (Following if campaign.follows_labels else Grading)(store, name, by_query)
+    return (AdaptiveGrading if campaign.follows_labels else Grading)(store, name, by_query)
 
 
 def draw_further(store: Store, name: str) -> bool:
     """Draw what labels lead to, where depths follow them; return whether there is anything new to judge."""
-    from activeeval.campaigns.next_batch import draw_next
+    from activeeval.campaigns.draw import draw_next
 
     return draw_next(store, name)
-
-
-def claim(store: Store, name: str, judge: str) -> Claimed | None:
-    """Give a judge the next item, or two documents of a query to compare; None where there is nothing for him."""
-    return desk_of(store, name).claim(judge)
-
-
-def submit(store: Store, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
-    """Store what a judge says of an item, or of two documents; see `Desk.submit`."""
-    return desk_of(store, name).submit(token, judgment, key)
-
-
-def submit_and_claim(
-    store: Store, name: str, token: str, judgment: Said, key: str | None = None
-) -> tuple[Acknowledged, Claimed | None]:
-    """Do `submit` and `claim` of the same judge, of items in one transaction."""
-    return desk_of(store, name).submit_and_claim(token, judgment, key)

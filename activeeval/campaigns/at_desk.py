@@ -15,7 +15,7 @@ from activeeval.campaigns.control_items import Controls, again, as_claimed, as_s
 from activeeval.campaigns.desk_views import AnswerView, CorrectingView, ItemView, JudgingView, Reply
 from activeeval.campaigns.judging_messages import grade_names, named_grade
 from activeeval.campaigns.live import LiveLog, LiveReading, left_in
-from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts, Said, Store
+from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts, JudgeAnswer, Store
 from activeeval.campaigns.store.answering import RECLAIMED
 from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.judge_names import judge_name
@@ -80,7 +80,7 @@ class PageDesk:
             raise InputError(f"no item was given out under the token {shown(token)}")
         return event
 
-    def said(self, event: Event, reply: Reply) -> Said:
+    def said(self, event: Event, reply: Reply) -> JudgeAnswer:
         """Return a reply to what was shown in an event as it is stored."""
         elapsed = 0 if reply.clocks is None else (self.store.now(self.name) - event.at) // 1000
         return reply.said(elapsed)
@@ -220,7 +220,7 @@ class JudgesDesk(PageDesk):
         )
         return is_near or self.controls.is_due(judge, n_said + 1)
 
-    def _told_elsewhere(self, event: Event, said: Said, done: Acknowledged) -> Acknowledged:
+    def _told_elsewhere(self, event: Event, said: JudgeAnswer, done: Acknowledged) -> Acknowledged:
         if not _is_reclaimed(done):
             return done
         held = self.desk.claim(event.judge)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from activeeval.campaigns.at_desk import JudgesDesk, PageDesk
 from activeeval.campaigns.control_items import Controls, again, as_seen, discarded_of
 from activeeval.campaigns.desk_views import ItemView, Reply
-from activeeval.campaigns.live import Left, Precision
-from activeeval.campaigns.store import Acknowledged, Control, ItemTexts, Said, Store
+from activeeval.campaigns.live import Precision, WaitingCounts
+from activeeval.campaigns.store import Acknowledged, Control, ItemTexts, JudgeAnswer, Store
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
@@ -20,7 +20,7 @@ from activeeval.core.judgments.state import State
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:  # where items are graded, nobody waits for what comparisons need
-    from activeeval.campaigns.top_k_judging import Question
+    from activeeval.campaigns.top_k_judging import DocumentPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class PairView:
         How many answers of the query count so far.
     """
 
-    left: Left
+    left: WaitingCounts
     lease_s: int
     precision: Precision | None
     token: str = ""
@@ -89,7 +89,7 @@ class PairsDesk(PageDesk):
             raise InputError(f"documents {' and '.join(sides)} were asked, expected one of them")
         return as_seen(self.store.submit(self.name, token, said))
 
-    def _answer_query(self, event: Event, token: str, said: Said) -> Acknowledged:
+    def _answer_query(self, event: Event, token: str, said: JudgeAnswer) -> Acknowledged:
         """Store what is said of a control and is about its query: put off, beyond judging, without one of the two."""
         if not self.store.is_answered(self.name, token):
             held = self.desk.claim(event.judge)
@@ -114,7 +114,7 @@ class PairsDesk(PageDesk):
             raise InputError(f"query {event.query_id} has {counted(len(documents), 'document')}, got number {number}")
         return _item(event.query_id, "", documents[number])
 
-    def _control(self, judge: str, question: Question) -> Control | None:
+    def _control(self, judge: str, question: DocumentPair) -> Control | None:
         """Return a pair of the query that its judge is to compare once more; None where another one comes."""
         if self.controls is None:
             return None
@@ -128,7 +128,7 @@ class PairsDesk(PageDesk):
         is_due = controls.is_due(judge, state.checks.n_said.get(judge, 0))
         return controls.swapped(judge, events, state.checks) if is_due else None
 
-    def _again(self, question: Question, control: Control) -> PairView:
+    def _again(self, question: DocumentPair, control: Control) -> PairView:
         """Return the page with a pair of the query that was compared before, as that of any other pair."""
         view = self._view(question)
         token, posed = self.store.pose(self.name, control)
@@ -142,7 +142,7 @@ class PairsDesk(PageDesk):
         answers = self.log.look(lambda state: [e for (who, _), e in state.checks.answers.items() if who == judge])
         return sum(event.unit == unit for event in answers)
 
-    def _view(self, question: Question | None) -> PairView:
+    def _view(self, question: DocumentPair | None) -> PairView:
         left, lease_s = self.log.left, self.store.campaign(self.name).lease_s
         if question is None:
             return PairView(left=left, lease_s=lease_s, precision=self.reading.precision(left))

@@ -22,7 +22,7 @@ import math
 import numpy as np
 from scipy.special import stdtr
 
-from activeeval.campaigns.over_time import finite
+from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.report.judges_content import Calibration, CalibrationBin
 from activeeval.campaigns.state import CampaignState
 from activeeval.core.campaign.probabilities import item_probabilities

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.live import Left, left_of
+from activeeval.campaigns.live import WaitingCounts, left_of
 from activeeval.campaigns.report.judges_content import Checked, Controlled
 from activeeval.campaigns.store import Acknowledged, Claimed, Control, ItemTexts
 from activeeval.campaigns.training import KnownItem, trained
@@ -69,7 +69,7 @@ class Controls:
         """Whether the item after so many of a judge is a control."""
         return self.n_until(judge, n_said + 1) > self.n_until(judge, n_said)
 
-    def left(self, judge: str, state: State) -> Left:
+    def left(self, judge: str, state: State) -> WaitingCounts:
         """Return what is left as the judge sees it, with the controls to come and those that he has put off."""
         n_said, waiting = state.checks.n_said.get(judge, 0), Counter(state.n_waiting)
         waiting += Counter(map(_block_of, state.checks.put_off.get(judge, {}).values()))

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.live import Left, Precision
-from activeeval.campaigns.store import ItemTexts, Said
+from activeeval.campaigns.live import Precision, WaitingCounts
+from activeeval.campaigns.store import ItemTexts, JudgeAnswer
 
 _TOLERANCE_MS = 1000  # clocks of two machines tick alike, but a request is not received in the moment it is sent
 _HTML = re.compile(r"\s*(<!doctype html|<html[\s>])", re.I)
@@ -80,7 +80,7 @@ class JudgingView:
     can_put_off : bool
     grades : sequence of str
         What each is called, from 0 on.
-    left : Left
+    left : WaitingCounts
     pace_s : float or None
         Seconds that this judge takes for an item, in the median.
     precision : Precision or None
@@ -95,7 +95,7 @@ class JudgingView:
     lease_s: int
     can_put_off: bool
     grades: Sequence[str]
-    left: Left
+    left: WaitingCounts
     pace_s: float | None
     precision: Precision | None
     is_closed: bool
@@ -132,7 +132,7 @@ class Reply:
 
     Attributes
     ----------
-    judgment : Said
+    judgment : JudgeAnswer
     note, guidelines : str
         A remark, and the version of the guidelines that were beside it.
     input : str
@@ -140,13 +140,13 @@ class Reply:
     clocks : Clocks or None
     """
 
-    judgment: Said
+    judgment: JudgeAnswer
     note: str = ""
     guidelines: str = ""
     input: str = ""
     clocks: Clocks | None = None
 
-    def said(self, elapsed_ms: int) -> Said:
+    def said(self, elapsed_ms: int) -> JudgeAnswer:
         """Return it as it is stored; of clocks that ran longer than the item was shown no time is known."""
         beside: dict[str, str | int] = {"note": self.note, "guidelines": self.guidelines, "input": self.input}
         body = {name: value for name, value in beside.items() if value}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from activeeval.campaigns.over_time import finite
-from activeeval.campaigns.state import CampaignState, Pair, grades_of
+from activeeval.campaigns.known_labels import grades_of
+from activeeval.campaigns.report.content import finite
+from activeeval.campaigns.state import CampaignState, Pair
 from activeeval.campaigns.store import Store
 from activeeval.core.campaign.reading import Moved, moved
 from activeeval.core.judgments.log import Event

@@ -1,28 +1,37 @@
-"""Campaigns drawn for choices and a request: a new one, and a further round with what one has taught."""
+"""Samples drawn for campaigns: a new one, a further round with what one has taught, and the next instalment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from activeeval.campaigns.making import Made, check_judged, check_rules, create, redraw, top_up
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.campaigns.known_labels import labels_of
+from activeeval.campaigns.making import Made, check_judged, check_rules, create, grow, redraw, top_up
 from activeeval.campaigns.seconds import clocked, is_timed
-from activeeval.campaigns.state import check_next_round, labels_of, state_of
+from activeeval.campaigns.state import CampaignState, Pair, check_next_round, state_of
 from activeeval.campaigns.store import Store
 from activeeval.campaigns.store.rows import LOOKS
-from activeeval.core.campaign import Rules
+from activeeval.campaigns.versions import INSTALMENT
+from activeeval.core.campaign import Campaign, Rules
+from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
+from activeeval.core.errors import InputError, StateError
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
 from activeeval.inputs.loading import sampled_measure
-from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles
+from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_in
-from activeeval.sampling.draw import Drawn, GoalBudget, SampleRequest, draw_for, with_texts
+from activeeval.sampling.draw import Drawn, GoalBudget, SampleRequest, draw_for, fresh_seed, with_texts
+from activeeval.sampling.policies import policy_for
 from activeeval.sampling.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
@@ -40,6 +49,34 @@ def known_of(store: Store, name: str, source: str) -> KnownGrades:
 def kept_texts(config: Mapping[str, Any]) -> TextFiles:
     """Return where the texts of a campaign came from, by its configuration."""
     return {what: TextFile(**file) for what, file in config.get("texts", {}).items()}
+
+
+def rules_for(
+    measures: Sequence[str],
+    *,
+    policy: str | None,
+    judges_per_item: int | None,
+    adjudicate: bool,
+    strict_order: bool,
+    lease_s: int,
+) -> Rules:
+    """Return the rules of a new campaign; raises InputError where a policy has to be named (`policy_for`).
+
+    Parameters
+    ----------
+    policy : str or None
+        None takes what fits the measures.
+    judges_per_item : int or None
+        None takes one judge, and two where a third decides between them.
+    """
+    n_judges = judges_per_item or (2 if adjudicate else 1)
+    return Rules(
+        lease_s=lease_s,
+        judges_per_item=n_judges,
+        policy=policy_for(policy, n_judges, adjudicate, measures),
+        strict_order=strict_order,
+        adjudicate=adjudicate,
+    )
 
 
 def topped_up(
@@ -60,10 +97,10 @@ def topped_up(
     """
     kept = kept_texts(store.campaign(name).config)
 
-    def texts_of(grown: Sample) -> SheetTexts:
+    def texts_for(grown: Sample) -> SheetTexts:
         return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
 
-    return top_up(store, name, budget, texts_of)
+    return top_up(store, name, budget, texts_for)
 
 
 def _method_of(request: SampleRequest) -> Method:
@@ -177,3 +214,103 @@ class CampaignDrawing:
         sample = replace(sample, text_files=kept)
         sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
         return sample.text_files, texts
+
+
+def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None) -> int:
+    """Draw and store a further round of a campaign from what its store has; return the number of the last event.
+
+    Pool, questions and model are those of the round before, and all that is judged is known. `activeeval campaign
+    redraw` also lets the model learn from what is judged; for that it needs the files of the runs.
+
+    Parameters
+    ----------
+    budget : Budget
+        In mean items; no share.
+    seed : int, optional
+        By default one of the system's.
+
+    Raises
+    ------
+    StateError
+        Where the round before is not judged to its end.
+    InputError
+        Where what is judged are no grades, or the budget is a share.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    if budget.is_share:
+        raise InputError("a further round takes a number of judgments, as 100", field="budget")
+    check_judged(store, name)
+    state = state_of(store, name)
+    before, number = state.sample, fresh_seed() if seed is None else seed
+    design = _design_again(before.campaign.design, labels_of(state), budget.amount)
+    sample = Sample(
+        campaign=Campaign(design, rng=number, by_instalments=True, surely=True),
+        questions=before.questions,
+        systems=before.systems,
+        depth=before.depth,
+        seed=number,
+        model=before.model,
+        text_files=kept_texts(store.campaign(name).config),
+        truth_of_machines=before.truth_of_machines,
+    )
+    sample, texts = with_texts(sample, name, None, None, lambda note: None)
+    check_next_round(state, sample)
+    return redraw(store, name, sample, texts)
+
+
+def _design_again(design: Design, labels: dict[Pair, int], budget: float) -> Design:
+    """Return a design for the questions of another one, with all labels known."""
+    method, beliefs = find_method(design.name), design.beliefs
+    model = {} if beliefs is None else beliefs.made_of
+    chosen = method.looking(design.looks) if method.has_depths else method
+    known = _grades_of_items(design, labels)
+    return chosen.design(list(design.targets), **model, max_grade=design.max_grade, budget=budget, judged=known)
+
+
+def _grades_of_items(design: Design, labels: dict[Pair, int]) -> NDArray[np.int64]:
+    """Return the labels as grades of a pool's items, −1 where there is none."""
+    pool = design.pool
+    pairs = zip(pool.query_texts[pool.item_queries].tolist(), pool.item_texts.tolist(), strict=True)
+    return np.array([labels.get(pair, -1) for pair in pairs], dtype=np.int64)
+
+
+def draw_next(store: Store, name: str) -> bool:
+    """Draw the next instalment of a campaign where labels lead to one; return whether there is anything new to judge.
+
+    Where nothing follows and nothing waits the sample has ended, and the rates that the last labels made are kept. Two
+    processes may come to it at once: the store takes one version of a number, and the second one finds that. A process
+    that ends before it has drawn leaves nothing undone: the next claim draws.
+    """
+    state = state_of(store, name)
+    sample = next_of(state)
+    if sample is None:
+        return False
+    try:
+        grow(store, name, sample, INSTALMENT, _texts_of_new(state, sample), version=state.version + 1)
+    except StateError:
+        if store.samples(name)[-1].version == state.version:
+            raise
+        return True  # somebody else was quicker
+    return bool(sample.pairs)
+
+
+def next_of(state: CampaignState) -> Sample | None:
+    """Return the sample with what comes next; None where that is nothing, or follows from what waits."""
+    sample = state.as_drawn
+    if sample.campaign.paths is None:
+        return None
+    campaign, is_new = sample.campaign.following()
+    has_ended = not is_new and not sample.campaign.is_open and not state.state.ended
+    return sample.grown(campaign, state.sample_id) if is_new or has_ended else None
+
+
+def _texts_of_new(state: CampaignState, sample: Sample) -> SheetTexts:
+    """Return what the judges of what is new read: of the tables that the campaign was made with."""
+    files = kept_texts(state.campaign.config)
+    for what, file in files.items():
+        if not os.path.isfile(file.path):
+            problem = f"the texts of the {what} are no longer in {file.path}, and more are needed: put the file back"
+            raise InputError(f"campaign {state.campaign.name}: {problem}")
+    paths = {what: file.path for what, file in files.items()}
+    return texts_of(sample.pairs, "", **paths)[0]

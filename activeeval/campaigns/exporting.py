@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from activeeval.campaigns.state import CampaignState, grades_of, round_grades, state_of
+from activeeval.campaigns.known_labels import grades_of, round_grades
+from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.store import Store
 from activeeval.core.campaign import Unit
 from activeeval.core.campaign.probabilities import item_probabilities

@@ -10,12 +10,14 @@ from itertools import combinations
 
 import numpy as np
 
-from activeeval.campaigns.over_time import date_of, finite
+from activeeval.campaigns.known_labels import grades_of
+from activeeval.campaigns.over_time import date_of
+from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.report.judges_content import (
-    Agreement,
     Day,
     FittedSeconds,
     GradesByJudge,
+    JudgeAgreement,
     JudgePair,
     Seconds,
     SharedAgreement,
@@ -25,7 +27,7 @@ from activeeval.campaigns.report.judges_content import (
     Work,
 )
 from activeeval.campaigns.seconds import fitted
-from activeeval.campaigns.state import CampaignState, Pair, grades_of
+from activeeval.campaigns.state import CampaignState, Pair
 from activeeval.campaigns.store import Store, UnitRow
 from activeeval.core.errors import InputError
 from activeeval.core.judgments import Judge, Judgment, Judgments, grade_agreement
@@ -125,7 +127,7 @@ def judgments_of(state: CampaignState) -> Judgments:
     return Judgments.of(Judgment(*pair, Judge(judge), value=grade) for (judge, pair), grade in sorted(grades.items()))
 
 
-def agreement_of(state: CampaignState, confidence: float) -> Agreement:
+def agreement_of(state: CampaignState, confidence: float) -> JudgeAgreement:
     """Return grades by judge, and how far judges agree on items that several of them graded."""
     judgments = judgments_of(state)
     scale = set(range((state.sample.campaign.design.max_grade or 0) + 1))
@@ -137,7 +139,7 @@ def agreement_of(state: CampaignState, confidence: float) -> Agreement:
     try:
         agreement = grade_agreement(judgments.coded_grades(), confidence, RESAMPLES, rng=0)
     except InputError:  # one judge alone, or no item that two have graded
-        return Agreement(
+        return JudgeAgreement(
             grades=grades, histogram=histogram, n_items=0, confidence=confidence, alpha=None, pairs=pairs({})
         )
     return SharedAgreement(

@@ -16,10 +16,11 @@ from activeeval.campaigns.store import (
     file_url,
     open_store,
 )
-from activeeval.campaigns.top_k_judging import Compared, Comparing
+from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.judging import ByComparisons, DocumentToJudge, Judging
+from activeeval.formats.comparisons import write_comparisons, write_truth
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.draws import TEXTS, draws_of
 from activeeval.formats.tables.sheets import read_sheet
@@ -65,7 +66,21 @@ def labelling(sheet: str, k: int, path: str) -> Iterator[Comparing]:
         yield Comparing(store, names[0], names[0])
 
 
-def says_no_more(path: str, compared: Compared) -> bool:
+def check_apart(log: str, *others: str | None) -> None:
+    """Raise InputError where two files are one."""
+    files = [os.path.realpath(path) for path in (log, *others) if path]
+    if len(set(files)) < len(files):
+        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+
+
+def write_labels(compared: ComparisonOutcome, out: str, preferences: str | None) -> None:
+    """Write the truths so far, and the comparisons where there is a file for them."""
+    write_truth(compared.truths, out)
+    if preferences:
+        write_comparisons(compared.comparisons, preferences)
+
+
+def says_no_more(path: str, compared: ComparisonOutcome) -> bool:
     """Return whether a file holds only truths or comparisons that a labelling says too."""
     try:
         judgments = read(path)

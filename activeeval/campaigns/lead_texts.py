@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from activeeval.campaigns.desk_views import ItemView
-from activeeval.campaigns.store import GuidelinesRow, ItemTexts, Place, Store, TextCounts, TextRow, Wanted
+from activeeval.campaigns.store import GuidelinesRow, ItemPosition, ItemTexts, Store, TextCounts, TextRow, Wanted
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted
 
@@ -20,7 +20,7 @@ ON_A_PAGE = 50
 class DocumentLine:
     """A document of an item: the item's place and the document's number in there, what it is called, how long it is."""
 
-    at: Place
+    at: ItemPosition
     number: int
     doc_id: str
     title: str
@@ -59,14 +59,14 @@ class TextsView:
     counts : TextCounts
         Of the whole campaign.
     queries : sequence of QueryLines
-    following : Place or None
+    following : ItemPosition or None
         The item after which the next page begins; None of the last one.
     guidelines : sequence of GuidelinesVersion
     """
 
     counts: TextCounts
     queries: Sequence[QueryLines]
-    following: Place | None
+    following: ItemPosition | None
     guidelines: Sequence[GuidelinesVersion]
 
 
@@ -89,7 +89,7 @@ def texts_of(store: Store, name: str, wanted: Wanted, served_guidelines: str = "
     )
 
 
-def document_of(store: Store, name: str, at: Place, number: int) -> ItemView:
+def document_of(store: Store, name: str, at: ItemPosition, number: int) -> ItemView:
     """Return a document of an item as its judges see it; InputError where there is none."""
     row = store.item_texts(name, at)
     documents = list(documents_of(row.doc_id, row.text))

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class WaitingCounts:
     """How many items wait: of the lowest open block, and of all that is drawn; how many blocks are open."""
 
     in_block: int
@@ -64,7 +64,7 @@ class LiveLog:
             return ask(self._state)
 
     @property
-    def left(self) -> Left:
+    def left(self) -> WaitingCounts:
         """What waits now."""
         return self.look(left_in)
 
@@ -109,7 +109,7 @@ class LiveReading:
 
         return self.look(ask)
 
-    def precision(self, left: Left) -> Precision | None:
+    def precision(self, left: WaitingCounts) -> Precision | None:
         """Return the last precision that is known, and have the next one made where a block is complete since."""
         place = (left.blocks, left.in_all and 1)
         if place != self._made_for and (self._making is None or not self._making.is_alive()):
@@ -133,22 +133,22 @@ class LiveReading:
 
 def precision_of(state: CampaignState) -> Precision | None:
     """Return how wide the interval of a campaign's first question is; None where nothing can be read."""
-    from activeeval.campaigns.over_time import finite
-    from activeeval.campaigns.status import estimates_of, intervals
+    from activeeval.campaigns.report.content import finite
+    from activeeval.campaigns.status import estimates_of, half_width_of
 
     if not state.block:
         return None
-    first = intervals(estimates_of(state).answers[:1])[0]
-    half_width = finite(first.half_width)
+    first = estimates_of(state).answers[0]
+    half_width = finite(half_width_of(first))
     return None if half_width is None else Precision(half_width=half_width, at_end=finite(first.half_width_at_end))
 
 
-def left_in(state: State) -> Left:
+def left_in(state: State) -> WaitingCounts:
     """Return what waits."""
     return left_of(state.n_waiting)
 
 
-def left_of(n_waiting: Mapping[int, int]) -> Left:
+def left_of(n_waiting: Mapping[int, int]) -> WaitingCounts:
     """Return what waits, by block."""
     waiting = [n for _, n in sorted(n_waiting.items()) if n]
-    return Left(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))
+    return WaitingCounts(in_block=waiting[0] if waiting else 0, in_all=sum(waiting), blocks=len(waiting))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.campaigns.report.content import Ends, Largest, Moment, QueryShare
-from activeeval.campaigns.state import CampaignState, answered, grades_of
+from activeeval.campaigns.known_labels import grades_of
+from activeeval.campaigns.report.content import CampaignReading, Largest, QueryShare
+from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import spent_by_block
+from activeeval.core.answers import Answer
 from activeeval.core.campaign.reading import carried
 from activeeval.core.campaign.together import round_weights
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.measures import Target
+from activeeval.core.results import Interval
 from activeeval.sampling.answers import SampleAnswer
 
 MOST_QUERIES = 15
@@ -33,17 +37,12 @@ def date_of(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def finite(value: float) -> float | None:
-    """Return a number that is one; None for what is infinite or not known."""
-    return float(value) if math.isfinite(value) else None
-
-
-def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Moment]:
+def readings_of(state: CampaignState, scope: str, confidence: float) -> list[CampaignReading]:
     """Return a moment for each event at which more could be read, and one as of the last where that says another.
 
     Each has the values of all questions the campaign was made for, in their order.
     """
-    past, moments = state.before(), list[Moment]()
+    past, moments = state.before(), list[CampaignReading]()
     for seq in sorted({*state.state.complete_at.values(), state.as_of}):
         past.follow(state.log[past.as_of : seq])
         if past.instalment and moments and past.block == moments[-1].block and seq < state.as_of:
@@ -54,37 +53,35 @@ def readings_of(state: CampaignState, scope: str, confidence: float) -> list[Mom
     return moments
 
 
-def _moment(state: CampaignState, scope: str, confidence: float) -> Moment | None:
+def _moment(state: CampaignState, scope: str, confidence: float) -> CampaignReading | None:
     """Return what could be read as of an event; None where nothing could."""
     try:
         answers, _ = answered(state, scope=scope, confidence=confidence)
     except StateError:
         return None
     try:
-        always, _ = answered(state, scope=scope, confidence=confidence, kind="group-sequential")
+        always = answered(state, scope=scope, confidence=confidence, kind="group-sequential")[0]
     except InputError:  # of several rounds, and beyond the budget that the looks were planned for, there is none
-        always = None
-    return Moment(
+        always = []
+    return CampaignReading(
         as_of=state.as_of,
         date=date_of(state.log[-1].at),
         block=state.block,
         blocks=state.n_blocks,
         rounds=len(state.read),
         spent=sum(spent_by_block(state).values()),
-        answers=[_ends(answer, None if always is None else always[k]) for k, answer in enumerate(answers)],
+        answers=[answer_of(answer) for answer in answers],
+        every_look=[answer_of(answers[k], each.interval) for k, each in enumerate(always)],
     )
 
 
-def _ends(answer: SampleAnswer, always: SampleAnswer | None) -> Ends:
-    low, high = answer.estimate.bounds(answer.interval)
-    every = (None, None) if always is None else answer.estimate.bounds(always.interval)
-    return Ends(
-        value=finite(answer.estimate.value),
-        low=finite(low),
-        high=finite(high),
-        low_every_look=None if every[0] is None else finite(every[0]),
-        high_every_look=None if every[1] is None else finite(every[1]),
+def answer_of(answer: SampleAnswer, interval: Interval | None = None) -> Answer:
+    """Make an answer of one interval, whose value stays as estimated where it lies outside."""
+    estimate, names = answer.estimate, {"system": answer.system, "versus": answer.versus, "segment": answer.segment}
+    made = Answer.of(
+        estimate, interval or answer.interval, measure=answer.target.name, n_items=estimate.n_items, **names
     )
+    return replace(made, value=estimate.value)
 
 
 def queries_that_matter(state: CampaignState, texts: dict[str, str]) -> list[Largest]:

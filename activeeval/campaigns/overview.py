@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.judges import agreement_of, work_of
 from activeeval.campaigns.over_time import date_of, readings_of
-from activeeval.campaigns.report.content import Moment
-from activeeval.campaigns.report.judges_content import Agreement, Checked, Work
+from activeeval.campaigns.report.content import CampaignReading
+from activeeval.campaigns.report.judges_content import Checked, JudgeAgreement, Work
 from activeeval.campaigns.report.next_steps import aside_sentence, expected_sentence, next_sentence, reached_sentence
 from activeeval.campaigns.state import CampaignState
 from activeeval.campaigns.status import estimates_of, reached, status, step_of
@@ -56,7 +56,7 @@ class Overview:
     hours_left : float or None
         That what waits takes at the pace so far; None where no time was taken.
     judges : sequence of Work
-    agreement : Agreement
+    agreement : JudgeAgreement
     checked : Checked
     n_corrected : int
         Grades that a later round took for known and that are others now.
@@ -76,7 +76,7 @@ class Overview:
     waiting: int
     hours_left: float | None
     judges: Sequence[Work]
-    agreement: Agreement
+    agreement: JudgeAgreement
     checked: Checked
     n_corrected: int = 0
     cannot: Sequence[Remark] = field(default_factory=list)
@@ -122,7 +122,7 @@ def overview(state: CampaignState, store: Store, *, interval: str = "t", confide
     )
 
 
-def course(state: CampaignState, confidence: float = 0.95) -> list[Moment]:
+def course(state: CampaignState, confidence: float = 0.95) -> list[CampaignReading]:
     """Return what could be read at the end of each block so far."""
     return readings_of(state, "pool", confidence) if state.block else []
 

@@ -315,43 +315,6 @@ def state_of(store: Store, name: str, as_of: int | None = None) -> CampaignState
     return state
 
 
-def grades_of(state: CampaignState) -> dict[Pair, int]:
-    """Return the grade that counts of each item that is judged, by query and document; −1 where it cannot be."""
-    out: dict[Pair, int] = {}
-    for sample in state.rounds:
-        grades = round_grades(sample.campaign)
-        for unit in sample.campaign.units:
-            for item, doc in zip(unit.items, unit.item_ids, strict=True):
-                # a later round may have asked for it again, and in vain
-                if item in grades and (grades[item] >= 0 or (unit.query_id, doc) not in out):
-                    out[unit.query_id, doc] = grades[item]
-    return out
-
-
-def round_grades(campaign: Campaign) -> dict[int, int]:
-    """Return the grade that counts of each item that is judged in a round; −1 where it cannot be."""
-    grades = campaign.grades
-    return {item: int(grades[item]) for item in campaign.settled}
-
-
-def labels_of(state: CampaignState) -> dict[Pair, int]:
-    """Return the grade of each item that a campaign has judged or knew before it was drawn.
-
-    Raises
-    ------
-    InputError
-        Where what it holds are no grades: ranks, or the mean of what several grades are worth.
-    """
-    name = state.campaign.name
-    state.campaign.judging.check_known(name)
-    if any(sample.campaign.labels.is_soft for sample in state.rounds):
-        raise InputError(f"campaign {name}: items count the mean gain of grades that differ, which is no known grade")
-    design = state.rounds[0].campaign.design
-    queries = design.pool.query_texts[design.pool.item_queries]
-    known = {(queries[z], design.pool.item_texts[z]): int(design.known[z]) for z in np.flatnonzero(design.known >= 0)}
-    return known | {pair: grade for pair, grade in grades_of(state).items() if grade >= 0}
-
-
 def answered(
     state: CampaignState,
     measures: Sequence[str] = (),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from activeeval.campaigns.report.content import Progress
+from activeeval.campaigns.report.design_content import CampaignProgress
 from activeeval.campaigns.report.judges_content import Step
 from activeeval.campaigns.report.next_steps import Reached
 from activeeval.campaigns.state import CampaignState, answered
@@ -18,7 +18,9 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.systems import direction
 from activeeval.report.cautions import marked
 from activeeval.report.findings import sentence
+from activeeval.report.numbers import agreeing, counted
 from activeeval.report.rendering import Cell
+from activeeval.report.shown import PrintableResult
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.estimate import Estimates
 
@@ -29,7 +31,7 @@ class Status:
 
     Attributes
     ----------
-    progress : Progress
+    progress : CampaignProgress
     free, in_hand : int
         Answers that may be claimed, and claimed ones; of top-k judging queries, as the row calls them.
     by_query : bool
@@ -44,7 +46,7 @@ class Status:
         Of machines' judgments that are taken for people's.
     """
 
-    progress: Progress
+    progress: CampaignProgress
     free: int
     in_hand: int
     by_query: bool
@@ -64,6 +66,49 @@ class Status:
             if name == "cannot" and self.n_unread:
                 row["unread"] = self.n_unread
         return marked([row], self.cautions)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CampaignStatus(PrintableResult):
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    status : Status
+    goal : str
+        Whether the half-width that it was made for is reached; nothing where it has none.
+    """
+
+    status: Status
+    goal: str = ""
+
+    def __getitem__(self, name: str) -> Cell:
+        """Return a figure by its name, as spent, left, judged or waiting."""
+        return self.status.row()[name]
+
+    @property
+    def sentences(self) -> list[str]:
+        """How much is judged, how much waits."""
+        progress = self.status.progress
+        far = (
+            f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
+            f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
+        )
+        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
+
+    @property
+    def table(self) -> Sequence[Mapping[str, Cell]]:
+        """What is known of it."""
+        left_out = ("campaign", "block", "blocks")
+        return [
+            {"figure": name, "value": value}
+            for name, value in self.status.row().items()
+            if value is not None and name not in left_out
+        ][:10]
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return its row, as the command line has it."""
+        return [self.status.row()]
 
 
 def status(state: CampaignState, store: Store) -> Status:
@@ -115,13 +160,13 @@ def reached_of(state: CampaignState) -> Reached:
     )
 
 
-def progress_of(state: CampaignState) -> Progress:
+def progress_of(state: CampaignState) -> CampaignProgress:
     """Return how far a campaign was as of an event."""
     campaigns = [each.campaign for each in state.rounds]
     costs = [unit.cost for unit in state.units]
     spent = sum(spent_by_block(state).values())
     clock, progress = state.state.active_ms, state.progress
-    return Progress(
+    return CampaignProgress(
         campaign=state.campaign.name,
         as_of=state.as_of,
         version=state.version,
@@ -178,7 +223,7 @@ def look(state: CampaignState) -> tuple[float, float] | None:
     if wanted is None or state.block == 0 or state.n_budgets > 1:  # looks are planned for the first budget
         return None
     answers, _ = answered(state, kind="group-sequential")
-    return wanted, max((answer.interval.high - answer.interval.low) / 2 for answer in answers)
+    return wanted, max(map(half_width_of, answers))
 
 
 def reached(state: CampaignState) -> Note | None:
@@ -237,40 +282,27 @@ def estimates_of(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interim:
-    """The estimate of a question now, and the half-width to expect at the end."""
-
-    measure: str
-    question: str
-    system: str
-    versus: str
-    direction: str
-    definition: str
-    value: float
-    low: float
-    high: float
-    half_width: float
-    half_width_at_end: float
-    sentence: str
-
-
-def intervals(answers: Sequence[SampleAnswer]) -> list[Interim]:
-    """Return the estimate of each question with what to expect at the end."""
+def interim_rows(answers: Sequence[SampleAnswer]) -> list[dict[str, Cell]]:
+    """Make a row of the estimate of each question with what to expect at the end."""
     return [
-        Interim(
-            measure=answer.target.name,
-            question=answer.question,
-            system=answer.system,
-            versus=answer.versus,
-            direction=direction(answer.system, answer.versus),
-            definition=str(answer.target.measure),
-            value=answer.estimate.value,
-            low=answer.interval.low,
-            high=answer.interval.high,
-            half_width=(answer.interval.high - answer.interval.low) / 2,
-            half_width_at_end=answer.half_width_at_end,
-            sentence=sentence(answer.finding),
-        )
+        {
+            "measure": answer.target.name,
+            "question": answer.question,
+            "system": answer.system,
+            "versus": answer.versus,
+            "direction": direction(answer.system, answer.versus),
+            "definition": str(answer.target.measure),
+            "value": answer.estimate.value,
+            "low": answer.interval.low,
+            "high": answer.interval.high,
+            "half_width": half_width_of(answer),
+            "half_width_at_end": answer.half_width_at_end,
+            "sentence": sentence(answer.finding),
+        }
         for answer in answers
     ]
+
+
+def half_width_of(answer: SampleAnswer) -> float:
+    """Return half the width of an answer's interval."""
+    return (answer.interval.high - answer.interval.low) / 2

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
-from activeeval.campaigns import assignments
+from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.making import create
 from activeeval.campaigns.over_time import readings_of
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import SUFFIXES, campaign_text
 from activeeval.campaigns.state import CampaignState, state_of
-from activeeval.campaigns.status import Status, estimates_of, reached, status
-from activeeval.campaigns.store import Acknowledged, Claimed, Said, Store, checked_name, file_url, open_store
+from activeeval.campaigns.status import CampaignStatus, estimates_of, reached, status
+from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, checked_name, file_url, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.checks import brief
 from activeeval.core.errors import InputError
@@ -32,57 +32,41 @@ from activeeval.graders.audit_result import Audited, audited_of
 from activeeval.inputs.arguments import checked, graders_of, measures_of, warn_of
 from activeeval.inputs.systems import direction
 from activeeval.inputs.texts import texts_of as words_of
-from activeeval.report.numbers import agreeing, counted
-from activeeval.report.rendering import Cell
 from activeeval.report.result_pictures import EarlyReading
-from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
 from activeeval.sampling.drawn_sample import Sample, check_sample, file_of
 from activeeval.sampling.results import Result, Results, results_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class CampaignStatus(PrintableResult):
-    """How far a campaign is.
+class AnswerOptions(TypedDict, total=False):
+    """What else `StoredCampaign.submit` may be told.
 
     Attributes
     ----------
-    status : Status
-    goal : str
-        Whether the half-width that it was made for is reached; nothing where it has none.
+    cannot : str
+        Why it cannot be judged.
+    later : bool
+        For another judge, or for later.
+    preferred : str
+        Of two documents the better one.
+    tie : bool
+        Of two documents: they are alike.
+    discard : str
+        Of two documents: throw this one out of its query.
+    key : str
+        The same key again is answered as it was the first time. Default: that of the token.
+    active_ms : int
+        How long the judge looked at it.
     """
 
-    status: Status
-    goal: str = ""
-
-    def __getitem__(self, name: str) -> Cell:
-        """Return a figure by its name, as spent, left, judged or waiting."""
-        return self.status.row()[name]
-
-    @property
-    def sentences(self) -> list[str]:
-        """How much is judged, how much waits."""
-        progress = self.status.progress
-        far = (
-            f"{counted(progress.judged, 'item')} judged, {progress.waiting:,} "
-            f"{agreeing(progress.waiting, 'waits', 'wait')}, block {progress.block} of {progress.blocks}"
-        )
-        return [f"Campaign {progress.campaign}: {far} complete.", *([f"{self.goal}."] if self.goal else [])]
-
-    @property
-    def table(self) -> Sequence[Mapping[str, Cell]]:
-        """What is known of it."""
-        left_out = ("campaign", "block", "blocks")
-        return [
-            {"figure": name, "value": value}
-            for name, value in self.status.row().items()
-            if value is not None and name not in left_out
-        ][:10]
-
-    def rows(self) -> list[dict[str, Cell]]:
-        """Return its row, as the command line has it."""
-        return [self.status.row()]
+    cannot: str | None
+    later: bool
+    preferred: str | None
+    tie: bool
+    discard: str | None
+    key: str | None
+    active_ms: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -124,22 +108,10 @@ class StoredCampaign:
     @checked
     def claim(self, judge: str) -> Claimed | None:
         """Return the next item for a judge, with its texts and its token; None where nothing is left for this judge."""
-        return assignments.claim(self.store, self.name, _judge(judge))
+        return desk_of(self.store, self.name).claim(_judge(judge))
 
     @checked
-    def submit(
-        self,
-        claimed: Claimed | str,
-        grade: int | None = None,
-        *,
-        cannot: str | None = None,
-        later: bool = False,
-        preferred: str | None = None,
-        tie: bool = False,
-        discard: str | None = None,
-        key: str | None = None,
-        active_ms: int | None = None,
-    ) -> Event:
+    def submit(self, claimed: Claimed | str, grade: int | None = None, **answer: Unpack[AnswerOptions]) -> Event:
         """Store the answer to an item, and return it as it is stored; of kind ``late`` where it does not count.
 
         Parameters
@@ -147,24 +119,15 @@ class StoredCampaign:
         claimed : Claimed or str
             What `claim` returned, or its token.
         grade : int, optional
-            The grade; or one of those that follow.
-        cannot : str
-            Why it cannot be judged.
-        later : bool
-            For another judge, or for later.
-        preferred : str
-            Of two documents the better one; ``tie``: they are alike; ``discard``: throw this one out of its query.
-        key : str, optional
-            The same key again is answered as it was the first time.
-        active_ms : int, optional
-            How long the judge looked at it.
+            The grade; or one of ``cannot``, ``later``, and of two documents ``preferred``, ``tie``, ``discard``.
+        answer
+            `AnswerOptions`: cannot, later, preferred, tie, discard, key and active_ms.
         """
-        judgment = _said(grade, cannot, later, preferred, tie, discard, active_ms)
+        key, judgment = answer.get("key"), _judgment(grade, answer)
         if not isinstance(claimed, (str, Claimed)):
             raise InputError(f"`claimed` is what `claim` returned, or its token, got {brief(claimed)}", field="claimed")
         token = claimed if isinstance(claimed, str) else claimed.token
-        done: Acknowledged = assignments.submit(self.store, self.name, token, judgment, key)
-        return done.event
+        return desk_of(self.store, self.name).submit(token, judgment, key).event
 
     @checked
     def status(self, as_of: int | None = None) -> CampaignStatus:
@@ -324,27 +287,18 @@ def _judge(name: str) -> str:
     return held
 
 
-def _said(
-    grade: int | None,
-    cannot: str | None,
-    later: bool,
-    preferred: str | None,
-    tie: bool,
-    discard: str | None,
-    active_ms: int | None,
-) -> Said:
+def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
     """Return what an answer says; raises InputError where it says nothing, or several things."""
-    if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
+    known = AnswerOptions.__annotations__
+    if unknown := answer.keys() - known.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known)}")
+    said: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
+    n_values = sum(said.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if n_values + said.get("tie", False) + said.get("later", False) != 1:
         raise InputError("give one of `grade`, `cannot` and `later`, or of two documents `preferred`, `tie`, `discard`")
-    if cannot is not None and not cannot.strip():
+    if "cannot" in said and not said["cannot"].strip():
         raise InputError("`cannot` says why it cannot be judged, got nothing", field="cannot")
-    body: Mapping[str, Any] = {}
-    if discard is not None:
-        body = {"what": "discarded", "document": discard}
-    elif tie or preferred is not None:
-        body = {"what": "compared", "preferred": preferred}
-    kind = "preferred" if body else "judged" if grade is not None else "later" if later else "cannot"
-    return Said(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
+    return JudgeAnswer.of(**said)
 
 
 def _moments(state: CampaignState, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
@@ -354,7 +308,7 @@ def _moments(state: CampaignState, scope: str, confidence: float, answer: Sample
     moments = []
     for moment in readings_of(state, scope, confidence):
         ends = moment.answers[place]
-        if ends.value is not None and ends.low is not None and ends.high is not None:
+        if math.isfinite(ends.value) and math.isfinite(ends.low) and math.isfinite(ends.high):
             moments.append(EarlyReading(n_items=round(moment.spent), value=ends.value, low=ends.low, high=ends.high))
     return moments
 

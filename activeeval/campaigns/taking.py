@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Self
 
-from activeeval.campaigns.store import Acknowledged, Said, Store, UnitRow, Unjudged
+from activeeval.campaigns.store import Acknowledged, JudgeAnswer, Store, UnitRow, Unjudged
 from activeeval.core.errors import FormatError, InputError, raise_all
 from activeeval.core.judgments import Judgment, Judgments
 from activeeval.core.judgments.judging import WHOLE, ByComparisons, Judging
@@ -20,7 +20,7 @@ from activeeval.core.results import Caution
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.tables.grades import allowed
 
-Answer = tuple[str, str, Said, str | None, int | None]
+Answer = tuple[str, str, JudgeAnswer, str | None, int | None]
 _FEW = 4
 """Samples that a message names: there is one more of each top-up, round and instalment."""
 WHY = "as the file says"
@@ -257,7 +257,7 @@ def _answers(
             refuse_as_labels(path)
         drawn.of_machines[path] = int((~judgments.is_of_people).sum())
         judgments = judgments.where(judgments.is_of_people) if drawn.of_machines[path] else judgments
-    answers: dict[str, dict[tuple[str, str, int | None], Said]] = {}
+    answers: dict[str, dict[tuple[str, str, int | None], JudgeAnswer]] = {}
     wrong: list[FormatError] = []
     for row, judgment, unit in drawn.placed(judgments):
         name, place, grade = judgment.judge.name or judge, judgments.place(row), judgment.value
@@ -271,8 +271,8 @@ def _answers(
             above = f"the grade {grade} is above the largest of the scale, expected {allowed(drawn.max_grade)}"
             wrong.append(FormatError(path, line, above))
             continue
-        is_grade = judgment.kind == "grade"
-        answer = Said(kind="judged", grade=grade) if is_grade else Said(kind="cannot", reason=judgment.reason or WHY)
+        is_grade, why = judgment.kind == "grade", judgment.reason or WHY
+        answer = JudgeAnswer(kind="judged", grade=grade) if is_grade else JudgeAnswer(kind="cannot", reason=why)
         answer = answer.of_machine(path if judgment.judge.is_machine else "")
         by_item = answers.setdefault(name, {})
         if by_item.setdefault((judgment.query, judgment.item, unit), answer) != answer:
@@ -303,6 +303,6 @@ def _(
             raise InputError(f"{path}: names no judge: say with `judge` whose judgments they are", field="judge")
         check_held(path, query, truth, drawn.docs, judging.k)
         body = {part: list(names) for part, names in truth._asdict().items()}
-        answer = Said(kind="judged", body=body).of_machine(path if who.is_machine else "")
+        answer = JudgeAnswer(kind="judged", body=body).of_machine(path if who.is_machine else "")
         answers.setdefault(name, []).append((query, WHOLE, answer, None, None))
     return answers

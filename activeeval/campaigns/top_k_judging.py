@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from activeeval.campaigns.store import Acknowledged, Claimed, Said, Store
+from activeeval.campaigns.store import Acknowledged, Claimed, JudgeAnswer, Store
 from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.comparisons import Comparison, Truth
 from activeeval.core.judgments.judge_names import judge_name
@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class DocumentPair:
     """Two documents of a query to compare.
 
     Attributes
@@ -72,7 +72,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparisonOutcome:
     """What the comparisons of a judge come to so far.
 
     Attributes
@@ -119,14 +119,14 @@ class Comparing:
     def __init__(self, store: Store, name: str, judge: str) -> None:
         self._store, self._name, self._judge = store, name, judge_name(judge)
         self._k = store.campaign(name).judging.of_ranks(f"campaign {name}: its items are graded, not compared").k
-        self._question: Question | None = None
+        self._question: DocumentPair | None = None
 
     @property
     def n_queries(self) -> int:
         """How many queries the campaign has."""
         return sum(self._store.waiting(self._name).values())
 
-    def ask(self) -> Question | None:
+    def ask(self) -> DocumentPair | None:
         """Return what to compare next, the same until there is an answer; None when nothing is left."""
         if self._question is None:
             self._question = claim_comparison(self._store, self._name, self._judge, self._k)
@@ -160,7 +160,7 @@ class Comparing:
         return self._submit(token, {"what": "undone"})
 
     @property
-    def compared(self) -> Compared:
+    def compared(self) -> ComparisonOutcome:
         """What all comparisons of the judge come to so far."""
         return compared(self._store, self._name, self._judge, self._k)
 
@@ -171,7 +171,7 @@ class Comparing:
         return self._submit(question.claimed.token, body, active_ms)
 
     def _submit(self, token: str, body: Body, active_ms: int | None = None) -> Acknowledged:
-        judgment = Said(kind="preferred", body=body, active_ms=active_ms)
+        judgment = JudgeAnswer(kind="preferred", body=body, active_ms=active_ms)
         done = self._store.submit(self._name, token, settling(self._store, self._name, token, judgment, self._k))
         self._question = None
         return done
@@ -183,7 +183,7 @@ class Comparing:
         return max((event.seq for event in settled if event.judge == self._judge and event.body), default=None)
 
 
-def claim_comparison(store: Store, name: str, judge: str, k: int) -> Question | None:
+def claim_comparison(store: Store, name: str, judge: str, k: int) -> DocumentPair | None:
     """Give a judge the next comparison of the query that he has, or else of the next query; None where there is none.
 
     Parameters
@@ -197,12 +197,12 @@ def claim_comparison(store: Store, name: str, judge: str, k: int) -> Question | 
         if pair is not None:
             by_id = {document["doc_id"]: document for document in item.text["documents"]}
             both = [by_id[doc] for doc in sided(item.query_id, docs[pair[0]], docs[pair[1]])]
-            return Question(replace(item, text={"documents": both}), labelling)
-        store.submit(name, item.token, Said(kind="judged", body=truth_of(labelling, docs).parts))
+            return DocumentPair(replace(item, text={"documents": both}), labelling)
+        store.submit(name, item.token, JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts))
     return None
 
 
-def settling(store: Store, name: str, token: str, judgment: Said, k: int) -> Said:
+def settling(store: Store, name: str, token: str, judgment: JudgeAnswer, k: int) -> JudgeAnswer:
     """Return what is said under the token of a comparison with the two documents that it is of, and what it settles.
 
     Parameters
@@ -230,12 +230,12 @@ def settling(store: Store, name: str, token: str, judgment: Said, k: int) -> Sai
     _take(labelling, docs, body)
     if labelling.ask() is not None:
         return replace(judgment, body=body)
-    settled = Said(kind="judged", body=truth_of(labelling, docs).parts)
+    settled = JudgeAnswer(kind="judged", body=truth_of(labelling, docs).parts)
     machines = (str(each.get(OF_MACHINE, "")) for each in (body, *(event.body for event in events)))
     return replace(judgment, body=body, settles=settled.of_machine(next(filter(None, machines), "")).body)
 
 
-def compared(store: Store, name: str, judge: str, k: int) -> Compared:
+def compared(store: Store, name: str, judge: str, k: int) -> ComparisonOutcome:
     """Return what the comparisons of a judge come to so far; ``k`` as in `claim_comparison`."""
     events = store.events(name)
     state = State.of(events)
@@ -246,7 +246,7 @@ def compared(store: Store, name: str, judge: str, k: int) -> Compared:
         by_unit.setdefault(event.unit, []).append(event)
     units = [unit for unit, who in sorted(state.preferences) if who == judge]
     parts = [(by_unit[unit][0].query_id, *_labelling(by_unit[unit], judge, k)) for unit in units]
-    return Compared(
+    return ComparisonOutcome(
         n_queries=len(state.blocks),
         n_settled=len(truths),
         n_comparisons=sum(labelling.n_comparisons for _, labelling, _ in parts),

@@ -24,7 +24,7 @@ from activeeval.formats.text.trec import Run
 from activeeval.inputs.case import Case
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import labels_so_far
-from activeeval.monitoring.leaving import Left, in_hand
+from activeeval.monitoring.leaving import NightRecord, in_hand
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
 
@@ -38,7 +38,7 @@ _NIGHT, _BEFORE = "a bad night", "the night before"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class AlarmChance:
     """How likely a loss is to raise the alarm.
 
     Attributes
@@ -58,7 +58,7 @@ class Expected:
     second_night: float | None
 
 
-def expected_alarms(store: Store, name: str) -> list[Expected]:
+def expected_alarms(store: Store, name: str) -> list[AlarmChance]:
     """Compute by measure how likely a loss raises the alarm, with the labels of the watch so far.
 
     Of nothing that is exactly known and has no margin: any loss raises it.
@@ -69,7 +69,7 @@ def expected_alarms(store: Store, name: str) -> list[Expected]:
         Where items of the last night wait, or nothing is judged yet.
     """
     settings, rows = Settings.of(store.watches.get(name).config), store.watches.nights(name)
-    left = Left.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
+    left = NightRecord.of(store.watches.payload(name, rows[-1].date), f"watch {name}, {rows[-1].date}")
     labels = labels_so_far(store, name, rows, left.held, settings)
     runs = {_NIGHT: _turned(left.run), _BEFORE: left.run}
     top = store.campaign(rows[0].campaign).max_grade
@@ -90,7 +90,7 @@ def expected_alarms(store: Store, name: str) -> list[Expected]:
             continue
         same, second = chances(errors[:, k], loss, settings, n_compared, degrees)
         by_second = None if settings.reference == "previous" else second
-        out.append(Expected(measure=asked[k].target.name, loss=loss, same_night=same, second_night=by_second))
+        out.append(AlarmChance(measure=asked[k].target.name, loss=loss, same_night=same, second_night=by_second))
     return out
 
 

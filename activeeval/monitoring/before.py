@@ -16,7 +16,7 @@ from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.known_grades import graded_rows
 from activeeval.monitoring.judged_labels import by_night, folded, labels_so_far, left_by
-from activeeval.monitoring.leaving import Held, Left, Pair, held_also, pairs_in, with_texts
+from activeeval.monitoring.leaving import Held, NightRecord, Pair, held_also, pairs_in, with_texts
 from activeeval.monitoring.settings import Settings
 
 MOST_REDRAWN = 99
@@ -72,7 +72,7 @@ class Before:
         What the step is called, see `NightRow.date`.
     last : str
         The step that it goes on from; empty for the first.
-    left : Left or None
+    left : NightRecord or None
         What that leaves.
     queries : tuple of str
         Of the watch; none before its first night.
@@ -90,7 +90,7 @@ class Before:
     number: int
     step: str
     last: str
-    left: Left | None
+    left: NightRecord | None
     queries: tuple[str, ...]
     night: str
     run: Run | None

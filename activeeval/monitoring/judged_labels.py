@@ -10,7 +10,7 @@ from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.judgments.policies import CANNOT, given_grades, one_grade
 from activeeval.core.judgments.state import State
 from activeeval.inputs.known_grades import Row
-from activeeval.monitoring.leaving import Held, Left, Pair, is_same_text
+from activeeval.monitoring.leaving import Held, NightRecord, Pair, is_same_text
 from activeeval.monitoring.settings import Settings
 
 
@@ -56,9 +56,9 @@ def by_night(rows: Sequence[NightRow]) -> list[list[NightRow]]:
     return list({steps[0].night: steps for steps in drawings}.values())
 
 
-def left_by(store: Store, name: str, row: NightRow) -> Left:
+def left_by(store: Store, name: str, row: NightRow) -> NightRecord:
     """Unpack what a step of a night leaves."""
-    return Left.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
+    return NightRecord.of(store.watches.payload(name, row.date), f"watch {name}, {row.date}")
 
 
 def certain_grades(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from activeeval.campaigns.store import NightRow, Said, Store
+from activeeval.campaigns.store import JudgeAnswer, NightRow, Store
 from activeeval.campaigns.taking import TakenFile, read_files
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.log import Event
@@ -96,7 +96,7 @@ def share_labels(store: Store, name: str, *, is_corrected: bool = False) -> dict
     for step in steps:
         if step.row.drawing not in drawings:  # nobody reads it any more
             continue
-        taken: dict[str, list[tuple[str, str, Said]]] = {}
+        taken: dict[str, list[tuple[str, str, JudgeAnswer]]] = {}
         for pair in sorted(step.asked):
             there = step.answers.get(pair, {})
             others = [other for other in steps if other is not step and pair in other.answers]
@@ -122,6 +122,6 @@ def _newest(pair: Pair, there: Answers, others: Sequence[_Step]) -> Answers:
     return newest
 
 
-def _said(event: Event) -> Said:
-    said = Said(kind=event.kind, grade=event.grade, reason=event.reason)
+def _said(event: Event) -> JudgeAnswer:
+    said = JudgeAnswer(kind=event.kind, grade=event.grade, reason=event.reason)
     return said.of_machine(event.machine)

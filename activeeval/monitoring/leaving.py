@@ -44,7 +44,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Left:
+class NightRecord:
     """What a night leaves.
 
     Attributes

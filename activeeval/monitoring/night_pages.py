@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from activeeval.core.answers import FINE, Answer
-from activeeval.core.results import Caution
 from activeeval.report.cautions import caution_lines
 from activeeval.report.findings import (
     ABOUT,
@@ -22,6 +21,10 @@ from activeeval.report.findings import (
 from activeeval.report.numbers import counted, number, places_of
 from activeeval.report.rendering import render
 
+if TYPE_CHECKING:
+    from activeeval.monitoring.alarm_chances import AlarmChance
+    from activeeval.monitoring.series import NightSays, NightValue
+
 _WIDTH, _PANEL, _EDGES, _DPI = 9.0, 1.9, 0.6, 110
 _SHIFT = 0.12
 """Of a night's width, by which the two changes of a night are drawn beside each other."""
@@ -31,81 +34,7 @@ _RARE = ("since the night before", "since the reference", "alarm", "waiting")
 """Columns that are left out where no night has one."""
 
 
-class SaidValue(Protocol):
-    """A measure on a night."""
-
-    @property
-    def measure(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-    @property
-    def judged(self) -> int: ...
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def known(self) -> int: ...
-
-
-class Expected(Protocol):
-    """How likely a loss raises the alarm."""
-
-    @property
-    def measure(self) -> str: ...
-    @property
-    def loss(self) -> float: ...
-    @property
-    def same_night(self) -> float: ...
-    @property
-    def second_night(self) -> float | None: ...
-
-
-class OfWatch(Protocol):
-    """The settings of a watch that a night is read by."""
-
-    @property
-    def scope(self) -> str: ...
-    @property
-    def margin(self) -> float: ...
-    @property
-    def false_alarms(self) -> float: ...
-
-
-class Said(Protocol):
-    """What a night says."""
-
-    @property
-    def date(self) -> str: ...
-    @property
-    def before(self) -> str: ...
-    @property
-    def values(self) -> Sequence[SaidValue]: ...
-    @property
-    def changes(self) -> Sequence[Answer]: ...
-    @property
-    def findings(self) -> Sequence[Answer]: ...
-    @property
-    def definitions(self) -> Sequence[tuple[str, str]]: ...
-    @property
-    def settings(self) -> OfWatch: ...
-    @property
-    def n_missing(self) -> int: ...
-    @property
-    def n_queries(self) -> int: ...
-    @property
-    def run(self) -> str: ...
-    @property
-    def exit_code(self) -> int: ...
-    @property
-    def cautions(self) -> Sequence[Caution]: ...
-    @property
-    def segment_findings(self) -> Sequence[Answer]: ...
-
-
-def night_sentences(night: Said) -> list[str]:
+def night_sentences(night: NightSays) -> list[str]:
     """Write what a night says: missing lists first, then its alarms, then its other changes, else its values."""
     missing = missing_lists(night)
     changes = sorted(night.changes, key=lambda change: change.verdict != "worse")
@@ -113,12 +42,12 @@ def night_sentences(night: Said) -> list[str]:
     return [*([missing] if missing else []), *(lines or headline(night.findings))]
 
 
-def missing_lists(night: Said) -> str:
+def missing_lists(night: NightSays) -> str:
     """Write how many queries of the watch have no list tonight; empty where all have one."""
     return missing_lists_sentence(night.n_missing, night.n_queries, night.run) if night.n_missing else ""
 
 
-def alarm_title(night: Said) -> str:
+def alarm_title(night: NightSays) -> str:
     """Write the verdict on a night in a few words; where lists are missing an alarm names them."""
     if any(change.verdict == "worse" for change in night.changes):
         missing = missing_lists(night)
@@ -126,7 +55,7 @@ def alarm_title(night: Said) -> str:
     return "fine" if night.exit_code == FINE else "undecided"
 
 
-def meaning(night: Said) -> str:
+def meaning(night: NightSays) -> str:
     """Write what the measures, intervals and verdicts of a night are."""
     of_changes = f", of differences that of {error_rate(night)}" if night.changes else ""
     together = "; of all segments they hold at once" if night.segment_findings else ""
@@ -136,13 +65,13 @@ def meaning(night: Said) -> str:
     return f"{' '.join(lines)} They are about {about}.{margin}"
 
 
-def error_rate(night: Said) -> str:
+def error_rate(night: NightSays) -> str:
     """Write how often a night without a change raises an alarm."""
     rate = night.settings.false_alarms
     return f"{counted(rate, 'false alarm')} in 100 nights"
 
 
-def outlook_sentence(expected: Expected, budget: float, on_suspicion: float) -> str:
+def outlook_sentence(expected: AlarmChance, budget: float, on_suspicion: float) -> str:
     """Write how likely a loss raises the alarm of a watch."""
     more = f", {on_suspicion:g} more on suspicion" if on_suspicion else ""
     second = "" if expected.second_night is None else f", by the second night {odds(expected.second_night)}"
@@ -175,12 +104,12 @@ def span_sentences(spans: Sequence[Answer]) -> list[str]:
     return [f"{span.measure} from {span.versus} to {span.system}: {figures(span)}." for span in spans]
 
 
-def night_table(night: Said, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
+def night_table(night: NightSays, places: int | None = None, width: int = WIDTH) -> list[dict[str, str]]:
     """Make the rows of a night: its values and changes, each with its interval, the other scope beside it."""
     return table_of([*night.findings, *night.changes], places, width)
 
 
-def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
+def series_table(nights: Sequence[NightSays]) -> list[dict[str, Any]]:
     """Make a row for each measure of each night, with its changes and the intervals that decide."""
     rows = []
     for night in nights:
@@ -204,7 +133,7 @@ def series_table(nights: Sequence[Said]) -> list[dict[str, Any]]:
     return [{name: row[name] for name in kept} for row in rows]
 
 
-def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
+def page_of(name: str, nights: Sequence[NightSays], picture: str, path: str) -> None:
     """Write a page in markdown: the last night, a picture, alarms, the last night by segment, a table."""
     last = nights[-1] if nights else None
     lines = [f"# {name}", ""]
@@ -229,7 +158,7 @@ def page_of(name: str, nights: Sequence[Said], picture: str, path: str) -> None:
     Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def picture_of(nights: Sequence[Said], path: str) -> None:
+def picture_of(nights: Sequence[NightSays], path: str) -> None:
     """Draw for each measure its values with their bands and its changes with alarms, and the labels of each night."""
     from matplotlib.figure import Figure
 
@@ -249,7 +178,7 @@ def picture_of(nights: Sequence[Said], path: str) -> None:
     figure.savefig(path)
 
 
-def _series(axis: Any, measure: str, nights: Sequence[Said]) -> None:
+def _series(axis: Any, measure: str, nights: Sequence[NightSays]) -> None:
     """Draw the values of a measure with their bands."""
     read = [
         (k, v) for k, night in enumerate(nights) for v in night.values if v.measure == measure and v.value is not None
@@ -262,7 +191,7 @@ def _series(axis: Any, measure: str, nights: Sequence[Said]) -> None:
     axis.legend(fontsize=8, loc="best")
 
 
-def _changes(axis: Any, measure: str, nights: Sequence[Said]) -> None:
+def _changes(axis: Any, measure: str, nights: Sequence[NightSays]) -> None:
     """Draw what each night is more than the one before and than the reference, with the intervals that decide."""
     axis.axhline(0, color="0.7", linewidth=0.8)
     since = {True: [], False: []}  # type: dict[bool, list[tuple[int, Answer]]]
@@ -300,22 +229,22 @@ def _or(value: float | None, other: float | None) -> float | None:
     return other if value is None else value
 
 
-def _figures(said: SaidValue) -> str:
+def _figures(value: NightValue) -> str:
     """Write the value with its interval in brackets."""
-    return f"{_number(said)} ({_interval(said)})" if said.value is not None else "nothing can be said yet"
+    return f"{_number(value)} ({_interval(value)})" if value.value is not None else "nothing can be said yet"
 
 
-def _interval(said: SaidValue) -> str:
-    if said.low is None or said.high is None:
+def _interval(value: NightValue) -> str:
+    if value.low is None or value.high is None:
         return ""
-    return " to ".join(number(end, _places(said)) for end in (said.low, said.high))
+    return " to ".join(number(end, _places(value)) for end in (value.low, value.high))
 
 
-def _number(said: SaidValue) -> str:
-    return "" if said.value is None else number(said.value, _places(said))
+def _number(value: NightValue) -> str:
+    return "" if value.value is None else number(value.value, _places(value))
 
 
-def _places(said: SaidValue) -> int:
+def _places(value: NightValue) -> int:
     """Choose as many decimals as an interval is worth."""
-    half = 0.0 if said.low is None or said.high is None else (said.high - said.low) / 2
-    return places_of(said.value or 0.0, half)
+    half = 0.0 if value.low is None or value.high is None else (value.high - value.low) / 2
+    return places_of(value.value or 0.0, half)

@@ -31,7 +31,7 @@ from activeeval.inputs.systems import Asked
 from activeeval.monitoring.before import Before, Tonight, before_more, before_night, last_night
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, n_waiting
-from activeeval.monitoring.leaving import Left, Pair, held_after, in_hand, run_of
+from activeeval.monitoring.leaving import NightRecord, Pair, held_after, in_hand, run_of
 from activeeval.monitoring.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.monitoring.watched_segments import NightPlan, plan_night
 from activeeval.sampling.draw import with_texts as texts_of_sample
@@ -44,7 +44,7 @@ MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class NightDraw:
     """What was drawn on a night.
 
     Attributes
@@ -78,7 +78,7 @@ def draw_night(
     tonight: Tonight,
     *,
     progress: Callable[[str], object] = lambda what: None,
-) -> Drawn:
+) -> NightDraw:
     """Draw what is new on a night and store it as a campaign; all of it or nothing.
 
     Raises
@@ -100,7 +100,7 @@ def draw_more(
     answers: Mapping[Pair, int] | None = None,
     *,
     progress: Callable[[str], object] = lambda what: None,
-) -> Drawn:
+) -> NightDraw:
     """Draw the labels on suspicion of the last night as a campaign of their own, for the same questions.
 
     Thresholds of the same numbers are raised until the new labels cost the budget on suspicion on average.
@@ -134,7 +134,7 @@ def _draw(
     progress: Callable[[str], object],
     on_suspicion: NightRow | None = None,
     stamp: Stamp | None = None,
-) -> Drawn:
+) -> NightDraw:
     """Draw and store a step of a night: the first, or where it is given the one that goes on from it.
 
     Parameters
@@ -162,7 +162,7 @@ def _draw(
     campaign = f"{watch.name}.{before.step}"
     sample, texts = texts_of_sample(sample, campaign, tonight.documents, tonight.queries)
     held = held_after(case.inputs.pool, before.held, probs, before.digests, before.number)
-    left = Left(run=run, queries=queries, held=held, known_grades=before.known_grades)
+    left = NightRecord(run=run, queries=queries, held=held, known_grades=before.known_grades)
     put = partial(
         store.watches.add_night,
         watch.name,
@@ -225,13 +225,13 @@ def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
 
 def _drawn(
     campaign: str, sample: Sample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
-) -> Drawn:
+) -> NightDraw:
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
     whole = design.order.items[sample.campaign.whole_selection.places]
     settled = np.asarray(design.scheme.in_hand)[whole] >= 0
     n_pending = int(np.count_nonzero(_numbers(sample)[new] < probs_before[new])) if new else 0
-    return Drawn(
+    return NightDraw(
         campaign=campaign,
         n_new=len(new) - n_pending,
         n_pending=n_pending,
@@ -270,7 +270,7 @@ def _runs(
     listed = set().union(*(set(each.query_ids.tolist()) for each in runs.values()))
     name = first.night if settings.reference == "first" else ONLY_LISTS
     if first.night not in runs and (name == first.night or set(queries) - listed):
-        runs[name] = Left.of(store.watches.payload(watch.name, first.date), first.date).run
+        runs[name] = NightRecord.of(store.watches.payload(watch.name, first.date), first.date).run
     return runs
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from activeeval.campaigns.over_time import finite
+from activeeval.campaigns.over_time import answer_of
+from activeeval.campaigns.report.content import finite
 from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.store import NightRow, Store
 from activeeval.core.answers import OPEN, WORSE, Answer, exit_code
@@ -23,21 +23,23 @@ from activeeval.monitoring.before import last_night
 from activeeval.monitoring.judged_labels import by_night
 from activeeval.monitoring.nights import MISSING
 from activeeval.monitoring.settings import REFERENCE, Settings, segments_of
-from activeeval.monitoring.watched_segments import SegmentValue, answers_by_segment, segment_value
+from activeeval.monitoring.watched_segments import answers_by_segment
+from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import SampleAnswer
 
 PLAIN = 0.95
 """The confidence of values, and of the interval of a difference by which a night looks bad."""
+_OF_A_NIGHT = ("date", "measure", "value", "low", "high", "judged", "waiting", "known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class NightValue:
     """A measure on a night.
 
     Attributes
     ----------
     date, measure : str
-    value, low, high : float or None
+    answer : Answer or None
         With a 95 % interval; None while items wait.
     judged, waiting, known : int
         Items that were judged for this night, that wait, and whose labels counted already.
@@ -45,12 +47,29 @@ class Value:
 
     date: str
     measure: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    answer: Answer | None = None
     judged: int = 0
     waiting: int = 0
     known: int = 0
+
+    @property
+    def value(self) -> float | None:
+        """The estimate; None while it is not known or infinite, as the ends of its interval."""
+        return None if self.answer is None else finite(self.answer.value)
+
+    @property
+    def low(self) -> float | None:
+        """The lower end."""
+        return None if self.answer is None else finite(self.answer.low)
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+        return None if self.answer is None else finite(self.answer.high)
+
+    def row(self) -> dict[str, Cell]:
+        """Tabulate it for JSON."""
+        return {name: getattr(self, name) for name in _OF_A_NIGHT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +82,7 @@ class NightSays:
         Of the night, and of the one before it; empty for the first.
     campaign : str
         The one that is judged: of the night, or of its labels on suspicion.
-    values : sequence of Value
+    values : sequence of NightValue
     changes : sequence of Answer
         Tonight less the night before and less the reference, each with the interval that decides.
     waiting : int
@@ -78,16 +97,15 @@ class NightSays:
     n_suspicion : int
         Items that were drawn on suspicion.
     cautions : sequence of Caution
-    segments : sequence of SegmentValue
-    findings, segment_findings : sequence of Answer
-        Values, of all queries and by segment.
+    segments, findings, segment_findings : sequence of Answer
+        Values by segment as they are estimated; and for readers, of all queries and by segment.
     definitions : sequence of (str, str)
         Measures as they are shown, and in full.
     """
 
     date: str
     campaign: str
-    values: Sequence[Value]
+    values: Sequence[NightValue]
     changes: Sequence[Answer]
     waiting: int
     settings: Settings
@@ -98,7 +116,7 @@ class NightSays:
     looks_bad: bool = False
     n_suspicion: int = 0
     cautions: Sequence[Caution] = ()
-    segments: Sequence[SegmentValue] = ()
+    segments: Sequence[Answer] = ()
     findings: Sequence[Answer] = ()
     segment_findings: Sequence[Answer] = ()
     definitions: Sequence[tuple[str, str]] = ()
@@ -179,7 +197,7 @@ def night_says(
         values=[_value(date, answer.target.name, answer, states) for answer in of_tonight],
         changes=changes,
         looks_bad=looks_bad and len(states) == 1 and settings.on_suspicion > 0,
-        segments=[segment_value(date, answer, settings) for answer in by_segment],
+        segments=[answer_of(answer) for answer in by_segment],
         segment_findings=[answer.finding for answer in by_segment],
         findings=[answer.finding for answer in of_tonight],
         definitions=[(answer.target.name, str(answer.target.measure)) for answer in answers],
@@ -315,15 +333,12 @@ def _had_labels(state: CampaignState) -> Bools:
     return np.asarray(before if in_hand is None else before | (in_hand >= 0))
 
 
-def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> Value:
+def _value(date: str, measure: str, answer: SampleAnswer | None, states: Sequence[CampaignState]) -> NightValue:
     """Make the value of a night, of which nothing can be read where there is no answer."""
-    low, high = (math.nan, math.nan) if answer is None else answer.estimate.bounds(answer.interval)
-    return Value(
+    return NightValue(
         date=date,
         measure=measure,
-        value=None if answer is None else finite(answer.estimate.value),
-        low=finite(low),
-        high=finite(high),
+        answer=None if answer is None else answer_of(answer),
         judged=sum(state.progress.judged for state in states),
         waiting=sum(state.progress.waiting for state in states),
         known=int(_had_labels(states[0]).sum()),

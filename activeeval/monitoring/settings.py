@@ -23,6 +23,7 @@ from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.choices import POOL_DEPTH
 from activeeval.inputs.loading import sampled_measure
 from activeeval.monitoring.leaving import run_arrays
+from activeeval.sampling.draw import fresh_seed
 from activeeval.sampling.policies import policy_for
 from activeeval.sampling.segment_budgets import SegmentGoals
 
@@ -103,6 +104,23 @@ class Settings:
         stored |= {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
         stored["segment_half_widths"] = tuple((name, half) for name, half in stored["segment_half_widths"])
         return cls(**stored)
+
+    @classmethod
+    def chosen(cls, seed: int | None, policy: str | None, **options: Any) -> Self:
+        """Make the settings of a new watch, and check them; without a seed one of the system's.
+
+        Raises
+        ------
+        InputError
+            Where a watch cannot be so.
+        """
+        settings = cls(
+            seed=fresh_seed() if seed is None else seed,
+            policy=checked_policy(policy, options["judges_per_item"], options["measures"]),
+            **options,
+        )
+        settings.check()
+        return settings
 
     @property
     def rules(self) -> Rules:

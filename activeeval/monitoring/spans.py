@@ -9,7 +9,7 @@ from activeeval.core.design.carried import reread
 from activeeval.core.pool import key_of
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, labels_so_far
-from activeeval.monitoring.leaving import Left, in_hand
+from activeeval.monitoring.leaving import NightRecord, in_hand
 from activeeval.monitoring.nights import check_judged
 from activeeval.monitoring.series import change_of, same_lists
 from activeeval.monitoring.settings import Settings
@@ -28,10 +28,11 @@ def change_between(store: Store, name: str, earlier: str, later: str) -> list[An
     settings, nights = Settings.of(store.watches.get(name).config), store.watches.nights(name)
     steps = {of_night[0].night: of_night[0].date for of_night in by_night(nights)}
     left = {
-        date: Left.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}") for date in (earlier, later)
+        date: NightRecord.of(store.watches.payload(name, steps[date]), f"watch {name}, {date}")
+        for date in (earlier, later)
     }
     last = nights[-1]
-    latest = left.get(last.date) or Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    latest = left.get(last.date) or NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     labels = labels_so_far(store, name, nights, latest.held, settings)
     check_judged(store, name, last)
     runs, top = {date: left[date].run for date in (later, earlier)}, store.campaign(nights[0].campaign).max_grade

@@ -14,7 +14,7 @@ from activeeval.formats.loading import pool_from_tables
 from activeeval.inputs.loading import sampled_measure
 from activeeval.monitoring.before import last_night
 from activeeval.monitoring.judged_labels import labels_so_far
-from activeeval.monitoring.leaving import Left, Pair, pairs_in
+from activeeval.monitoring.leaving import NightRecord, Pair, pairs_in
 from activeeval.monitoring.settings import Settings
 from activeeval.scoring.unjudged import Holes, holes_of
 
@@ -56,7 +56,7 @@ def holes_of_last_night(
     """
     settings, last = Settings.of(store.watches.get(name).config), last_night(store, name)
     nights = store.watches.nights(name)
-    left = Left.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
+    left = NightRecord.of(store.watches.payload(name, last.date), f"watch {name}, {last.date}")
     run = replace(left.run, source=last.night)
     grades = _grades_of(left, labels_so_far(store, name, nights, left.held, settings))
     if grades.keys().isdisjoint(pairs_in(run)):
@@ -68,7 +68,7 @@ def holes_of_last_night(
     return NightHoles(date=last.night, holes=tuple(held), n_unjudged=len(left.queries) - tables.pool.n_queries)
 
 
-def _grades_of(left: Left, labels: Mapping[Pair, int]) -> dict[Pair, int]:
+def _grades_of(left: NightRecord, labels: Mapping[Pair, int]) -> dict[Pair, int]:
     """Return all grades that are known of the queries of a watch; what its judges say comes before others'."""
     queries = set(left.queries)
     grades = {pair: grade for pair, (grade, _) in left.known_grades.items() if pair[0] in queries}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.campaigns.over_time import finite
 from activeeval.core.design.carried import InHand
 from activeeval.core.design.methods import find_method
 from activeeval.core.measures import Target
@@ -25,32 +24,6 @@ from activeeval.sampling.answers import FEWEST, SampleAnswer, by_segment
 from activeeval.sampling.plan_case import planner_of
 from activeeval.sampling.samples import Sample
 from activeeval.sampling.segment_budgets import SegmentGoals
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentValue:
-    """A measure on a night in a segment.
-
-    Attributes
-    ----------
-    date, segment, measure : str
-    value, low, high : float or None
-        With an interval that holds at once with those of the other segments.
-    goal : float or None
-        The half-width that was asked for.
-    queries, judgments : int
-        Of the segment, that the value rests on.
-    """
-
-    date: str
-    segment: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    goal: float | None
-    queries: int
-    judgments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,22 +87,6 @@ def answers_by_segment(sample: Sample, segments: Segments | None) -> list[Sample
     if segments is None:
         return []
     return by_segment(sample, [each for each in sample.made_for if not each.versus], segments)[0]
-
-
-def segment_value(date: str, answer: SampleAnswer, settings: Settings) -> SegmentValue:
-    """Return an answer by segment as what the night of a date says."""
-    (low, high), segment = answer.estimate.bounds(answer.interval), answer.segment or ""
-    return SegmentValue(
-        date=date,
-        segment=segment,
-        measure=answer.target.name,
-        value=finite(answer.estimate.value),
-        low=finite(low),
-        high=finite(high),
-        goal=dict(settings.segment_half_widths).get(segment),
-        queries=answer.estimate.n_queries,
-        judgments=answer.estimate.n_items,
-    )
 
 
 def _price(goals: SegmentGoals, least: LeastLabels, budget: float) -> Note | Caution:

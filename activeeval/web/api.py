@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, 
 
 from activeeval.campaigns.assignments import desk_of
 from activeeval.campaigns.lines import acknowledged_line, claimed_line
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.desks import owned
 from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, Stored, refusals
 from activeeval.web.refusals import RefusedError
@@ -33,13 +33,14 @@ class Nothing(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Answer(BaseModel):
+class AnswerRequest(BaseModel):
     """What is said of an item that was claimed: a grade, why there can be none, or that it is put off.
 
     Of two documents it is the better one, that they are alike, or one that belongs nowhere.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    __qualname__ = "Answer"  # as the OpenAPI document calls it
+    model_config = ConfigDict(extra="forbid", title="Answer")
     token: StrictStr = Field(max_length=200)
     grade: Annotated[StrictInt, BeforeValidator(_as_whole)] | None = None
     cannot: StrictStr | None = Field(None, min_length=1, max_length=4000, pattern=_STORABLE)
@@ -53,7 +54,7 @@ class Answer(BaseModel):
     then_claim: StrictBool = False
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> Answer:
+    def _says_one_thing(self) -> AnswerRequest:
         named = (self.grade, self.cannot, self.preferred, self.discard)
         if sum(value is not None for value in named) + self.later + self.tie != 1:
             raise ValueError("expected one of grade, cannot and later; of two documents preferred, tie, discard")
@@ -62,18 +63,9 @@ class Answer(BaseModel):
         return self
 
     @property
-    def said(self) -> Said:
+    def said(self) -> JudgeAnswer:
         """The same as the store takes it."""
-        if self.discard is not None:
-            return self._compared({"what": "discarded", "document": self.discard})
-        if self.tie or self.preferred is not None:
-            strength = {} if self.strength is None else {"strength": self.strength}
-            return self._compared({"what": "compared", "preferred": self.preferred, **strength})
-        kind = "judged" if self.grade is not None else "cannot" if self.cannot is not None else "later"
-        return Said(kind=kind, grade=self.grade, reason=self.cannot or "", active_ms=self.active_ms)
-
-    def _compared(self, body: dict[str, str | int | None]) -> Said:
-        return Said(kind="preferred", body=body, active_ms=self.active_ms)
+        return JudgeAnswer.of(**self.model_dump(exclude={"token", "key", "then_claim"}))
 
 
 @router.post(
@@ -89,7 +81,7 @@ def claim(served: Here, who: Who, name: Name, _: Annotated[Nothing | None, Body(
 
 @router.post("/submit", response_model=Stored, response_model_exclude_unset=True, responses=refusals(409))
 @for_role("token")
-def submit(served: Here, who: Who, name: Name, answer: Answer) -> Mapping[str, Any]:
+def submit(served: Here, who: Who, name: Name, answer: AnswerRequest) -> Mapping[str, Any]:
     """Give the answer to an item, and with ``then_claim`` take the next one in the same step."""
     _check_name(served, name)
     owned(served, who, answer.token, "no item was given out to you under this token")

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 
 from activeeval.campaigns.desk_views import Clocks, Reply
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.refusals import RefusedError
 
 _MOST_FIELDS = 30
@@ -61,21 +61,21 @@ def reply_in(fields: Mapping[str, str], guidelines: str) -> Reply:
     )
 
 
-def _judgment(fields: Mapping[str, str]) -> Said:
+def _judgment(fields: Mapping[str, str]) -> JudgeAnswer:
     if (compared := _comparison(fields)) is not None:
-        return Said(kind="preferred", body=compared)
+        return JudgeAnswer(kind="preferred", body=compared)
     if fields.get("grade", ""):
         grade = _whole(fields["grade"])
         if grade is None:
             raise RefusedError(422, "A grade is a whole number.")
-        return Said(kind="judged", grade=grade)
+        return JudgeAnswer(kind="judged", grade=grade)
     if "later" in fields:
-        return Said(kind="later")
+        return JudgeAnswer(kind="later")
     if "cannot" in fields:
         reason = text_of(fields, "reason")
         if not reason:
             raise RefusedError(422, "Please say why it cannot be judged.")
-        return Said(kind="cannot", reason=reason)
+        return JudgeAnswer(kind="cannot", reason=reason)
     raise RefusedError(422, "Please choose a grade, or say why there can be none.")
 
 

@@ -61,7 +61,7 @@ def end(served: Here, number: Number) -> Response:
 @for_role("lead")
 def redraw(served: Here, fields: Fields) -> Response:
     """Draw a further round."""
-    from activeeval.campaigns.redraw import drawn_again
+    from activeeval.campaigns.draw import drawn_again
     from activeeval.inputs.budgets import Budget
 
     drawn_again(served.store, served.name, Budget.parse(text_of(fields, "budget", 20)))

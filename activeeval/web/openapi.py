@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from activeeval.campaigns.report.design_content import CampaignProgress
 from activeeval.web.settings import Served
 
 _SENTENCES = {
@@ -85,25 +86,12 @@ class Stored(BaseModel):
     next: ClaimedItem | NothingLeft | None = None
 
 
-class Progress(BaseModel):
-    """How far a campaign is; the row of ``campaign status``, without its estimates."""
-
-    model_config = ConfigDict(extra="allow")
-    campaign: str
-    as_of: int
-    version: int
-    budget: float
-    spent: float
-    left: float
-    block: int
-    blocks: int
-    judged: int
-    waiting: int
-    cannot: int
-    late: int
-    put_off: int
-    judges: int
-    hours: float | None
+Progress = create_model(
+    "Progress",
+    __config__=ConfigDict(extra="allow"),
+    __doc__="How far a campaign is; the row of ``campaign status``, without its estimates.",
+    **get_type_hints(CampaignProgress),
+)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

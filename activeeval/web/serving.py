@@ -31,10 +31,19 @@ _GOODBYE_S = 5  # requests that are being answered have so long once the server 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leading:
-    """Who leads, and the password with which he signs in from now on; None leaves what he has as it is."""
+class Team:
+    """Who leads, and the judges that are invited.
 
-    name: str = "lead"
+    Attributes
+    ----------
+    lead : str
+    judges : sequence of str
+    password : str or None
+        With which the lead signs in from now on; None leaves what he has as it is.
+    """
+
+    lead: str = "lead"
+    judges: Sequence[str] = ()
     password: str | None = field(default=None, repr=False)
 
 
@@ -60,11 +69,10 @@ def serve(
     store: Store,
     desk: JudgesDesk | PairsDesk,
     door: Door,
-    judges: Sequence[str],
+    team: Team,
     guidelines: str | None,
     say: Callable[[Invited], object],
     *,
-    lead: Leading,
     training: Sequence[KnownItem] = (),
     oidc: Oidc | None = None,
 ) -> None:
@@ -72,13 +80,11 @@ def serve(
 
     Parameters
     ----------
-    judges : sequence of str
-        Who is invited.
+    team : Team
     guidelines : str or None
         In markdown.
     say : callable
         Is told each invitation before the first request is answered.
-    lead : Leading
     training : sequence of KnownItem
         What every judge begins with.
     oidc : Oidc or None
@@ -96,15 +102,15 @@ def serve(
         if guidelines is not None:
             kept = Guidelines(html=safe_markdown(guidelines), version=store.keep_guidelines(guidelines))
         _ = desk.log.left  # the log is read before anybody waits for it
-        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=lead.name, training=training)
+        served = Served(store=store, desk=desk, door=door, guidelines=kept, lead=team.lead, training=training)
         if oidc is not None:
             served = replace(served, provider=Provider(oidc))
-        if lead.password is not None:
-            _set_password(served, lead.password)
+        if team.password is not None:
+            _set_password(served, team.password)
         server = _server_of(served)
         _end_on_signal(server)  # before anybody knows that it can be asked
-        say(Invited(kind="lead", judge=lead.name, url=invited(served, "lead", lead.name)))
-        for judge in dict.fromkeys(judges):
+        say(Invited(kind="lead", judge=team.lead, url=invited(served, "lead", team.lead)))
+        for judge in dict.fromkeys(team.judges):
             make_token = partial(store.access(served.name).issue, "token", "judge", judge)
             say(Invited(kind="judge", judge=judge, url=invited(served, "judge", judge), make_token=make_token))
         _warm_up_later(served)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from activeeval.campaigns.desk_views import ItemView
 from activeeval.campaigns.lead_texts import document_of, texts_of
-from activeeval.campaigns.store import Place, Wanted
+from activeeval.campaigns.store import ItemPosition, Wanted
 from activeeval.core.errors import InputError
 from activeeval.web.desks import framed, page_of
 from activeeval.web.refusals import RefusedError
@@ -35,7 +35,7 @@ def texts(
     """Show a page of what judges read."""
     from activeeval.campaigns.over_time import date_of  # late: the first page of a judge does not wait for it
 
-    after = None if unit is None else Place(unit, position)
+    after = None if unit is None else ItemPosition(unit, position)
     version = served.guidelines.version if served.guidelines else ""
     wanted = Wanted(words=find.strip(), without_text=missing, after=after)
     view = texts_of(served.store, served.name, wanted, version)
@@ -47,7 +47,7 @@ def texts(
 @for_role("lead")
 def item(served: Here, who: Who, unit: Whole, position: Whole, number: Whole) -> Response:
     """Show a document with its query, as judges see it."""
-    view = _document(served, Place(unit, position), number)
+    view = _document(served, ItemPosition(unit, position), number)
     frame = f"/lead/texts/{unit}/{position}/{number}/document"
     return page_of("text.html.j2", served, who, item=view, frame=frame)
 
@@ -56,10 +56,10 @@ def item(served: Here, who: Who, unit: Whole, position: Whole, number: Whole) ->
 @for_role("lead")
 def document(served: Here, unit: Whole, position: Whole, number: Whole) -> Response:
     """Show a document as a page of its own, in which nothing runs."""
-    return framed(_document(served, Place(unit, position), number))
+    return framed(_document(served, ItemPosition(unit, position), number))
 
 
-def _document(served: Served, at: Place, number: int) -> ItemView:
+def _document(served: Served, at: ItemPosition, number: int) -> ItemView:
     try:
         return document_of(served.store, served.name, at, number)
     except InputError as error:

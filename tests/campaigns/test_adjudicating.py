@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from activeeval.campaigns.known_labels import grades_of
 from activeeval.campaigns.making import create
-from activeeval.campaigns.state import grades_of, state_of
+from activeeval.campaigns.state import state_of
 from activeeval.campaigns.status import status
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.errors import InputError
 from activeeval.inputs.budgets import Budget
@@ -41,12 +42,12 @@ def judge_all(store, judge, grade_of):
 
 
 def grade(value):
-    return lambda item: Said(kind="judged", grade=value)
+    return lambda item: JudgeAnswer(kind="judged", grade=value)
 
 
 def test_a_third_judge_is_asked_where_two_differ_and_nowhere_else(store):
     def differs(item):
-        return Said(kind="judged", grade=2 if item.doc_id in ("d0", "d1") else 0)
+        return JudgeAnswer(kind="judged", grade=2 if item.doc_id in ("d0", "d1") else 0)
 
     n = judge_all(store, "ann", grade(0))
     assert judge_all(store, "bob", differs) == n
@@ -69,18 +70,18 @@ def test_a_third_judge_is_asked_where_two_differ_and_nowhere_else(store):
 
 def test_files_ask_for_a_third_judge_too(store):
     first = [(unit.query_id, place.doc_id) for unit in store.units("w") for place in unit.places]
-    store.record("w", "ann", [(*pair, Said(kind="judged", grade=0)) for pair in first])
-    store.record("w", "bob", [(*pair, Said(kind="judged", grade=2)) for pair in first])
+    store.record("w", "ann", [(*pair, JudgeAnswer(kind="judged", grade=0)) for pair in first])
+    store.record("w", "bob", [(*pair, JudgeAnswer(kind="judged", grade=2)) for pair in first])
     assert store.waiting("w")["free"] == len(first)
     with pytest.raises(InputError):
-        store.record("w", "cy", [(*first[0], Said(kind="judged", grade=9))])
-    store.record("w", "cy", [(*pair, Said(kind="judged", grade=2)) for pair in first])
+        store.record("w", "cy", [(*first[0], JudgeAnswer(kind="judged", grade=9))])
+    store.record("w", "cy", [(*pair, JudgeAnswer(kind="judged", grade=2)) for pair in first])
     assert set(grades_of(state_of(store, "w")).values()) == {2}
     assert store.verify("w") == []
 
 
 def test_what_one_of_two_cannot_judge_is_the_grade_of_the_other(store):
-    judge_all(store, "ann", lambda item: Said(kind="cannot", reason="empty"))
+    judge_all(store, "ann", lambda item: JudgeAnswer(kind="cannot", reason="empty"))
     judge_all(store, "bob", grade(2))
     state = state_of(store, "w")
     assert (state.progress.waiting, set(grades_of(state).values())) == (0, {2})

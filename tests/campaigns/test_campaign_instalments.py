@@ -12,17 +12,18 @@ from campaign_cases import Clock
 from naive import pool_of, random_lists, random_probs, rankings_of
 
 from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
-from activeeval.campaigns import assignments, next_batch
+from activeeval.campaigns import assignments, draw
 from activeeval.campaigns.batches import Lease, write_batches
 from activeeval.campaigns.exporting import FORMATS, export
+from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.making import create, grow, redraw, top_up
 from activeeval.campaigns.overview import overview
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.next_steps import reached_sentence
 from activeeval.campaigns.report.page import campaign_text
-from activeeval.campaigns.state import answered, labels_of, state_of
+from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.campaigns.taking import take_files
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
@@ -66,20 +67,20 @@ class Following:
         return Sample(campaign=campaign, questions=("difference",), seed=1)
 
     def answer(self, item):
-        return Said(kind="judged", grade=self.grades[item.query_id, item.doc_id])
+        return JudgeAnswer(kind="judged", grade=self.grades[item.query_id, item.doc_id])
 
     def judge(self, *judges, upto=10**9, seen=None):
         """Have judges take turns until nothing is left for any; return how many answers they gave."""
         n, idle = 0, 0
         while n < upto and idle < len(judges):
             judge = judges[(n + idle) % len(judges)]
-            item = assignments.claim(self.store, "week", judge)
+            item = assignments.desk_of(self.store, "week").claim(judge)
             idle = idle + 1 if item is None else 0
             if item is not None:
                 assert seen is None or (judge, item.query_id, item.doc_id) not in seen
                 if seen is not None:
                     seen.add((judge, item.query_id, item.doc_id))
-                assignments.submit(self.store, "week", item.token, self.answer(item))
+                assignments.desk_of(self.store, "week").submit(item.token, self.answer(item))
                 n += 1
         return n
 
@@ -138,15 +139,15 @@ def test_two_judges_come_to_the_same_value_in_any_order():
 
 def test_others_go_on_while_an_item_is_in_hand_and_nobody_is_asked_twice():
     case = Following()
-    held = assignments.claim(case.store, "week", "slow")
+    held = assignments.desk_of(case.store, "week").claim("slow")
     seen = set()
     n = case.judge("ann", "bob", seen=seen)
     state = case.state()
     assert n > 20
     assert state.progress.waiting == 1
     assert not state.state.ended
-    assert assignments.claim(case.store, "week", "ann") is None
-    assignments.submit(case.store, "week", held.token, case.answer(held))
+    assert assignments.desk_of(case.store, "week").claim("ann") is None
+    assignments.desk_of(case.store, "week").submit(held.token, case.answer(held))
     case.judge("ann", "bob", seen=seen)
     one = Following()
     one.judge("ann")
@@ -213,7 +214,7 @@ def test_rates_stay_what_they_were_drawn_with_and_grades_are_those_of_now():
     before, version = state.sample.campaign.paths, state.version
     judged = [event for event in state.state.standing if event.kind == "judged"]
     for event in judged[:5]:
-        higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+        higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
         case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
     event = judged[7]
     case.store.retract("week", event.seq, "ann", "wrong tab")
@@ -238,7 +239,7 @@ def test_a_correction_after_the_end_makes_no_rate_anew():
     case.judge("ann")
     state = case.state()
     rates = state.sample.campaign.design.order.place_rates
-    highest = Said(kind="judged", grade=2)
+    highest = JudgeAnswer(kind="judged", grade=2)
     for event in state.state.standing:
         case.store.record("week", "ann", [(event.query_id, event.doc_id, highest, None, event.unit)])
     corrected = case.state()
@@ -264,11 +265,11 @@ def test_of_two_that_draw_at_once_one_draws():
     while (item := case.store.claim("week", "ann")) is not None:
         case.store.submit("week", item.token, case.answer(item))
     first, second = case.state(), case.state()
-    samples = [next_batch.next_of(state) for state in (first, second)]
+    samples = [draw.next_of(state) for state in (first, second)]
     grow(case.store, "week", samples[0], "instalment", {}, version=first.version + 1)
     with pytest.raises(StateError, match="the next version of this sample is 3"):
         grow(case.store, "week", samples[1], "instalment", {}, version=second.version + 1)
-    assert assignments.claim(case.store, "week", "bob") is not None
+    assert assignments.desk_of(case.store, "week").claim("bob") is not None
     case.judge("ann", "bob", "cy")
     assert verify(case.store, "week") == []
 
@@ -278,9 +279,9 @@ def test_threads_that_judge_at_once_never_get_an_item_twice(made_url):
     seen = []
 
     def judge(name):
-        while (item := assignments.claim(case.store, "week", name)) is not None:
+        while (item := assignments.desk_of(case.store, "week").claim(name)) is not None:
             seen.append((item.query_id, item.doc_id))
-            assignments.submit(case.store, "week", item.token, case.answer(item))
+            assignments.desk_of(case.store, "week").submit(item.token, case.answer(item))
 
     for _ in range(3):  # who finds nothing while the other has something in hand comes again
         threads = [threading.Thread(target=judge, args=(name,)) for name in ("ann", "bob")]
@@ -354,7 +355,7 @@ def test_a_top_up_goes_on_with_the_same_paths():
 def test_a_top_up_while_all_follows_from_what_waits_says_so():
     case = Following(budget=40.0)
     case.judge("ann", upto=3)
-    while assignments.claim(case.store, "week", f"judge {case.clock.now}") is not None:
+    while assignments.desk_of(case.store, "week").claim(f"judge {case.clock.now}") is not None:
         pass
     with pytest.raises(StateError, match="items wait, from which follows what comes next"):
         top_up(case.store, "week", Budget.parse("0.5"))
@@ -385,7 +386,7 @@ def test_a_further_round_may_follow_labels_too(looks):
     assert estimate_of(state) == estimate_of(live.refresh(case.store))
     assert verify(case.store, "week") == []
     event = next(event for event in state.log if event.kind == "judged")
-    higher = Said(kind="judged", grade=(event.grade + 1) % 3)
+    higher = JudgeAnswer(kind="judged", grade=(event.grade + 1) % 3)
     case.store.record("week", "ann", [(event.query_id, event.doc_id, higher, None, event.unit)])
     assert case.state().n_corrected == 1
     assert estimate_of(live.refresh(case.store)) == estimate_of(case.state())
@@ -471,14 +472,14 @@ def test_what_comes_later_has_the_texts_of_the_same_table(tmp_path):
     create(case.store, "read", case.sample, Rules(), texts=texts, beside=beside)
     n_first = len(case.sample.pairs)
     for n in range(n_first + 5):
-        item = assignments.claim(case.store, "read", "ann")
+        item = assignments.desk_of(case.store, "read").claim("ann")
         assert item.text == {"title": f"Title {item.doc_id}"}, n
-        assignments.submit(case.store, "read", item.token, case.answer(item))
+        assignments.desk_of(case.store, "read").submit(item.token, case.answer(item))
     table.rename(tmp_path / "elsewhere.csv")
     while (item := case.store.claim("read", "ann")) is not None:
         case.store.submit("read", item.token, case.answer(item))
     with pytest.raises(InputError, match="the texts of the documents are no longer in "):
-        assignments.claim(case.store, "read", "ann")
+        assignments.desk_of(case.store, "read").claim("ann")
 
 
 def test_what_is_judged_and_not_read_is_told_wherever_an_answer_is():

@@ -15,7 +15,7 @@ from activeeval import METHODS, Campaign, QueryPool, Target
 from activeeval.campaigns.making import create, redraw
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.measures import parse_measure
 from activeeval.sampling.samples import Sample
@@ -57,7 +57,7 @@ class Compared:
         places = {pair: z for z, pair in enumerate(self.pool.pairs_of(np.arange(N * WIDTH)))}
         while (item := self.store.claim("week", "ann")) is not None:
             grade = int(self.labels.ravel()[places[item.query_id, item.doc_id]])
-            self.store.submit("week", item.token, Said(kind="judged", grade=grade))
+            self.store.submit("week", item.token, JudgeAnswer(kind="judged", grade=grade))
 
     @property
     def grades(self):
@@ -160,7 +160,7 @@ def test_lists_end_at_ten_ranks_and_items_below_are_in_both():
     store = open_store("sqlite://", create=True, clock=Clock())
     create(store, "week", sample, Rules())
     while (item := store.claim("week", "ann")) is not None:
-        store.submit("week", item.token, Said(kind="judged", grade=int(item.doc_id) - 1))
+        store.submit("week", item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id) - 1))
     (losses,) = summary(store, "week").losses
     for query in losses.queries:
         assert [each.doc_id for each in query.items] == [str(k) for k in range(1, 11)]

@@ -15,11 +15,12 @@ import pytest
 from campaign_cases import Case, Clock
 from scipy import stats
 
+from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.making import redraw, top_up
 from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
-from activeeval.campaigns.state import labels_of, state_of
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.state import state_of
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign.together import planned_weights
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.skipping import skipping_of
@@ -92,8 +93,8 @@ def test_everything_is_plain_and_every_form_is_written(options, judges):
         row = json.loads(campaign_text(found, ".json"))
         assert list(row) == KEYS
         assert ("n_queries" in row["agreement"]) is (row["agreement"]["n_items"] > 0)
-        plain(asdict(found))
-        assert row == asdict(found)
+        plain(found.record())
+        assert row == found.record()
         assert campaign_text(found, ".html").startswith("<!DOCTYPE html>")
         assert campaign_text(found, ".md").startswith("# Campaign week\n")
 
@@ -102,7 +103,7 @@ def wavering(case, judge, item):
     """Return a grade that judges sometimes see differently."""
     dice = random.Random(f"{judge} {item.query_id} {item.doc_id}").random()
     grade = case.grade(item.query_id, item.doc_id)
-    return Said(kind="judged", grade=min(2, grade + (dice < 0.2)), active_ms=1000 + round(9000 * dice))
+    return JudgeAnswer(kind="judged", grade=min(2, grade + (dice < 0.2)), active_ms=1000 + round(9000 * dice))
 
 
 def test_the_same_log_gives_the_same_bytes_whenever_it_is_asked():
@@ -143,17 +144,16 @@ def test_values_over_time_are_those_of_the_library_called_directly():
     while (unit := direct.ask()) is not None:
         direct.tell(unit, case.labels[list(unit.items)].tolist())
         if direct.complete_block[0] > read:
-            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).answers[0]
+            read, estimate, one = direct.complete_block[0], direct.estimate(), next(ends).ends(0)
             ends_now = estimate.bounds(estimate.interval(0.95))
-            assert (one.value, one.low, one.high) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
+            assert (one["value"], one["low"], one["high"]) == pytest.approx((estimate.value, *ends_now), abs=1e-12)
             half = stats.t.ppf(0.975, estimate.degrees_of_freedom) * estimate.std_error
             low, high = estimate.bounds(Interval(estimate.value - half, estimate.value + half, 0.95))
-            assert (
-                one.low_every_look <= max(low, estimate.limits[0]) + 1e-12
-            )  # as those of looks are on both sides of the value
-            assert one.high_every_look >= min(high, estimate.limits[1]) - 1e-12
+            # as those of looks are on both sides of the value
+            assert one["low_every_look"] <= max(low, estimate.limits[0]) + 1e-12
+            assert one["high_every_look"] >= min(high, estimate.limits[1]) - 1e-12
     assert next(ends, None) is None
-    assert found.estimates[0].value == found.readings[-1].answers[0].value
+    assert found.estimates[0].value == found.readings[-1].ends(0)["value"]
 
 
 def test_the_head_counts_what_plain_loops_count():
@@ -182,7 +182,7 @@ def test_a_judgment_taken_back_opens_a_block_and_its_first_end_stays():
     event = next(event for event in case.store.events("week") if event.kind == "judged")
     case.store.retract("week", event.seq, "ann", "wrong tab")
     assert report_of(case).estimates == []
-    case.judge("bob", says=lambda *_: Said(kind="judged", grade=2 - min(event.grade, 1)))
+    case.judge("bob", says=lambda *_: JudgeAnswer(kind="judged", grade=2 - min(event.grade, 1)))
     after = report_of(case)
     first = [row.as_of for row in before.readings]
     assert [row.as_of for row in after.readings] == [*first, case.store.last_seq("week")]
@@ -198,7 +198,7 @@ def test_a_topped_up_campaign_has_one_more_block():
     case.judge("ann")
     found = report_of(case)
     assert len(found.readings) == len(before.readings) + 1
-    assert found.readings[-1].answers[0].low_every_look is None
+    assert found.readings[-1].ends(0)["low_every_look"] is None
     assert [one.version for one in found.design.versions] == [1, 2]
     assert found.head.budget == 68.0
     assert len(found.design.blocks) == found.head.block
@@ -378,7 +378,7 @@ def test_agreement_is_that_of_plain_loops():
 
 
 def test_what_is_not_defined_is_not_given_as_full_agreement():
-    case = finished("ann", "bob", judges_per_item=2, says=lambda *_: Said(kind="judged", grade=1))
+    case = finished("ann", "bob", judges_per_item=2, says=lambda *_: JudgeAnswer(kind="judged", grade=1))
     found = report_of(case)
     assert found.agreement.alpha.value is None
     assert found.agreement.pairs[0].kappa.value is None
@@ -391,7 +391,7 @@ def test_what_is_not_defined_is_not_given_as_full_agreement():
 
 def test_a_stricter_judge_is_named_in_the_report():
     case = Case(judges_per_item=2)
-    case.judge("ann", "bob", says=lambda judge, item: Said(kind="judged", grade=1 if judge == "ann" else 0))
+    case.judge("ann", "bob", says=lambda judge, item: JudgeAnswer(kind="judged", grade=1 if judge == "ann" else 0))
     text = campaign_text(report_of(case), ".md")
     assert "bob grades 1.0 lower than ann (95 % interval 1.0 to 1.0" in text
     assert "All judges of an item gave it the same grade for 0 of" in text
@@ -407,7 +407,7 @@ def test_one_judge_has_a_histogram_and_no_agreement():
 def test_late_answers_tell_of_agreement_where_one_judge_was_asked_for():
     case = finished()
     pairs = [(e.query_id, e.doc_id, e.grade) for e in case.store.events("week") if e.kind == "judged"][:12]
-    case.store.record("week", "bob", [(q, d, Said(kind="judged", grade=g), None) for q, d, g in pairs])
+    case.store.record("week", "bob", [(q, d, JudgeAnswer(kind="judged", grade=g), None) for q, d, g in pairs])
     found = report_of(case)
     assert found.agreement.n_items == 12
     assert found.agreement.alpha.value == 1
@@ -422,7 +422,7 @@ def skipping(case):
         is_relevant = case.grade(item.query_id, item.doc_id) > 0
         dice = random.Random(f"{judge} {item.query_id} {item.doc_id}").random()
         skips = dice < (0.3 if judge == "bob" and is_relevant else 0.02)
-        return Said(kind="later", reason="hard") if skips and not item.was_put_off else None
+        return JudgeAnswer(kind="later", reason="hard") if skips and not item.was_put_off else None
 
     return says
 
@@ -457,7 +457,7 @@ def test_who_skips_without_regard_to_relevance_is_seldom_named(whole_queries):
 
 def test_reasons_and_items_that_cannot_be_judged_are_counted():
     def says(judge, item):
-        return Said(kind="cannot", reason=NASTY) if item.doc_id.endswith("1") else None
+        return JudgeAnswer(kind="cannot", reason=NASTY) if item.doc_id.endswith("1") else None
 
     case = finished(says=says)
     found = report_of(case)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from campaign_cases import Case
 
+from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.making import redraw
-from activeeval.campaigns.state import CampaignState, answered, labels_of, state_of
+from activeeval.campaigns.state import CampaignState, answered, state_of
 from activeeval.campaigns.status import progress_of
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.core.campaign import Campaign
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.state import State
@@ -33,7 +34,7 @@ def said_by(random, case):
     def says(_, item):
         kind = random.choice(["judged", "judged", "judged", "cannot", "later"])
         grade = int((case.grade(item.query_id, item.doc_id) + random.integers(0, 2)) % 3)
-        return Said(kind=str(kind), grade=grade if kind == "judged" else None, active_ms=1000)
+        return JudgeAnswer(kind=str(kind), grade=grade if kind == "judged" else None, active_ms=1000)
 
     return says
 
@@ -74,7 +75,7 @@ def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     first = next(event for event in live.log if event.kind == "judged")
     grade = (first.grade + 1) % 3
     case.store.record(
-        "week", "ann", [(first.query_id, first.doc_id, Said(kind="judged", grade=grade), None, first.unit)]
+        "week", "ann", [(first.query_id, first.doc_id, JudgeAnswer(kind="judged", grade=grade), None, first.unit)]
     )
     assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert live.n_corrected == 1
@@ -92,7 +93,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
     redraw(case.store, "week", Sample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5))
     case.judge("ann", "bob")
     first = next(event for event in live.log if event.kind == "judged" and event.grade < 2)
-    higher = Said(kind="judged", grade=first.grade + 1)
+    higher = JudgeAnswer(kind="judged", grade=first.grade + 1)
     case.store.record("week", first.judge, [(first.query_id, first.doc_id, higher, None, first.unit)])
     live.refresh(case.store)
     if policy == "median":

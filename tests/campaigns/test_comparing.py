@@ -7,7 +7,7 @@ import pytest
 
 from activeeval.campaigns import assignments
 from activeeval.campaigns.scripted_judge import judge_all
-from activeeval.campaigns.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.campaigns.store import CampaignRow, JudgeAnswer, PlaceRow, SampleRow, UnitRow, open_store
 from activeeval.campaigns.top_k_judging import Comparing, compared
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.judging import ByComparisons, DocumentToJudge
@@ -63,15 +63,15 @@ def better_of(item):
 
 
 def preferred(doc, **said):
-    return Said(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
+    return JudgeAnswer(kind="preferred", body={"what": "compared", "preferred": doc}, **said)
 
 
 def submitted(store, item, doc=None, **options):
-    return assignments.submit(store, "top", item.token, preferred(doc or better_of(item)), **options)
+    return assignments.desk_of(store, "top").submit(item.token, preferred(doc or better_of(item)), **options)
 
 
 def claimed(store, judge="ann"):
-    return assignments.claim(store, "top", judge)
+    return assignments.desk_of(store, "top").claim(judge)
 
 
 def settled(store):
@@ -84,7 +84,7 @@ def test_claims_and_submits_find_the_best_of_every_query(store):
         assert len(item.text["documents"]) == 2
         assert item.query_text == item.query_id * 2
         assert all(document["title"] == document["doc_id"].upper() for document in item.text["documents"])
-        done = assignments.submit(store, "top", item.token, preferred(better_of(item), active_ms=1500))
+        done = assignments.desk_of(store, "top").submit(item.token, preferred(better_of(item), active_ms=1500))
         assert (done.event.kind, done.event.active_ms, done.event.shown_at) == (
             "preferred",
             1500,
@@ -106,7 +106,7 @@ def test_a_scripted_judge_goes_the_same_way(store, tmp_path):
         item = claimed(other)
         told = []
         while item is not None:
-            done, item = assignments.submit_and_claim(other, "top", item.token, preferred(better_of(item)))
+            done, item = assignments.desk_of(other, "top").submit_and_claim(item.token, preferred(better_of(item)))
             told.append(done.event.body)
     assert told == answers
 
@@ -142,7 +142,7 @@ def test_a_query_whose_lease_is_over_goes_to_another_judge_who_begins_anew(store
     held = claimed(store)
     assert claimed(store, "bob").unit != held.unit
     clock.now += 2 * LEASE_S * SECOND
-    assignments.submit(store, "top", claimed(store, "bob").token, Said(kind="later"))
+    assignments.desk_of(store, "top").submit(claimed(store, "bob").token, JudgeAnswer(kind="later"))
     his = claimed(store, "bob")
     assert (his.unit, his.text) == (held.unit, first.text)
     assert held.text != first.text
@@ -172,10 +172,10 @@ def test_an_answer_renews_the_lease(store, clock):
 
 def test_a_query_is_put_off_or_cannot_be_judged(store):
     submitted(store, claimed(store))
-    assignments.submit(store, "top", claimed(store).token, Said(kind="later", reason="hard"))
+    assignments.desk_of(store, "top").submit(claimed(store).token, JudgeAnswer(kind="later", reason="hard"))
     item = claimed(store)
     assert item.query_id == "q3"
-    done = assignments.submit(store, "top", item.token, Said(kind="cannot", reason="gone"))
+    done = assignments.desk_of(store, "top").submit(item.token, JudgeAnswer(kind="cannot", reason="gone"))
     assert done.event.kind == "cannot"
     assert (claimed(store).query_id, claimed(store).was_put_off) == ("q1", True)
     assert compared(store, "top", "ann", K).n_comparisons == 1  # what was said before stands
@@ -187,38 +187,43 @@ def test_a_query_is_put_off_or_cannot_be_judged(store):
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        (Said(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
+        (JudgeAnswer(kind="judged", grade=1), "campaign top: its documents are compared, not graded"),
         (preferred("d9"), r"documents 'd\d' and 'd\d' of query 'q1' were asked, got 'd9', expected one of them"),
         (preferred("D1"), "expected one of them"),
-        (Said(kind="preferred", body={"what": "discarded", "document": "d9"}), "document 'd9' is none of the query"),
-        (Said(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
-        (Said(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
+        (
+            JudgeAnswer(kind="preferred", body={"what": "discarded", "document": "d9"}),
+            "document 'd9' is none of the query",
+        ),
+        (JudgeAnswer(kind="preferred", body={"what": "undone"}), "there is no answer to take back"),
+        (JudgeAnswer(kind="preferred", body={"what": "guessed"}), "compared, discarded or undone, got 'guessed'"),
     ],
 )
 def test_what_is_no_answer_is_refused_and_changes_nothing(store, said, problem):
     item, before = claimed(store), store.last_seq("top")
     with pytest.raises(InputError, match=problem):
-        assignments.submit(store, "top", item.token, said)
+        assignments.desk_of(store, "top").submit(item.token, said)
     assert store.last_seq("top") == before
     assert submitted(store, item).event.kind == "preferred"
     with pytest.raises(InputError, match="no item was given out under the token 'none'"):
-        assignments.submit(store, "top", "none", preferred("d1"))
+        assignments.desk_of(store, "top").submit("none", preferred("d1"))
 
 
 def test_items_that_are_graded_are_not_compared(store):
     place = PlaceRow(doc_id="d", probability=1.0)
     unit = UnitRow(number=1, block=1, query_id="q", level=None, cost=1.0, places=(place,))
     store.create(CampaignRow(name="grades", config={}), SampleRow(version=1, digest="x", payload=b""), [unit])
-    item = assignments.claim(store, "grades", "ann")
+    item = assignments.desk_of(store, "grades").claim("ann")
     with pytest.raises(InputError, match="campaign grades: its items are graded, not compared"):
-        assignments.submit(store, "grades", item.token, preferred("d"))
-    assert assignments.submit(store, "grades", item.token, Said(kind="judged", grade=1)).event.grade == 1
+        assignments.desk_of(store, "grades").submit(item.token, preferred("d"))
+    assert assignments.desk_of(store, "grades").submit(item.token, JudgeAnswer(kind="judged", grade=1)).event.grade == 1
 
 
 def test_a_document_that_is_thrown_out_is_not_asked_about_again(store):
     item = claimed(store)
     out = item.text["documents"][0]["doc_id"]
-    assignments.submit(store, "top", item.token, Said(kind="preferred", body={"what": "discarded", "document": out}))
+    assignments.desk_of(store, "top").submit(
+        item.token, JudgeAnswer(kind="preferred", body={"what": "discarded", "document": out})
+    )
     while (item := claimed(store)) is not None and item.query_id == "q1":
         assert out not in [document["doc_id"] for document in item.text["documents"]]
         submitted(store, item)
@@ -245,7 +250,7 @@ def test_a_query_that_is_reopened_goes_on_where_it_ended(store):
     assert claimed(store, "bob").query_id == "q3"
     work.prefer(better_of(question.claimed))
     assert list(compared(store, "top", "ann", K).truths["q1"].top) == BEST["q1"]
-    dead = assignments.submit(store, "top", in_hand.claimed.token, preferred(in_hand.first))
+    dead = assignments.desk_of(store, "top").submit(in_hand.claimed.token, preferred(in_hand.first))
     assert dead.event.kind == "late"
 
 

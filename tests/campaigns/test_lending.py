@@ -170,9 +170,9 @@ def test_an_answer_after_the_lease_is_late_once_another_has_the_item(made, clock
         taken = store.claim("w", "bob")
         assert (taken.query_id, taken.doc_id) in pairs("a.csv")
     if way == "answer":
-        from activeeval.campaigns.store import Said
+        from activeeval.campaigns.store import JudgeAnswer
 
-        store.submit("w", taken.token, Said(kind="judged", grade=2))
+        store.submit("w", taken.token, JudgeAnswer(kind="judged", grade=2))
     fill("a.csv")
     (row,) = take_files(store, "w", ["a.csv"])
     n_late = 15 if way == "sheet" else 1

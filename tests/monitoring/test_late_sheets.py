@@ -22,7 +22,7 @@ from watch_cases import (
 
 from activeeval.campaigns.batches import write_batches
 from activeeval.campaigns.scripted_judge import judge_all
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.core.errors import InputError
 from activeeval.formats import files
 from activeeval.formats.loading import load_run
@@ -136,7 +136,7 @@ def test_a_judge_s_correction_is_the_same_on_all_nights(late, waits_still):
     share_labels(watch.store, NAME)
     shared = sorted(watch.asked(1) & watch.asked(2))[0]
     grade = (GRADES[shared] + 1) % 4
-    watch.store.record_all(watch.campaign(1), [("ann", [(*shared, Said(kind="judged", grade=grade))])])
+    watch.store.record_all(watch.campaign(1), [("ann", [(*shared, JudgeAnswer(kind="judged", grade=grade))])])
     rows = watch.store.watches.nights(NAME)
     held = left_by(watch.store, NAME, rows[-1]).held
     assert labels_so_far(watch.store, NAME, rows, held, watch.settings)[shared] == grade
@@ -252,7 +252,7 @@ def test_what_a_lead_decides_goes_on_counting_where_the_grades_are_shared():
     watch.draw(2)
     pair = sorted(watch.asked(1) & watch.asked(2))[0]
     for judge, grade in (("ann", 0), ("bob", 2)):
-        watch.store.record_all(watch.campaign(1), [(judge, [(*pair, Said(kind="judged", grade=grade))])])
+        watch.store.record_all(watch.campaign(1), [(judge, [(*pair, JudgeAnswer(kind="judged", grade=grade))])])
     last = [event.seq for event in watch.store.events(watch.campaign(1)) if event.kind == "judged"][-1]
     watch.store.adjudicate(watch.campaign(1), last, "lead", 2, "it is")
     share_labels(watch.store, NAME)

@@ -19,7 +19,7 @@ from activeeval.monitoring.night_pages import (
     series_table,
     span_sentences,
 )
-from activeeval.monitoring.series import NightSays, Value
+from activeeval.monitoring.series import NightSays, NightValue
 from activeeval.monitoring.settings import Settings
 from activeeval.report.findings import sentence
 
@@ -31,8 +31,8 @@ SETTINGS = Settings(measures=("P@5",), budget=7.0, max_grade=1, seed=1, margin=0
 
 
 def night(date, *changes, value=0.5, waiting=0, n_missing=0):
-    read = {} if value is None else {"value": value, "low": value - 0.1, "high": value + 0.1}
-    values = [Value(date=date, measure="P@5", judged=7, waiting=waiting, known=3, **read)]
+    read = None if value is None else replace(CHANGE, value=value, low=value - 0.1, high=value + 0.1)
+    values = [NightValue(date=date, measure="P@5", answer=read, judged=7, waiting=waiting, known=3)]
     before = FIRST if date > FIRST else ""
     shared = {"date": date, "before": before, "campaign": f"w.{date}", "waiting": waiting, "settings": SETTINGS}
     return NightSays(values=values, changes=changes, n_missing=n_missing, n_queries=20, run="half.run", **shared)

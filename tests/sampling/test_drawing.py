@@ -12,8 +12,7 @@ import pytest
 from campaign_cases import Case
 
 from activeeval import METHODS, ActiveEvalError, StateError
-from activeeval.campaigns.draw import CampaignDrawing, known_of
-from activeeval.campaigns.redraw import _design_again
+from activeeval.campaigns.draw import CampaignDrawing, _design_again, known_of
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
 from activeeval.core.campaign import Campaign, Rules

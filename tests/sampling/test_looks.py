@@ -10,7 +10,7 @@ import pytest
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RR, InputError, Recall, Success
 from activeeval.campaigns import assignments
 from activeeval.campaigns.draw import CampaignDrawing
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
@@ -95,8 +95,10 @@ def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
     assert sample.campaign.drawn_design.looks == looks
     with open_store(url) as store:
         assert store.campaign("c").config.get("looks", "none") == looks
-        while (item := assignments.claim(store, "c", "ann")) is not None:
-            assignments.submit(store, "c", item.token, Said(kind="judged", grade=int(item.doc_id[1:]) % 4))
+        while (item := assignments.desk_of(store, "c").claim("ann")) is not None:
+            assignments.desk_of(store, "c").submit(
+                item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id[1:]) % 4)
+            )
     again, _ = drawing.further_round(CHOICES, NDCG_REQUEST)
     assert again.campaign.drawn_design.looks == looks
 

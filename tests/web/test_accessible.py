@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from web.test_in_browser import Live, chromium  # noqa: F401
 
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 
 axe = pytest.importorskip("axe_playwright_python")
 SOURCE = files(axe).joinpath("axe.min.js").read_text("utf-8")
@@ -36,7 +36,7 @@ def live():
 
     def says(judge, item):
         grade = site.case.grade(item.query_id, item.doc_id)
-        return Said(kind="judged", grade=2 if judge == "bob" and grade == 0 else grade, body={"note": "a note"})
+        return JudgeAnswer(kind="judged", grade=2 if judge == "bob" and grade == 0 else grade, body={"note": "a note"})
 
     site.case.judge("ann", "bob", says=says, upto=40)
     yield site

@@ -10,7 +10,7 @@ from web.conftest import Site, answer, come_in, item_of
 from activeeval.campaigns.disagreements import disagreements
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.status import estimates_of
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.lead_pages import FORMS
 
 
@@ -26,7 +26,7 @@ def differing():
 
     def says(judge, item):
         grade = site.case.grade(item.query_id, item.doc_id)
-        return Said(kind="judged", grade=2 if judge == "bob" and grade == 0 else grade)
+        return JudgeAnswer(kind="judged", grade=2 if judge == "bob" and grade == 0 else grade)
 
     site.case.judge("ann", "bob", says=says)
     yield site

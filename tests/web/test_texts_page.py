@@ -14,7 +14,7 @@ from web.test_in_browser import PAYLOADS
 
 from activeeval.campaigns.lead_texts import ON_A_PAGE, texts_of
 from activeeval.campaigns.making import create
-from activeeval.campaigns.store import Place, Wanted, open_store
+from activeeval.campaigns.store import ItemPosition, Wanted, open_store
 from activeeval.core.campaign import Rules
 from activeeval.web.desks import FRAME_POLICY
 from activeeval.web.people import invited
@@ -170,7 +170,7 @@ def test_both_databases_count_and_find_the_same(made_url):
         assert [row.at for row in rows if "text" not in row.text] == [
             row.at for row in store.texts_page("week", Wanted(without_text=True), n)
         ]
-        assert store.texts_page("week", Wanted(words="text", after=Place(1, 1)), 3) is not None
+        assert store.texts_page("week", Wanted(words="text", after=ItemPosition(1, 1)), 3) is not None
         store.claim("week", "ann")
         assert store.text_counts("week") == counts
         assert store.guidelines_read("week", store.keep_guidelines("# Go"))[0].n_answers == 0

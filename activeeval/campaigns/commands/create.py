@@ -18,6 +18,7 @@ from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
 
 if TYPE_CHECKING:
+    from activeeval.campaigns.draw import CampaignDrawing
     from activeeval.inputs.budgets import Budget
     from activeeval.inputs.known_grades import KnownGrades
     from activeeval.inputs.texts import TextFile, TextFiles
@@ -80,30 +81,22 @@ def create(
     activeeval campaign create week1 --db postgresql://team@db/judging --letor S2.txt \\
         --scores ranker.S2 --train S1.txt --budget 10% --judges-per-item 3 --policy median
     """
-    from activeeval.campaigns.draw import CampaignDrawing
+    from activeeval.campaigns.draw import rules_for
     from activeeval.campaigns.store import checked_name
-    from activeeval.core.campaign import Rules
-    from activeeval.sampling.policies import policy_for
 
     check_free(checked_name(name), db)
-    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate")}
-    n_judges = options.pop("judges_per_item") or (2 if how["adjudicate"] else 1)
+    how = {rule: options.pop(rule) for rule in ("strict_order", "adjudicate", "judges_per_item", "policy")}
     with worded():
-        policy = policy_for(options.pop("policy"), n_judges, how["adjudicate"], options["measures"])
-    seconds = max(1, math.ceil(lease * _MINUTES))
-    rules = Rules(lease_s=seconds, judges_per_item=n_judges, policy=policy, **how)
+        rules = rules_for(options["measures"], lease_s=max(1, math.ceil(lease * _MINUTES)), **how)
     if use_labels:
         options["judged"] = (*options["judged"], *options["letor"], *filter(None, (options["qrels"],)))
     kept: dict[str, TextFile] = {}
     for other in dict.fromkeys(judged_from):
         labels, texts = _labels(other, db)
         options["judged"], kept = (*options["judged"], labels), {**texts, **kept}
-    store = partial(opened, name, db, create=True)
-    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": sampling_options.say}
-    beside["kept"] = kept
     choices, request = sampling_options.requested(options, queries)
     with worded():
-        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        draws = _drawing(name, db, create=True, documents=documents, queries=queries, kept=kept)
         sample, made = draws.new(choices, request, rules)
     say(f"seed {made.seed}: campaign {name} is in {made.db}, {counted(made.as_of, 'event')}")
     if rules.judges_per_item > 1:
@@ -112,6 +105,16 @@ def create(
     warn_of_weights(sample.campaign.design.name, sample.campaign.design)
     _say_next(name, db)
     emit_done([asdict(made)], form)
+
+
+def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -> CampaignDrawing:
+    """Return where samples of a campaign go, with the tables of its texts."""
+    from activeeval.campaigns.draw import CampaignDrawing
+
+    store = partial(opened, name, db, create=create)
+    return CampaignDrawing(
+        opened=store, name=name, place=place_of(name, db), progress=tell, say=sampling_options.say, **texts
+    )
 
 
 def _say_next(name: str, db: str | None) -> None:
@@ -186,15 +189,11 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     \b
     activeeval campaign redraw week1 --run new.run --versus-run old.run --max-grade 3 --budget 100
     """
-    from activeeval.campaigns.draw import CampaignDrawing
-
     source = click.get_current_context().get_parameter_source
     by_clock = all(source(option) is click.core.ParameterSource.DEFAULT for option in ("cost", "overhead"))
-    store = partial(opened, name, db)
-    beside: dict[str, Any] = {"documents": documents, "queries": queries, "progress": tell, "say": sampling_options.say}
     choices, request = sampling_options.requested(options, queries)
     with worded():
-        draws = CampaignDrawing(opened=store, name=name, place=place_of(name, db), **beside)
+        draws = _drawing(name, db, documents=documents, queries=queries)
         _, made = draws.further_round(choices, request, by_clock=by_clock)
     say(f"seed {made.seed}: a further round of campaign {name}, as of event {made.as_of}")
     _say_next(name, db)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,7 @@ def status(
     """
     from activeeval.campaigns.judges import seconds_an_item
     from activeeval.campaigns.state import state_of
-    from activeeval.campaigns.status import estimates_of, intervals
+    from activeeval.campaigns.status import estimates_of, interim_rows
     from activeeval.campaigns.status import status as status_of
 
     price = price_of(options)
@@ -66,7 +65,7 @@ def status(
     if form == "text" and not output.is_asked("wide"):
         _show_status(state, far, estimates, db, places)
     else:
-        now = [asdict(interim) for interim in intervals(estimates.answers)] if estimates else []
+        now = interim_rows(estimates.answers) if estimates else []
         controls = controls_of(state)
         row = far.row() | ({"controls": "; ".join(controls)} if controls else {})
         output.emit([row | line for line in now] or [row], form, places)

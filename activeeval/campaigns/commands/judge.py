@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.store import Said
+    from activeeval.campaigns.store import JudgeAnswer
     from activeeval.report.rendering import Row
 
 
@@ -42,11 +43,11 @@ def claim(name: str, db: str | None, judge: str) -> None:
     \b
     activeeval campaign claim week1 --judge ann
     """
-    from activeeval.campaigns.assignments import claim as next_of
+    from activeeval.campaigns.assignments import desk_of
     from activeeval.campaigns.lines import claimed_line
 
     with opened(name, db) as store:
-        _print(claimed_line(next_of(store, name, judge_of(judge)), store, name))
+        _print(claimed_line(desk_of(store, name).claim(judge_of(judge)), store, name))
 
 
 @command("Compare two documents at a time, at the terminal")
@@ -103,42 +104,30 @@ def submit(
     activeeval campaign submit week1 --token TOKEN --cannot "a login page"
     activeeval campaign submit ranked --token TOKEN --preferred d17
     """
-    from activeeval.campaigns import assignments
+    from activeeval.campaigns.assignments import desk_of
     from activeeval.campaigns.lines import acknowledged_line, claimed_line
 
-    judgment = _judgment(**answer)
+    judgment = _judgment(answer)
     with opened(name, db) as store:
         if then_claim:
-            done, item = assignments.submit_and_claim(store, name, token, judgment, key)
+            done, item = desk_of(store, name).submit_and_claim(token, judgment, key)
             _print(acknowledged_line(done, token))
             _print(claimed_line(item, store, name))
         else:
-            _print(acknowledged_line(assignments.submit(store, name, token, judgment, key), token))
+            _print(acknowledged_line(desk_of(store, name).submit(token, judgment, key), token))
 
 
-def _judgment(
-    grade: int | None,
-    preferred: str | None,
-    tie: bool,
-    discard: str | None,
-    cannot: str | None,
-    later: bool,
-    active_ms: int | None,
-) -> Said:
+def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
     """Return what the options of an answer say."""
-    from activeeval.campaigns.store import Said
+    from activeeval.campaigns.store import JudgeAnswer
 
-    if sum(value is not None for value in (grade, preferred, discard, cannot)) + tie + later != 1:
+    said = sum(answer[name] is not None for name in ("grade", "preferred", "discard", "cannot"))
+    if said + answer["tie"] + answer["later"] != 1:
         both = "of two documents --preferred, --tie, --discard"
         raise click.UsageError(f"give one of --grade, --cannot and --later, {both}")
-    if cannot is not None and not cannot.strip():
+    if answer["cannot"] is not None and not answer["cannot"].strip():
         raise click.UsageError("--cannot says why it cannot be judged, got nothing")
-    if discard is not None:
-        return Said(kind="preferred", body={"what": "discarded", "document": discard}, active_ms=active_ms)
-    if tie or preferred is not None:
-        return Said(kind="preferred", body={"what": "compared", "preferred": preferred}, active_ms=active_ms)
-    kind = "judged" if grade is not None else "later" if later else "cannot"
-    return Said(kind=kind, grade=grade, reason=cannot or "", active_ms=active_ms)
+    return JudgeAnswer.of(**answer)
 
 
 @command("Judge by a file of judgments")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 import time
@@ -12,11 +11,11 @@ import click
 
 from activeeval.cli.help import command
 from activeeval.cli.output import check_new, check_out, force_option, say
-from activeeval.core.errors import InputError, visible
+from activeeval.core.errors import visible
 from activeeval.report.numbers import counted
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.top_k_judging import Compared, Comparing, Question
+    from activeeval.campaigns.top_k_judging import Comparing, ComparisonOutcome, DocumentPair
 
 _KEYS = "1 or 2 is better, = alike, x1 or x2 throws one out, u takes the last answer back, q stops"
 _LINES = 6
@@ -49,16 +48,13 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
     activeeval label s.csv --k 5 --log ann.log --out ann.csv
     activeeval estimate s.sample ann.csv
     """  # fmt: skip
-    from activeeval.campaigns.label import labelling, says_no_more
-    from activeeval.formats.comparisons import write_comparisons, write_truth
+    from activeeval.campaigns.label import check_apart, labelling, says_no_more, write_labels
     from activeeval.formats.suffixes import SUFFIXES
 
     check_out(out, SUFFIXES)
     if preferences:
         check_out(preferences, (".jsonl",))
-    files = [os.path.realpath(path) for path in (sheet, log, out, preferences) if path]
-    if len(set(files)) < len(files):
-        raise InputError(f"{log}: sheet, log and what is written are files of their own, got one name twice")
+    check_apart(log, sheet, out, preferences)
     with labelling(sheet, k, log) as work:
         before = work.compared
         for path in filter(None, (out, preferences)):
@@ -72,13 +68,11 @@ def label(sheet: str, k: int, log: str, out: str, preferences: str | None, force
             converse(work)
         finally:
             now = work.compared
-            write_truth(now.truths, out)
-            if preferences:
-                write_comparisons(now.comparisons, preferences)
+            write_labels(now, out, preferences)
             say(f"{summed_up(now)}: wrote {out}")
 
 
-def summed_up(compared: Compared) -> str:
+def summed_up(compared: ComparisonOutcome) -> str:
     """Return how far a judge is, and what is to be said of ties where there are any."""
     done = (
         f"{compared.n_settled} of {counted(compared.n_queries, 'query')} settled by "
@@ -129,7 +123,7 @@ def _is_undone(work: Comparing) -> bool:
     return answer == "u" and work.undo() is not None
 
 
-def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms: int) -> bool:
+def _is_taken(work: Comparing, question: DocumentPair, answer: str | None, active_ms: int) -> bool:
     """Record what an answer says, and return whether it is one."""
     sides = {"1": question.first, "2": question.second}
     if answer in ("1", "2", "="):
@@ -143,14 +137,14 @@ def _is_taken(work: Comparing, question: Question, answer: str | None, active_ms
     return True
 
 
-def _show_query(question: Question, n_queries: int) -> None:
+def _show_query(question: DocumentPair, n_queries: int) -> None:
     claimed, left = question.claimed, question.remaining
     place = f"query {claimed.unit} of {n_queries}, {counted(question.n_documents, 'document')}"
     click.echo(f"\n{place}, {left.low} to {left.high} comparisons: {visible(question.query)}", err=True)
     click.echo(_cut(claimed.query_text, "  "), err=True)
 
 
-def _show(question: Question) -> None:
+def _show(question: DocumentPair) -> None:
     for side, document in enumerate(question.documents, start=1):
         text = "\n".join(words for name, words in document.items() if name != "doc_id")
         click.echo(f"\n {side}  {visible(document['doc_id'])}", err=True)

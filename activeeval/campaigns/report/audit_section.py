@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.content import CampaignReport
 from activeeval.graders.audit_report import audit_footnotes, audit_headline, audit_table, skill_sentences, value_table
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.cautions import caution_lines
@@ -16,12 +16,12 @@ _WIDTH = 160
 """Letters that a table of a page has room for."""
 
 
-def gist(summary: Summary) -> str:
+def gist(summary: CampaignReport) -> str:
     """Return how many machines are held against people, in a few words."""
     return f"{counted(len(summary.audit), 'grader')}: what each alone would say, and by how much that is off"
 
 
-def audit(summary: Summary) -> list[Block]:
+def audit(summary: CampaignReport) -> list[Block]:
     """Return what machines' grades are worth by people's labels; nothing where none are given."""
     graders = summary.audit
     if not graders:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from activeeval.campaigns.report.content import Moment
+from activeeval.campaigns.report.content import CampaignReading
 from activeeval.campaigns.report.judges_content import CalibrationBin
 
 _BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
@@ -21,14 +22,14 @@ _LOOK: Any = {
 _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 
 
-def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str, budget: float) -> str:
+def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, unit: str, budget: float) -> str:
     """Draw a question's estimate against what was spent, with plain intervals and those that hold at every look.
 
     Parameters
     ----------
     name : str
         Of the chart within its page: letters and digits.
-    readings : sequence of Moment
+    readings : sequence of CampaignReading
         As the summary of a campaign has them.
     answer : int
         Which of their answers.
@@ -39,20 +40,16 @@ def reading_chart(name: str, readings: Sequence[Moment], answer: int, unit: str,
 
     with rc_context(_LOOK):
         figure, axis = _figure()
-        points = [(row.spent, row.answers[answer]) for row in readings]
-        points = [(spent, reading) for spent, reading in points if reading.value is not None]
-        always = [
-            (x, reading)
-            for x, reading in points
-            if reading.low_every_look is not None and reading.high_every_look is not None
-        ]
-        if always:
-            ends = ([r.low_every_look for _, r in always], [r.high_every_look for _, r in always])
+        read = [row for row in readings if math.isfinite(row.answers[answer].value)]
+        points = [(row.spent, row.answers[answer]) for row in read]
+        always = [(row.spent, row.every_look[answer]) for row in read if row.every_look]
+        if always := [(x, each) for x, each in always if math.isfinite(each.high - each.low)]:
+            ends = ([each.low for _, each in always], [each.high for _, each in always])
             axis.vlines([x for x, _ in always], *ends, color=_GREY, lw=1, ls=(0, (2, 2)), label="holds at every look")
-        bounded = [(x, r.low, r.high) for x, r in points if r.low is not None and r.high is not None]
+        bounded = [(x, each.low, each.high) for x, each in points if math.isfinite(each.high - each.low)]
         ends = ([low for _, low, _ in bounded], [high for *_, high in bounded])
         axis.vlines([x for x, *_ in bounded], *ends, color=_BLUE, lw=2.5, label="holds at one look")
-        axis.plot([x for x, _ in points], [reading.value for _, reading in points], "o-", color=_BLUE, ms=5, lw=0.8)
+        axis.plot([x for x, _ in points], [each.value for _, each in points], "o-", color=_BLUE, ms=5, lw=0.8)
         _focus(axis, bounded)
         axis.set(xlabel=f"spent ({unit})", ylabel="estimate")
         axis.set_xlim(left=0, right=1.06 * max(budget, *(x for x, _ in points)))

@@ -17,22 +17,19 @@ from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
 from activeeval.campaigns.losing import losses_of
-from activeeval.campaigns.over_time import date_of, finite, queries_that_matter, readings_of
+from activeeval.campaigns.over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.report.content import (
-    BlockProgress,
-    DesignSummary,
-    Estimate,
+    CampaignEstimate,
+    CampaignReading,
+    CampaignReport,
     Head,
     KindCount,
     LateCount,
     LogSummary,
-    Moment,
-    Question,
-    Round,
-    Summary,
-    Version,
     WaitingBlock,
+    finite,
 )
+from activeeval.campaigns.report.design_content import BlockProgress, CampaignQuestion, DesignSummary, Round, Version
 from activeeval.campaigns.report.judges_content import Cost
 from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import (
@@ -64,7 +61,7 @@ def summary(
     scope: str = "pool",
     confidence: float = 0.95,
     graders: Sequence[Any] = (),
-) -> Summary:
+) -> CampaignReport:
     """Return what the report of a campaign says, as of an event, by default the last.
 
     Parameters
@@ -85,7 +82,7 @@ def summary(
     read = estimates_of(state, scope=scope, confidence=confidence) if state.block else None
     answers, notes = (read.answers, read.notes) if read else ([], [])
     readings = readings_of(state, scope, confidence) if answers else []
-    return Summary(
+    return CampaignReport(
         format=FORMAT,
         headline=read.headline if read else [],
         footnotes=read.footnotes if read else [],
@@ -128,11 +125,11 @@ def _head(state: CampaignState) -> Head:
     )
 
 
-def _estimate(answer: SampleAnswer, confidence: float) -> Estimate:
+def _estimate(answer: SampleAnswer, confidence: float) -> CampaignEstimate:
     """Tabulate an answer; its intervals have room for items that cannot be judged."""
     low, high = answer.estimate.bounds(answer.interval)
     at_once = None if answer.shared is None else answer.estimate.bounds(answer.shared.interval)
-    return Estimate(
+    return CampaignEstimate(
         measure=answer.target.name,
         question=answer.question,
         system=answer.system,
@@ -166,7 +163,7 @@ def _cost(state: CampaignState, events: Sequence[Event], units: Sequence[UnitRow
     )
 
 
-def _design(state: CampaignState, readings: Sequence[Moment]) -> DesignSummary:
+def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> DesignSummary:
     """Return what was drawn, and how."""
     # once something is read the estimates say what machines were taken for
     machines = [] if state.block else state.machine_cautions
@@ -178,7 +175,7 @@ def _design(state: CampaignState, readings: Sequence[Moment]) -> DesignSummary:
         has_model=design.beliefs is not None,
         model=state.sample.model,
         questions=[
-            Question(
+            CampaignQuestion(
                 measure=a.target.name,
                 question=a.question,
                 system=a.system,
@@ -226,7 +223,7 @@ def _known(sample: Sample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 
-def _blocks(state: CampaignState, readings: Sequence[Moment]) -> list[BlockProgress]:
+def _blocks(state: CampaignState, readings: Sequence[CampaignReading]) -> list[BlockProgress]:
     """Return every block, of all rounds one after another."""
     spent, ends, rows = spent_by_block(state), _complete_at(state, readings), list[BlockProgress]()
     units: dict[int, list[Unit]] = {}
@@ -257,7 +254,7 @@ def _blocks(state: CampaignState, readings: Sequence[Moment]) -> list[BlockProgr
     return rows
 
 
-def _complete_at(state: CampaignState, readings: Sequence[Moment]) -> dict[int, int]:
+def _complete_at(state: CampaignState, readings: Sequence[CampaignReading]) -> dict[int, int]:
     """Return as of which event each block was complete with those before it, as far as it is."""
     if all(sample.campaign.paths is None for sample in state.rounds):
         return state.state.complete_at

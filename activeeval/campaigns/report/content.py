@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from activeeval.campaigns.report.judges_content import Agreement, Calibration, Checked, Cost, Skipped, Step
+from activeeval.campaigns.report.design_content import CampaignProgress, CampaignQuestion, DesignSummary
+from activeeval.campaigns.report.judges_content import Calibration, Checked, Cost, JudgeAgreement, Skipped, Step
+from activeeval.core.answers import Answer
 from activeeval.graders.audit_summary import GraderAudit
 from activeeval.report.words import Worded
 from activeeval.sampling.lost_queries import Losses
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a campaign was as of an event; costs in the pool's mean items.
-
-    Attributes
-    ----------
-    campaign : str
-    as_of, version : int
-        Event of the log, and version of the sample.
-    budget, spent, left : float
-        ``spent`` counts a unit by the share of its items that are judged.
-    block, blocks : int
-        Complete, and planned.
-    judged, waiting, cannot : int
-        Items.
-    late, put_off, judges : int
-        Answers that came too late, items put off, and judges with an answer that stands.
-    hours : float or None
-        Of all answers whose time was taken, also of those that do not count.
-    """
-
-    campaign: str
-    as_of: int
-    version: int
-    budget: float
-    spent: float
-    left: float
-    block: int
-    blocks: int
-    judged: int
-    waiting: int
-    cannot: int
-    late: int
-    put_off: int
-    judges: int
-    hours: float | None
+def finite(value: float) -> float | None:
+    """Return a number that is one; None for what is infinite or not known."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +28,7 @@ class WaitingBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head(Progress):
+class Head(CampaignProgress):
     """How far the campaign is, and as of when that is true.
 
     Attributes
@@ -92,18 +63,7 @@ class Head(Progress):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of which systems, by their names; ``definition`` is what the measure is in full."""
-
-    measure: str
-    question: str
-    system: str
-    versus: str
-    definition: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate(Question):
+class CampaignEstimate(CampaignQuestion):
     """The answer to a question; what is infinite or not known is None.
 
     Attributes
@@ -142,18 +102,7 @@ class Estimate(Question):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """An estimate with its interval, and with one that holds at every look, where there is one."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    low_every_look: float | None
-    high_every_look: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class CampaignReading:
     """What could be read as of an event: the answers to all questions that the campaign was made for.
 
     Attributes
@@ -164,7 +113,8 @@ class Moment:
         Complete, planned, and read.
     spent : float
         In the pool's mean items.
-    answers : list of Ends
+    answers, every_look : list of Answer
+        By question; with intervals that hold at every look, where there are such.
     """
 
     as_of: int
@@ -173,11 +123,29 @@ class Moment:
     blocks: int
     rounds: int
     spent: float
-    answers: list[Ends]
+    answers: list[Answer]
+    every_look: list[Answer]
 
-    def says_the_same(self, other: Moment) -> bool:
+    def ends(self, question: int) -> dict[str, float | None]:
+        """Tabulate the estimate of a question and its intervals; None for what is infinite or not known."""
+        answer, always = self.answers[question], self.every_look[question] if self.every_look else None
+        return {
+            "value": finite(answer.value),
+            "low": finite(answer.low),
+            "high": finite(answer.high),
+            "low_every_look": None if always is None else finite(always.low),
+            "high_every_look": None if always is None else finite(always.high),
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Tabulate it for JSON."""
+        fields = {name: getattr(self, name) for name in ("as_of", "date", "block", "blocks", "rounds", "spent")}
+        return fields | {"answers": [self.ends(k) for k in range(len(self.answers))]}
+
+    def says_the_same(self, other: CampaignReading) -> bool:
         """Whether another moment gives the same estimates and intervals."""
-        return [(ends.value, ends.low) for ends in self.answers] == [(ends.value, ends.low) for ends in other.answers]
+        mine, others = self.row()["answers"], other.row()["answers"]
+        return [(each["value"], each["low"]) for each in mine] == [(each["value"], each["low"]) for each in others]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,108 +165,6 @@ class Largest:
 
     question: int
     queries: list[QueryShare]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """A version of the sample: its digest, the event that made it, and why."""
-
-    version: int
-    sample: str
-    as_of: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """A round's budget, items and known grades, and the probabilities with which items came into it."""
-
-    budget: float | None
-    items: int
-    known: int
-    least_probability: float | None
-    median_probability: float | None
-    largest_probability: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockProgress:
-    """A block, numbered over all rounds; costs in the pool's mean items.
-
-    Attributes
-    ----------
-    block, round : int
-    budget : float
-        Up to its end.
-    threshold : float or None
-        Level of the order at its end; None where infinite.
-    units, items, settled : int
-    cost, spent : float
-    complete_as_of : int or None
-    date : str or None
-        Of the event that made it complete.
-    """
-
-    block: int
-    round: int
-    budget: float
-    threshold: float | None
-    units: int
-    items: int
-    settled: int
-    cost: float
-    spent: float
-    complete_as_of: int | None
-    date: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesignSummary:
-    """What was drawn, and how.
-
-    Attributes
-    ----------
-    method : str
-    with_replacement, has_model : bool
-    model : str
-        What the grade model is, as far as that is known.
-    questions : list of Question
-    max_grade, seed : int or None
-    sample : str
-        Digest of the last version.
-    versions : list of Version
-    queries, items, open_items, known : int
-        Of the pool; items that may be drawn, and grades known before the first draw.
-    rounds : list of Round
-    blocks : list of BlockProgress
-    judges_per_item : int
-    policy : str
-    lease_s : float
-    ends : str
-        Why the sample ends where it does.
-    cautions : list of Worded
-    """
-
-    method: str
-    with_replacement: bool
-    has_model: bool
-    model: str
-    questions: list[Question]
-    max_grade: int | None
-    seed: int | None
-    sample: str
-    versions: list[Version]
-    queries: int
-    items: int
-    open_items: int
-    known: int
-    rounds: list[Round]
-    blocks: list[BlockProgress]
-    judges_per_item: int
-    policy: str
-    lease_s: float
-    ends: str
-    cautions: list[Worded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,8 +195,8 @@ class LogSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """All that the report of a campaign says, as of an event; `asdict` is its JSON.
+class CampaignReport:
+    """All that the report of a campaign says, as of an event; `record` is its JSON.
 
     What is not known is None; no number is NaN or infinite. ``as_of`` numbers are those of the log.
 
@@ -354,16 +220,20 @@ class Summary:
     head: Head
     scope: str
     confidence: float
-    estimates: list[Estimate]
+    estimates: list[CampaignEstimate]
     notes: list[Worded]
-    readings: list[Moment]
+    readings: list[CampaignReading]
     losses: list[Losses]
     queries: list[Largest]
     cost: Cost
     calibration: list[Calibration]
-    agreement: Agreement
+    agreement: JudgeAgreement
     checked: Checked
     skipped: Skipped
     design: DesignSummary
     log: LogSummary
     audit: list[GraderAudit]
+
+    def record(self) -> dict[str, Any]:
+        """Tabulate it for JSON."""
+        return asdict(self) | {"readings": [reading.row() for reading in self.readings]}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from activeeval.campaigns.report.content import DesignSummary, Summary
+from activeeval.campaigns.report.content import CampaignReport
+from activeeval.campaigns.report.design_content import DesignSummary
 from activeeval.campaigns.report.phrases import amount_of, count, estimate_of, name_of
 from activeeval.report.numbers import counted, number
 from activeeval.report.pages import Block, Lines, Paragraph, Table
 
 
-def gist(summary: Summary) -> str:
+def gist(summary: CampaignReport) -> str:
     """Return what was drawn, in a few words."""
     drawn = summary.design
     budget, blocks = amount_of(summary.head.budget), counted(len(drawn.blocks), "block")
     return f"{drawn.method}, {budget} {summary.head.unit} in {blocks}, of {counted(drawn.queries, 'query')}"
 
 
-def design(summary: Summary) -> list[Block]:
+def design(summary: CampaignReport) -> list[Block]:
     """Return what was drawn, and how."""
     drawn = summary.design
     questions = "; ".join(name_of(question) for question in drawn.questions)
@@ -77,12 +78,12 @@ def _blocks(design: DesignSummary) -> list[Block]:
     return [Paragraph("Blocks, each judged to its end before it is read:"), Table(header, rows)]
 
 
-def gist_of_log(summary: Summary) -> str:
+def gist_of_log(summary: CampaignReport) -> str:
     """Return how long the log is."""
     return counted(summary.log.events, "event")
 
 
-def log(summary: Summary) -> list[Block]:
+def log(summary: CampaignReport) -> list[Block]:
     """Return what the log holds."""
     events = summary.log
     blocks: list[Block] = [Table(["kind of event", "events"], [[row.kind, count(row.n)] for row in events.kinds])]

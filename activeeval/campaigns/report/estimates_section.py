@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.campaigns.report.charts import calibration_chart, reading_chart
-from activeeval.campaigns.report.content import Estimate, Largest, Summary
+from activeeval.campaigns.report.content import CampaignEstimate, CampaignReport, Largest
 from activeeval.campaigns.report.judges_content import Calibration
 from activeeval.campaigns.report.phrases import amount_of, count, interval_of, name_of, p_of, percent
 from activeeval.report.cautions import worded_lines
@@ -16,13 +16,13 @@ MOST_QUESTIONS = 4
 """Of which the queries that matter most, and the chart, are on the page; the JSON has those of all."""
 
 
-def gist(summary: Summary) -> str:
+def gist(summary: CampaignReport) -> str:
     """Return what is estimated, in a few words."""
     n = len(summary.estimates)
     return f"{counted(n, 'question')}, with what measures and intervals mean" if n else "none yet"
 
 
-def now(summary: Summary) -> list[Block]:
+def now(summary: CampaignReport) -> list[Block]:
     """Return all estimates with their intervals, what they mean and what to be wary of."""
     estimates = summary.estimates
     if not estimates:
@@ -50,7 +50,7 @@ def now(summary: Summary) -> list[Block]:
     return [*blocks, *_cautions(estimates), *(Paragraph(note.text) for note in summary.notes)]
 
 
-def _at_once(estimates: Sequence[Estimate], confidence: str) -> list[Block]:
+def _at_once(estimates: Sequence[CampaignEstimate], confidence: str) -> list[Block]:
     rows = [
         [name_of(estimate), interval_of(estimate.low_at_once, estimate.high_at_once)]
         for estimate in estimates
@@ -64,18 +64,18 @@ def _at_once(estimates: Sequence[Estimate], confidence: str) -> list[Block]:
     ]
 
 
-def _cautions(estimates: Sequence[Estimate]) -> list[Block]:
+def _cautions(estimates: Sequence[CampaignEstimate]) -> list[Block]:
     """Return what to be wary of, notes too; what is true of several questions once."""
     lines = worded_lines([(name_of(estimate), estimate.cautions) for estimate in estimates], least="note")
     return [Paragraph("What to be wary of (a note asks nothing of you):"), Lines(lines)] if lines else []
 
 
-def gist_over_time(summary: Summary) -> str:
+def gist_over_time(summary: CampaignReport) -> str:
     """Return how often it could be read, in a few words."""
     return f"{counted(len(summary.readings), 'reading')}, one whenever a block was complete"
 
 
-def over_time(summary: Summary) -> list[Block]:
+def over_time(summary: CampaignReport) -> list[Block]:
     """Return the estimates at the end of each block."""
     readings, estimates = summary.readings, summary.estimates
     if not readings:
@@ -102,22 +102,22 @@ def over_time(summary: Summary) -> list[Block]:
                 count(row.as_of),
                 row.date,
                 amount_of(row.spent),
-                number(row.answers[k].value, 4),
-                interval_of(row.answers[k].low, row.answers[k].high),
-                interval_of(row.answers[k].low_every_look, row.answers[k].high_every_look),
+                number(ends["value"], 4),
+                interval_of(ends["low"], ends["high"]),
+                interval_of(ends["low_every_look"], ends["high_every_look"]),
             ]
-            for row in readings
+            for row, ends in ((reading, reading.ends(k)) for reading in readings)
         ]
         blocks += [Heading(name_of(estimate)), Table(header, rows)]
     return [*blocks, *_left_out(estimates)]
 
 
-def _left_out(questions: Sequence[Estimate | Largest]) -> list[Block]:
+def _left_out(questions: Sequence[CampaignEstimate | Largest]) -> list[Block]:
     n = len(questions) - MOST_QUESTIONS
     return [Paragraph(f"{counted(n, 'more question')}: in the report as JSON.")] if n > 0 else []
 
 
-def gist_of_queries(summary: Summary) -> str:
+def gist_of_queries(summary: CampaignReport) -> str:
     """Return which queries weigh most in the first question, in a few words."""
     largest = summary.queries[0].queries[:2] if summary.queries else []
     if not largest:
@@ -125,7 +125,7 @@ def gist_of_queries(summary: Summary) -> str:
     return f"{' and '.join(f'{row.query_id} ({percent(row.share)})' for row in largest)} weigh most"
 
 
-def queries(summary: Summary) -> list[Block]:
+def queries(summary: CampaignReport) -> list[Block]:
     """Return the queries that weigh most in each question."""
     if not summary.queries:
         return []
@@ -158,13 +158,13 @@ def queries(summary: Summary) -> list[Block]:
     return [*blocks, *_left_out(summary.queries)]
 
 
-def gist_of_model(summary: Summary) -> str:
+def gist_of_model(summary: CampaignReport) -> str:
     """Return whether the grade model is right, in a few words."""
     words = {None: "too few queries to say", True: "it is off", False: "within chance of what came"}
     return "; ".join(words[table.is_off] for table in summary.calibration)
 
 
-def calibration(summary: Summary) -> list[Block]:
+def calibration(summary: CampaignReport) -> list[Block]:
     """Return what the grade model expected and what came, of each round."""
     blocks: list[Block] = []
     for table in summary.calibration:

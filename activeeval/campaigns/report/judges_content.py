@@ -171,7 +171,7 @@ class JudgePair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """Grades by judge; where no item has two, ``alpha`` is None and there are no pairs.
 
     Attributes
@@ -195,7 +195,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedAgreement(Agreement):
+class SharedAgreement(JudgeAgreement):
     """How far judges agree on items that several of them graded.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.campaigns.report.agreement_messages import sentences_beside
-from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.content import CampaignReport
 from activeeval.campaigns.report.judges_content import Cost, Day, JudgePair, SharedAgreement, SkippedByJudge
 from activeeval.campaigns.report.phrases import amount_of, count, interval_of, p_of, percent
 from activeeval.core.judgments.shares import Share
@@ -20,14 +20,14 @@ _WHAT = {
 _KINDS = {"later": "put off", "cannot": "cannot be judged"}
 
 
-def gist_of_cost(summary: Summary) -> str:
+def gist_of_cost(summary: CampaignReport) -> str:
     """Return what was spent, in a few words."""
     head, n = summary.head, len(summary.cost.judges)
     hours = "" if head.hours is None else f", {head.hours:.1f} hours by their clocks"
     return f"{amount_of(head.spent)} of {amount_of(head.budget)} {head.unit} spent, by {counted(n, 'judge')}{hours}"
 
 
-def cost(summary: Summary) -> list[Block]:
+def cost(summary: CampaignReport) -> list[Block]:
     """Return what was spent and how long it took."""
     costs, blocks = summary.cost, list[Block]()
     if not costs.judges:
@@ -78,7 +78,7 @@ def _model(costs: Cost) -> list[Block]:
     return [Paragraph(sentence), Table(["what takes time", "seconds", "std error"], rows)]
 
 
-def gist_of_agreement(summary: Summary) -> str:
+def gist_of_agreement(summary: CampaignReport) -> str:
     """Return how far judges agree, in a few words."""
     figures = summary.agreement
     if not isinstance(figures, SharedAgreement):
@@ -87,7 +87,7 @@ def gist_of_agreement(summary: Summary) -> str:
     return f"alpha {number(figures.alpha.value, 2)}, {alike}"
 
 
-def agreement(summary: Summary) -> list[Block]:
+def agreement(summary: CampaignReport) -> list[Block]:
     """Return how far judges agree."""
     figures, blocks = summary.agreement, list[Block]()
     if not figures.histogram:
@@ -132,7 +132,7 @@ def _confusion(pair: JudgePair, grades: Sequence[int]) -> Table:
     return Table(["", *map(str, grades)], rows)
 
 
-def gist_of_checked(summary: Summary) -> str:
+def gist_of_checked(summary: CampaignReport) -> str:
     """Return how often judges said what is known, in a few words."""
     checked = summary.checked
     shares = [*(row.share for row in checked.training), *(row.share for row in checked.controls)]
@@ -140,7 +140,7 @@ def gist_of_checked(summary: Summary) -> str:
     return f"{count(right)} of {count(n)} as expected" if n else "none yet"
 
 
-def checked(summary: Summary) -> list[Block]:
+def checked(summary: CampaignReport) -> list[Block]:
     """Return what judges said where it is known what they should say; nothing where nobody was asked."""
     figures = summary.checked
     rows = [[row.judge, "began with", *_expected(row.share), ""] for row in figures.training]
@@ -157,14 +157,14 @@ def _expected(share: Share) -> list[str]:
     return [f"{count(share.right)} of {count(share.n)}", f"{percent(share.low)} to {percent(share.high)}"]
 
 
-def gist_of_skipped(summary: Summary) -> str:
+def gist_of_skipped(summary: CampaignReport) -> str:
     """Return how much was put off or could not be judged, in a few words."""
     judges = summary.skipped.judges
     later, cannot = sum(row.later for row in judges), sum(row.cannot for row in judges)
     return f"{count(later)} put off, {count(cannot)} cannot" if later or cannot else "nothing"
 
 
-def skipped(summary: Summary) -> list[Block]:
+def skipped(summary: CampaignReport) -> list[Block]:
     """Return what judges put off or could not judge, and who does so with relevant items."""
     figures, blocks = summary.skipped, list[Block]()
     if not any(row.later or row.cannot for row in figures.judges):

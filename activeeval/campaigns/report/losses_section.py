@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.content import CampaignReport
 from activeeval.campaigns.report.estimates_section import MOST_QUESTIONS
 from activeeval.campaigns.report.phrases import name_of, percent
 from activeeval.report.numbers import number
@@ -12,13 +12,13 @@ from activeeval.report.pages import Block, Heading, Paragraph, Table
 from activeeval.sampling.lost_queries import PLACES, ListedItem, LosingQuery, losses_table, names_of
 
 
-def gist(summary: Summary) -> str:
+def gist(summary: CampaignReport) -> str:
     """Return which queries lose most by the first question, in a few words."""
     largest = summary.losses[0].queries[:2]
     return f"{' and '.join(f'{query.query_id} ({percent(query.share)})' for query in largest)} lose most"
 
 
-def losses(summary: Summary) -> list[Block]:
+def losses(summary: CampaignReport) -> list[Block]:
     """Return the queries that lose most of each question, then both lists of each query side by side."""
     blocks: list[Block] = []
     for of_question in summary.losses[:MOST_QUESTIONS]:

@@ -10,7 +10,7 @@ from activeeval.campaigns.report import estimates_section as estimates
 from activeeval.campaigns.report import judges_section as people
 from activeeval.campaigns.report import losses_section as losses
 from activeeval.campaigns.report.charts import reading_chart
-from activeeval.campaigns.report.content import Summary
+from activeeval.campaigns.report.content import CampaignReport
 from activeeval.campaigns.report.next_steps import (
     Reached,
     after_command,
@@ -38,7 +38,7 @@ _MOST_CAUTIONS = 3
 """Above the sections; all of them stand with the estimates."""
 _OF_FIRST_BLOCK = "two units of the first block"
 """A caution of the first reading alone; the section on the design keeps it."""
-_SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], list[Block]]]] = (
+_SECTIONS: Sequence[tuple[str, Callable[[CampaignReport], str], Callable[[CampaignReport], list[Block]]]] = (
     ("Estimates", estimates.gist, estimates.now),
     ("Estimates over time", estimates.gist_over_time, estimates.over_time),
     ("Queries that lose most", losses.gist, losses.losses),
@@ -54,7 +54,7 @@ _SECTIONS: Sequence[tuple[str, Callable[[Summary], str], Callable[[Summary], lis
 )
 
 
-def campaign_text(summary: Summary, suffix: str, command: str = "") -> str:
+def campaign_text(summary: CampaignReport, suffix: str, command: str = "") -> str:
     """Return the report of a campaign as the text of a file whose name ends in one of `SUFFIXES`.
 
     Parameters
@@ -63,22 +63,21 @@ def campaign_text(summary: Summary, suffix: str, command: str = "") -> str:
         What does the next step, as a face knows it.
     """
     import json
-    from dataclasses import asdict
 
     if suffix == ".json":
-        return json.dumps(asdict(summary), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return json.dumps(summary.record(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     title = f"Campaign {summary.head.campaign}"
     return (html_page if suffix == ".html" else markdown_page)(title, blocks_of(summary, command))
 
 
-def blocks_of(summary: Summary, command: str = "") -> list[Block]:
+def blocks_of(summary: CampaignReport, command: str = "") -> list[Block]:
     """Return what a campaign's report shows at once, and its sections."""
     sections = [(title, gist, blocks(summary)) for title, gist, blocks in _SECTIONS]
     folded = [Section(title, gist(summary), blocks) for title, gist, blocks in sections if blocks]
     return [*_first_screen(summary, command), *folded]
 
 
-def _first_screen(summary: Summary, command: str) -> list[Block]:
+def _first_screen(summary: CampaignReport, command: str) -> list[Block]:
     headline = [Paragraph(text, is_headline=True) for text in summary.headline]
     head, step = summary.head, summary.next
     beside = [
@@ -94,7 +93,7 @@ def _first_screen(summary: Summary, command: str) -> list[Block]:
     return [*headline, SideBySide(paragraphs, _picture(summary))] if summary.readings else [*headline, *paragraphs]
 
 
-def _far(summary: Summary) -> str:
+def _far(summary: CampaignReport) -> str:
     head = summary.head
     judges = sorted(summary.cost.judges, key=lambda work: (-work.judged, work.judge))
     reached = Reached(
@@ -111,7 +110,7 @@ def _far(summary: Summary) -> str:
     return reached_sentence(reached)
 
 
-def _expected(summary: Summary) -> str:
+def _expected(summary: CampaignReport) -> str:
     """Return what the interval of the first question should come to, where something waits."""
     first = summary.estimates[0] if summary.estimates else None
     if first is None or not summary.head.waiting or first.half_width is None or first.half_width_at_end is None:
@@ -123,7 +122,7 @@ def _expected(summary: Summary) -> str:
     )
 
 
-def _cautions(summary: Summary) -> list[Block]:
+def _cautions(summary: CampaignReport) -> list[Block]:
     """Return what to be wary of, the gravest first: three lines at most."""
     named = [(name_of(estimate), estimate.cautions) for estimate in summary.estimates]
     is_early = summary.head.block <= 1
@@ -139,6 +138,6 @@ def _cautions(summary: Summary) -> list[Block]:
     return [*shown, Paragraph(f"{rest} more below.")] if rest > 0 else shown
 
 
-def _picture(summary: Summary) -> Charts:
+def _picture(summary: CampaignReport) -> Charts:
     chart = reading_chart("reading0", summary.readings, 0, summary.head.unit, summary.head.budget)
     return Charts([Chart(chart, f"{name_of(summary.estimates[0])}, as judging went on")])

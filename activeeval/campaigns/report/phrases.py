@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from activeeval.report.numbers import number
 
 if TYPE_CHECKING:
-    from activeeval.campaigns.report.content import Question
+    from activeeval.campaigns.report.design_content import CampaignQuestion
 
 
 def estimate_of(value: float | None) -> str:
@@ -65,13 +65,14 @@ def judged_by(judges_per_item: int) -> str:
     return "each item by one" if judges_per_item == 1 else f"each item by {judges_per_item}"
 
 
-def name_of(question: Question) -> str:
+def name_of(question: CampaignQuestion) -> str:
     """Return what a question is called: its measure and whom it is about.
 
     Examples
     --------
-    >>> from activeeval.campaigns.report.content import Question
-    >>> asked = Question(measure="DCG@10", question="difference", system="new.run", versus="old.run", definition="")
+    >>> from activeeval.campaigns.report.design_content import CampaignQuestion
+    >>> names = {"system": "new.run", "versus": "old.run"}
+    >>> asked = CampaignQuestion(measure="DCG@10", question="difference", definition="", **names)
     >>> name_of(asked)
     'DCG@10, new.run − old.run'
     """

@@ -5,19 +5,20 @@ from activeeval.campaigns.store.address import address_of, checked_name, file_ur
 from activeeval.campaigns.store.controls import Control
 from activeeval.campaigns.store.importing import Unjudged
 from activeeval.campaigns.store.lending import Chosen, OnSheet, OpenPlace
+from activeeval.campaigns.store.opening import is_made, open_store
 from activeeval.campaigns.store.rows import (
     LOOKS,
     Acknowledged,
     CampaignRow,
     Claimed,
     ItemTexts,
+    JudgeAnswer,
     PlaceRow,
-    Said,
     SampleRow,
     UnitRow,
 )
-from activeeval.campaigns.store.store import Store, is_made, open_store
-from activeeval.campaigns.store.stored_texts import GuidelinesRow, Place, TextCounts, TextRow, Wanted
+from activeeval.campaigns.store.store import Store
+from activeeval.campaigns.store.stored_texts import GuidelinesRow, ItemPosition, TextCounts, TextRow, Wanted
 from activeeval.campaigns.store.watching import MORE, REDRAWN, NightRow, WatchRow
 
 __all__ = [
@@ -32,15 +33,15 @@ __all__ = [
     "Control",
     "CredentialRow",
     "GuidelinesRow",
+    "ItemPosition",
     "ItemTexts",
+    "JudgeAnswer",
     "NightRow",
     "OnSheet",
     "OpenPlace",
     "PasswordTry",
     "Person",
-    "Place",
     "PlaceRow",
-    "Said",
     "SampleRow",
     "Store",
     "TextCounts",

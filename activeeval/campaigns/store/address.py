@@ -24,7 +24,7 @@ _BEHIND_USER = re.compile(r"[^:]+://[^:/]*(?::[^@]*)?@", re.S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class DatabaseAddress:
     """A database that can be opened.
 
     Attributes
@@ -76,7 +76,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def address_of(url: str) -> Address:
+def address_of(url: str) -> DatabaseAddress:
     """Return what a URL names.
 
     Raises
@@ -98,9 +98,9 @@ def address_of(url: str) -> Address:
         raise InputError(f"a campaign is kept in sqlite or postgresql, got {shown(parsed.drivername)}")
     if parsed.get_backend_name() == "sqlite":
         _check_file(parsed, url, place)
-        return Address(url=parsed, place=place, path=_path_of(parsed))
+        return DatabaseAddress(url=parsed, place=place, path=_path_of(parsed))
     _check_server(url, place)
-    return Address(url=parsed.set(drivername="postgresql+psycopg"), place=place, path=None)
+    return DatabaseAddress(url=parsed.set(drivername="postgresql+psycopg"), place=place, path=None)
 
 
 def _check_file(parsed: URL, url: str, place: str) -> None:

@@ -17,7 +17,7 @@ from activeeval.core.judgments.policies import needs_third
 from activeeval.core.judgments.state import Assignment
 
 
-class Decision(NamedTuple):
+class Adjudication(NamedTuple):
     """What an item counts as of which event ``seq`` is a judgment, by whom, and why.
 
     Attributes
@@ -47,7 +47,7 @@ def ask_third(connection: Connection, campaign_id: int, campaign: CampaignRow, n
                 _add(connection, campaign_id, unit, doc_id, campaign.judges_per_item + 1)
 
 
-def decide(connection: Connection, campaign_id: int, said: Decision, at: int) -> Acknowledged:
+def decide(connection: Connection, campaign_id: int, said: Adjudication, at: int) -> Acknowledged:
     """Store what an item counts as whose judges differ; what they said stays."""
     lock_log(connection, campaign_id)
     answers = events(connection, campaign_id, event.c.seq == said.seq, event.c.kind.in_(ANSWERS))

@@ -25,7 +25,7 @@ from activeeval.campaigns.store.log import (
     lock_log,
     with_key,
 )
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, Said
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import ANSWERS, BESIDE, OF_MACHINE, REOPENED, Event
 from activeeval.core.judgments.state import MICROSECONDS
@@ -38,15 +38,15 @@ RECLAIMED = "a later claim took its place"
 ANSWERED = "the item had been answered already"
 
 
-class Answer(NamedTuple):
+class KeyedAnswer(NamedTuple):
     """What was said, with which key it can be said again."""
 
-    judgment: Said
+    judgment: JudgeAnswer
     key: str
 
 
 def check_judgment(
-    judgment: Said, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")
+    judgment: JudgeAnswer, campaign: CampaignRow, kinds: Iterable[str] = (*ANSWERS, "later", "preferred")
 ) -> None:
     """Raise InputError where nobody can say that."""
     if judgment.kind not in tuple(kinds):
@@ -80,7 +80,7 @@ def claim_of(connection: Connection, campaign_id: int, token: str) -> Event:
 
 
 def submit(
-    connection: Connection, campaign_id: int, claimed: Event, answer: Answer, at: int, lease_s: int
+    connection: Connection, campaign_id: int, claimed: Event, answer: KeyedAnswer, at: int, lease_s: int
 ) -> Acknowledged:
     """Store what was said of an item that was shown."""
     # a racing submit of the same token waits here, and finds that the token is no more
@@ -90,12 +90,13 @@ def submit(
     if stored is not None:
         return _repeated(stored, claimed, answer)
     if held is None:
-        return _late(connection, campaign_id, claimed, answer, at, _why_late(connection, campaign_id, claimed))
+        why = _why_late(connection, campaign_id, claimed)
+        late = late_event(claimed, answer.judgment, at, answer.key, why)
+        return _acknowledged(connection, campaign_id, late)
     judgment = answer.judgment
     happened = [judgment_event(claimed, judgment, at, answer.key)]
-    happened += (
-        [judgment_event(claimed, Said(kind="judged", body=judgment.settles), at, None)] if judgment.settles else []
-    )
+    if judgment.settles:
+        happened.append(judgment_event(claimed, JudgeAnswer(kind="judged", body=judgment.settles), at, None))
     goes_on = {"token_hash": None, "lease_until": at + lease_s * MICROSECONDS}
     becomes: dict[str, dict[str, Any]] = {"preferred": goes_on, "later": FREED}
     values = becomes.get(happened[-1].kind, {**FREED, "state": "done", "judge": claimed.judge})
@@ -103,7 +104,9 @@ def submit(
     return _acknowledged(connection, campaign_id, *happened)
 
 
-def judgment_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+def judgment_event(
+    item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None
+) -> Event:
     """Return what was said of the item of another event as an event."""
     return Event(
         seq=0,
@@ -125,14 +128,14 @@ def judgment_event(item: Event, judgment: Said, at: int, key: str | None, supers
     )
 
 
-def late_event(item: Event, judgment: Said, at: int, key: str | None, why: str) -> Event:
+def late_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, why: str) -> Event:
     """Return an answer that does not count as an event; its body keeps what was said."""
     body: dict[str, Any] = {"said": judgment.kind, "reason": judgment.reason}
     body |= {"body": dict(judgment.body)} if judgment.body else {}
     return replace(judgment_event(item, judgment, at, key), kind="late", reason=why, body=body)
 
 
-def says_the_same(stored: Event, judgment: Said) -> bool:
+def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Whether an event is what somebody says."""
     body = stored.body
     then = (stored.kind, stored.reason, dict(body))
@@ -188,17 +191,13 @@ def _answer_of(connection: Connection, campaign_id: int, seq: int) -> Event:
     return there[0]
 
 
-def _repeated(stored: Event, item: Event, answer: Answer) -> Acknowledged:
+def _repeated(stored: Event, item: Event, answer: KeyedAnswer) -> Acknowledged:
     is_of_item = (stored.query_id, stored.doc_id, stored.judge) == (item.query_id, item.doc_id, item.judge)
     if not is_of_item or not says_the_same(stored, answer.judgment):
         has_key = not answer.key.startswith("token:")
         what = f"the key {shown(answer.key)} is that of" if has_key else "the token was answered by"
         raise StateError(f"{what} event {stored.seq}, which says something else")
     return Acknowledged(event=stored, is_repeated=True)
-
-
-def _late(connection: Connection, campaign_id: int, item: Event, answer: Answer, at: int, why: str) -> Acknowledged:
-    return _acknowledged(connection, campaign_id, late_event(item, answer.judgment, at, answer.key, why))
 
 
 def _acknowledged(connection: Connection, campaign_id: int, *happened: Event) -> Acknowledged:

@@ -16,7 +16,7 @@ from activeeval.campaigns.store import answering, tables
 from activeeval.campaigns.store.answering import ANSWERED, judgment_event, late_event
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.campaigns.store.log import append, canonical, digest_of, events, lock_log, parsed, with_key
-from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, Said
+from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, JudgeAnswer
 from activeeval.campaigns.store.samples import insert_missing
 from activeeval.core.errors import StateError
 from activeeval.core.judgments.log import CONTROLS, Event
@@ -87,7 +87,7 @@ def pose(connection: Connection, campaign_id: int, control: Control, at: int) ->
     return token, append(connection, campaign_id, [new])[0]
 
 
-def check(connection: Connection, campaign_id: int, posed: Event, judgment: Said, at: int) -> Acknowledged:
+def check(connection: Connection, campaign_id: int, posed: Event, judgment: JudgeAnswer, at: int) -> Acknowledged:
     """Store what a judge says of a control; as of any item it is late once another display of it was answered."""
     lock_log(connection, campaign_id)
     key = "token:" + (posed.key or "").removeprefix("shown:")
@@ -125,7 +125,7 @@ def _last_of(connection: Connection, campaign_id: int, posed: Event) -> Event:
     return [each for each in there if each.body["item"] == posed.body["item"]][-1]
 
 
-def says_the_same(stored: Event, judgment: Said) -> bool:
+def says_the_same(stored: Event, judgment: JudgeAnswer) -> bool:
     """Whether an answer to a control is what somebody says."""
     if stored.kind in ("late", "preferred"):
         return answering.says_the_same(stored, judgment)
@@ -133,7 +133,7 @@ def says_the_same(stored: Event, judgment: Said) -> bool:
     return then == (judgment.grade, judgment.reason, judgment.kind == "later", *map(judgment.body.get, _PAIR))
 
 
-def answer_event(item: Event, judgment: Said, at: int, key: str | None, supersedes: int | None = None) -> Event:
+def answer_event(item: Event, judgment: JudgeAnswer, at: int, key: str | None, supersedes: int | None = None) -> Event:
     """Return what is said of the control of another event as an event."""
     names = ("item", "what", "expected", "block", "sides", _TEXTS)
     control = {name: item.body[name] for name in names if name in item.body}

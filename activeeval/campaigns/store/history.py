@@ -10,7 +10,7 @@ from activeeval.campaigns.store import controls, tables
 from activeeval.campaigns.store.answering import judgment_event, says_the_same
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.campaigns.store.log import append, canonical, digest_of, events, lock_log, parsed, with_key
-from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, Said
+from activeeval.campaigns.store.rows import Acknowledged, ItemTexts, JudgeAnswer
 from activeeval.campaigns.store.samples import insert_missing
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import ANSWERS, Event
@@ -25,11 +25,11 @@ class Correction(NamedTuple):
 
     seq: int
     judge: str
-    judgment: Said
+    judgment: JudgeAnswer
     key: str
 
 
-class Training(NamedTuple):
+class TrainingAnswer(NamedTuple):
     """What a judge says of an item whose grade is known."""
 
     judge: str
@@ -38,7 +38,7 @@ class Training(NamedTuple):
     expected: int
 
 
-def train(connection: Connection, campaign_id: int, said: Training, at: int) -> Acknowledged:
+def train(connection: Connection, campaign_id: int, said: TrainingAnswer, at: int) -> Acknowledged:
     """Store an answer to an item whose grade is known; the first one of a judge stands."""
     lock_log(connection, campaign_id)
     key = "trained:" + hashed(f"{said.judge}\0{said.item}")

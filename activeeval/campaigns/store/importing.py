@@ -19,7 +19,7 @@ from activeeval.campaigns.store.answering import (
 )
 from activeeval.campaigns.store.claiming import FREED
 from activeeval.campaigns.store.log import append, check_text, chunks, events, lock_log, tail
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Said
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, JudgeAnswer
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import ANSWERS, Event, is_of_control
 
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
     query_id: str
     doc_id: str
-    judgment: Said
+    judgment: JudgeAnswer
     key: str | None = None
     unit: int | None = None
 
@@ -218,12 +218,12 @@ class _Desk:
             raise StateError(f"the key {shown(key or '')} is that of event {stored.seq}, which says something else")
         return Acknowledged(event=stored, is_repeated=True)
 
-    def _again(self, stands: Event, judgment: Said, key: str | None) -> Acknowledged:
+    def _again(self, stands: Event, judgment: JudgeAnswer, key: str | None) -> Acknowledged:
         if says_the_same(stands, judgment):
             return Acknowledged(event=stands, is_repeated=True)
         return self._add(judgment_event(replace(stands, shown_at=None), judgment, self.at, key, supersedes=stands.seq))
 
-    def _late(self, item: Event, judgment: Said, key: str | None, why: str) -> Acknowledged:
+    def _late(self, item: Event, judgment: JudgeAnswer, key: str | None, why: str) -> Acknowledged:
         stored = self.before.late.get((item.query_id, item.doc_id))
         if stored is not None and says_the_same(stored, judgment):
             return Acknowledged(event=stored, is_repeated=True)

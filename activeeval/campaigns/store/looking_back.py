@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from activeeval.campaigns.store import answering, controls, history, stored_texts, tables
 from activeeval.campaigns.store import stored_rows as reading
-from activeeval.campaigns.store.adjudicating import Decision, ask_third, decide
+from activeeval.campaigns.store.adjudicating import Adjudication, ask_third, decide
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.campaigns.store.controls import Control
 from activeeval.campaigns.store.database import Database, clock_of
@@ -23,7 +23,7 @@ from activeeval.campaigns.store.log import (
     events,
     with_key,
 )
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemTexts, Said
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemTexts, JudgeAnswer
 from activeeval.core.judgments.log import ANSWERS, Event
 from activeeval.core.judgments.state import MICROSECONDS
 
@@ -63,7 +63,7 @@ class LookingBack:
 
         return self._write(name, work)
 
-    def correct(self, name: str, seq: int, judge: str, judgment: Said, key: str) -> Acknowledged:
+    def correct(self, name: str, seq: int, judge: str, judgment: JudgeAnswer, key: str) -> Acknowledged:
         """Store what a judge says in place of his answer ``seq``, which stays in the log.
 
         Raises
@@ -104,9 +104,9 @@ class LookingBack:
         check_text("reason", reason, may_be_empty=False, most=MOST_OF_A_REASON)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
-            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
+            answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
             rules = (campaign.judges_per_item, campaign.adjudicate)
-            said = Decision(seq, lead, grade, reason, *rules)
+            said = Adjudication(seq, lead, grade, reason, *rules)
             return decide(connection, number, said, self._now(connection))
 
         return self._write(name, work)
@@ -117,8 +117,8 @@ class LookingBack:
         check_text("item", item, may_be_empty=False, most=MOST_OF_A_NAME)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> Acknowledged:
-            answering.check_judgment(Said(kind="judged", grade=grade), campaign)
-            said = history.Training(judge, item, grade, expected)
+            answering.check_judgment(JudgeAnswer(kind="judged", grade=grade), campaign)
+            said = history.TrainingAnswer(judge, item, grade, expected)
             return history.train(connection, number, said, self._now(connection))
 
         return self._write(name, work, is_repeatable=True)
@@ -177,7 +177,7 @@ class LookingBack:
         """Return so many of the items that are looked for, query by query, with what judges read."""
         return self._read(name, lambda connection, number, _: stored_texts.page_of(connection, number, wanted, most))
 
-    def item_texts(self, name: str, at: stored_texts.Place) -> stored_texts.TextRow:
+    def item_texts(self, name: str, at: stored_texts.ItemPosition) -> stored_texts.TextRow:
         """Return an item by its place with what judges read; InputError where there is none."""
         return self._read(name, lambda connection, number, _: stored_texts.item_at(connection, number, at))
 

@@ -138,7 +138,7 @@ class UnitRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class JudgeAnswer:
     """What a judge says of an item.
 
     Attributes
@@ -165,6 +165,28 @@ class Said:
     idle_ms: int | None = None
     body: Mapping[str, Any] = field(default_factory=dict)
     settles: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        grade: int | None = None,
+        cannot: str | None = None,
+        later: bool = False,
+        preferred: str | None = None,
+        tie: bool = False,
+        discard: str | None = None,
+        strength: int | None = None,
+        active_ms: int | None = None,
+    ) -> Self:
+        """Make the answer of one of ``grade``, ``cannot``, ``later``, ``preferred``, ``tie`` and ``discard``."""
+        body: dict[str, Any] = {}
+        if discard is not None:
+            body = {"what": "discarded", "document": discard}
+        elif tie or preferred is not None:
+            body = {"what": "compared", "preferred": preferred} | ({} if strength is None else {"strength": strength})
+        kind = "preferred" if body else "judged" if grade is not None else "later" if later else "cannot"
+        return cls(kind=kind, grade=grade, reason=cannot or "", body=body, active_ms=active_ms)
 
     def of_machine(self, source: str) -> Self:
         """Return the same, said by a machine in a file and taken for a person's; by nobody's file it stays as it is."""

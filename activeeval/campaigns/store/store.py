@@ -15,7 +15,6 @@ from activeeval.campaigns.store import stored_rows as reading
 from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge
-from activeeval.campaigns.store.database import Database
 from activeeval.campaigns.store.log import (
     MOST_OF_A_REASON,
     breaks_of,
@@ -26,63 +25,12 @@ from activeeval.campaigns.store.log import (
     genesis,
     tail,
 )
-from activeeval.campaigns.store.looking_back import Clock, LookingBack
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, Said, SampleRow, UnitRow
+from activeeval.campaigns.store.looking_back import LookingBack
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
 from activeeval.campaigns.store.watching import Watches
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import MICROSECONDS
-
-
-def open_store(url: str, *, create: bool = False, clock: Clock | None = None, wait_s: float = 30.0) -> Store:
-    """Open the store of a database.
-
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy writes it: ``sqlite:///night.activeeval``, without options (`file_url` writes that of any file),
-        ``postgresql://ann@db.example/campaigns``.
-    create : bool
-        Make the tables where there are none.
-    clock : callable, optional
-        Returns the time in microseconds; every time in the store comes from here. By default the clock of the
-        PostgreSQL server, or of the machine that has the file.
-    wait_s : float
-        How long to wait while another process writes.
-
-    Raises
-    ------
-    InputError
-        Where there is no such database, where it is of another version, or no database at all.
-
-    Examples
-    --------
-    >>> with open_store("sqlite://", create=True) as store:
-    ...     store.campaigns()
-    []
-    """
-    database = Database(url, wait_s)
-    try:
-        schema.make_tables(database) if create else schema.check_schema(database)
-    except BaseException:
-        database.close()
-        raise
-    return Store(database, clock)
-
-
-def is_made(url: str, *, wait_s: float = 30.0) -> bool:
-    """Return whether a database has a store.
-
-    Raises
-    ------
-    InputError
-        Where it has none and none can be made there.
-    """
-    database = Database(url, wait_s)
-    try:
-        return schema.is_made(database)
-    finally:
-        database.close()
 
 
 class Store(LookingBack):
@@ -229,7 +177,7 @@ class Store(LookingBack):
         """Return the event in which an item was shown under a token; InputError where there is none."""
         return self._read(name, lambda connection, number, _: answering.claim_of(connection, number, token))
 
-    def submit(self, name: str, token: str, judgment: Said, key: str | None = None) -> Acknowledged:
+    def submit(self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None) -> Acknowledged:
         """Store what a judge says of an item that was given to him.
 
         Parameters
@@ -254,7 +202,7 @@ class Store(LookingBack):
         return self._answer(name, token, judgment, key, goes_on=False)[0]
 
     def submit_and_claim(
-        self, name: str, token: str, judgment: Said, key: str | None = None, *, by_query: bool = False
+        self, name: str, token: str, judgment: JudgeAnswer, key: str | None = None, *, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         """Do `submit` and `claim` of the same judge in one transaction."""
         return self._answer(name, token, judgment, key, goes_on=True, by_query=by_query)
@@ -273,7 +221,7 @@ class Store(LookingBack):
 
         Parameters
         ----------
-        judgments : sequence of (query_id, doc_id, Said) or of these with a key, and with the number of the unit
+        judgments : sequence of (query_id, doc_id, JudgeAnswer) or of these with a key, and with the number of the unit
             See `activeeval.campaigns.store.importing.Line`.
 
         Returns
@@ -399,10 +347,10 @@ class Store(LookingBack):
         return self._read(name, checking.problems_of)
 
     def _answer(
-        self, name: str, token: str, judgment: Said, key: str | None, *, goes_on: bool, by_query: bool = False
+        self, name: str, token: str, judgment: JudgeAnswer, key: str | None, *, goes_on: bool, by_query: bool = False
     ) -> tuple[Acknowledged, Claimed | None]:
         answering.check_key(key)
-        answer = answering.Answer(judgment, f"token:{hashed(token)}" if key is None else key)
+        answer = answering.KeyedAnswer(judgment, f"token:{hashed(token)}" if key is None else key)
 
         def work(connection: Connection, number: int, campaign: CampaignRow) -> tuple[Acknowledged, Claimed | None]:
             answering.check_judgment(judgment, campaign)

@@ -35,7 +35,7 @@ _NAMES = ("title", "text", "url", "need", "doc_id", "documents")
 _GUIDELINES = '{"guidelines":'
 
 
-class Place(NamedTuple):
+class ItemPosition(NamedTuple):
     """Where an item is: its unit, and the position within."""
 
     unit: int
@@ -52,20 +52,20 @@ class Wanted:
         That an id, the query or a text holds; empty takes any.
     without_text : bool
         Only what has no text.
-    after : Place or None
+    after : ItemPosition or None
         Those that come after this one.
     """
 
     words: str = ""
     without_text: bool = False
-    after: Place | None = None
+    after: ItemPosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRow:
     """An item with what its judges read; ``is_ahead`` while some judgment of it is still to come."""
 
-    at: Place
+    at: ItemPosition
     query_id: str
     query_text: str
     doc_id: str
@@ -110,12 +110,12 @@ def page_of(connection: Connection, campaign_id: int, wanted: Wanted, most: int)
         conditions.append(tuple_(*order) > tuple_(last, number, position))
     # first where they are: a database that sorts texts moves all of them
     chosen = select(place.c.unit, place.c.position).select_from(_in_queries()).where(*conditions)
-    places = [Place(*row) for row in connection.execute(chosen.order_by(*order).limit(most))]
+    places = [ItemPosition(*row) for row in connection.execute(chosen.order_by(*order).limit(most))]
     rows = {row.at: row for row in _rows(connection, _of(campaign_id, places))} if places else {}
     return [rows[at] for at in places]
 
 
-def item_at(connection: Connection, campaign_id: int, at: Place) -> TextRow:
+def item_at(connection: Connection, campaign_id: int, at: ItemPosition) -> TextRow:
     """Return an item with its texts; InputError where there is none."""
     rows = _rows(connection, _of(campaign_id, [at]))
     if not rows:
@@ -170,7 +170,7 @@ def _rows(connection: Connection, conditions: ColumnElement[bool]) -> list[TextR
     chosen: Select[Any] = select(*columns, _is_ahead().label("is_ahead")).select_from(joined).where(conditions)
     return [
         TextRow(
-            at=Place(row.unit, row.position),
+            at=ItemPosition(row.unit, row.position),
             query_id=row.query_id,
             query_text=row.text,
             doc_id=row.doc_id,
@@ -186,7 +186,7 @@ def _in_queries() -> Join:
     return joined.join(query, tables.matches(unit, query, "campaign_id", "query_id"))
 
 
-def _of(campaign_id: int, places: list[Place]) -> ColumnElement[bool]:
+def _of(campaign_id: int, places: list[ItemPosition]) -> ColumnElement[bool]:
     is_any = or_(*(and_(place.c.unit == at.unit, place.c.position == at.position) for at in places))
     return and_(place.c.campaign_id == campaign_id, is_any)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -183,16 +182,32 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
 
 def rows_of(night: NightSays) -> list[dict[str, Cell]]:
     """Return the rows of a night: its values, its changes, its values by segment."""
+    from activeeval.campaigns.report.content import finite
     from activeeval.report.cautions import marked
 
-    values = [{"kind": "night", **asdict(value)} for value in night.values]
-    segments = [{"kind": "segment", **asdict(value)} for value in night.segments]
+    goals = dict(night.settings.segment_half_widths)
+    values = [{"kind": "night", **value.row()} for value in night.values]
+    segments = [
+        {
+            "kind": "segment",
+            "date": night.date,
+            "segment": each.segment or "",
+            "measure": each.measure,
+            "value": finite(each.value),
+            "low": finite(each.low),
+            "high": finite(each.high),
+            "goal": goals.get(each.segment or ""),
+            "queries": each.n_queries,
+            "judgments": each.n_items,
+        }
+        for each in night.segments
+    ]
     return marked([*values, *(_row(change, night.settings) for change in night.changes), *segments], night.cautions)
 
 
 def _row(change: Answer, settings: Settings) -> dict[str, Cell]:
     """Make the row of a change; the nights are called from and to."""
-    from activeeval.campaigns.over_time import finite
+    from activeeval.campaigns.report.content import finite
 
     needed = change.needed
     return {

@@ -34,9 +34,11 @@ from activeeval.sampling.commands.price_options import price_of, price_options
 from activeeval.sampling.commands.sampling_options import SegmentHalfWidth, texts_options
 
 if TYPE_CHECKING:
+    from activeeval.campaigns.scripted_judge import Script
     from activeeval.campaigns.store import NightRow, Store
     from activeeval.core.results import Caution, Note
-    from activeeval.monitoring.nights import Drawn
+    from activeeval.monitoring.nights import NightDraw
+    from activeeval.monitoring.settings import Settings
 
 
 def _no_nights(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -95,15 +97,18 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     activeeval watch init quality --measure DCG@10 --budget-per-night 200 --margin 0.2 \\
         --segments segments.csv --segment-half-width mobile=0.5 --segment-half-width desktop=0.5
     """
-    from activeeval.monitoring.settings import Settings, checked_policy, set_up
-    from activeeval.sampling.draw import fresh_seed
+    from activeeval.monitoring.settings import Settings, set_up
 
     with worded():
-        chosen = checked_policy(policy, options["judges_per_item"], options["measures"])
-        settings = Settings(seed=fresh_seed() if seed is None else seed, policy=chosen, **options)
-        settings.check()
+        settings = Settings.chosen(seed, policy, **options)
         with opened(name, db, create=True) as store:
             set_up(store, name, settings)
+    _say_set_up(name, db, settings)
+    output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
+
+
+def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
+    """Say what a watch is, and which command draws its first night."""
     most = "at most " if settings.goals else ""
     more = f", {settings.on_suspicion:g} more on suspicion" if settings.on_suspicion else ""
     price = f"{most}{settings.budget:g} new labels a night{more}"
@@ -113,7 +118,6 @@ def init(name: str, db: str | None, seed: int | None, policy: str | None, form: 
     output.say("what a night sees is said once the first one is judged: nothing is known of these results yet")
     again = f"activeeval watch night {name}{named_again(db)} --run tonight.run --sheet tonight.csv"
     output.say(f"Next: `{again}` draws the first night.")
-    output.emit_done([{"watch": name, "db": place_of(name, db)} | asdict(settings)], form)
 
 
 @command("Take tonight's run")
@@ -161,14 +165,13 @@ def night(
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
     """
-    from activeeval.campaigns.scripted_judge import script_of
     from activeeval.monitoring.before import Tonight
     from activeeval.monitoring.late_sheets import share_labels
     from activeeval.monitoring.nights import draw_night
 
     price = price_of(options)
     plan = None if sheet is None else sheet_options.planned(sheet, force=force)
-    script = None if oracle is None else script_of(oracle, machine_is_truth=machine_is_truth)
+    script = None if oracle is None else _script(oracle, machine_is_truth)
     tonight = Tonight(
         run=run,
         date=date or day.today().isoformat(),
@@ -230,26 +233,33 @@ def submit(
     activeeval watch submit quality tonight-more.csv --judge ann
     """
     from activeeval.monitoring.before import last_night
-    from activeeval.monitoring.late_sheets import share_labels, take_sheets
 
     price = price_of(options)
     with opened(name, db) as store:
         last_night(store, name)
-        who = None if judge is None else judge_of(judge)
-        with worded():
-            taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
-            shared = share_labels(store, name, is_corrected=bool(sheets))
-        for step, file in taken:
-            late = f", {sum(file.late.values())} came too late" if file.late else ""
-            stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
-            stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
-            output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
-            output.say_notes(_of_files(file.notes))
-        say_shared(shared)
+        steps = _take(store, name, sheets, judge, machine_is_truth)
         _suspect(store, name, sheets)
         show_night(context, store, name, db, form, places, price)
-        say_earlier(context, store, name, [*(step.date for step, _ in taken), *shared])
+        say_earlier(context, store, name, steps)
         _say_outlook(store, name)
+
+
+def _take(store: Store, name: str, sheets: tuple[str, ...], judge: str | None, machine_is_truth: bool) -> list[str]:
+    """Take sheets in, say what came of them, and return the steps of nights that judgments have come to."""
+    from activeeval.monitoring.late_sheets import share_labels, take_sheets
+
+    who = None if judge is None else judge_of(judge)
+    with worded():
+        taken = take_sheets(store, name, sheets, who, machine_is_truth=machine_is_truth) if sheets else []
+        shared = share_labels(store, name, is_corrected=bool(sheets))
+    for step, file in taken:
+        late = f", {sum(file.late.values())} came too late" if file.late else ""
+        stored = f"{counted(file.stored, 'judgment')} stored{_of_earlier(store, name, step)}"
+        stored += f", {counted(file.cannot, 'item')} cannot be judged" if file.cannot else ""
+        output.say(f"{file.file}: {stored}, {file.repeated} were there already{late}")
+        output.say_notes(_of_files(file.notes))
+    say_shared(shared)
+    return [*(step.date for step, _ in taken), *shared]
 
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
@@ -291,7 +301,7 @@ def _suspect(store: Store, name: str, sheets: tuple[str, ...]) -> None:
         _write(store, more.campaign, sheet_options.planned(str(free), force=False))
 
 
-def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> Drawn | None:
+def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | None) -> NightDraw | None:
     """Draw the labels on suspicion where the last night looks bad, and say so."""
     from activeeval.monitoring.nights import draw_more
     from activeeval.monitoring.series import last_says
@@ -305,7 +315,7 @@ def _draw_more(store: Store, name: str, grades: dict[tuple[str, str], int] | Non
     return more
 
 
-def _say_drawn(drawn: Drawn) -> None:
+def _say_drawn(drawn: NightDraw) -> None:
     left, n = (
         f" ({drawn.n_pending} left from an earlier night)" if drawn.n_pending else "",
         drawn.n_new + drawn.n_pending,
@@ -327,6 +337,12 @@ def _of_files(notes: Iterable[Note | Caution]) -> list[Note | Caution]:
     from activeeval.report.cautions import MACHINE_IS_TRUTH
 
     return [note for note in notes if note.code != MACHINE_IS_TRUTH]
+
+
+def _script(oracle: str, machine_is_truth: bool) -> Script:
+    from activeeval.campaigns.scripted_judge import script_of
+
+    return script_of(oracle, machine_is_truth=machine_is_truth)
 
 
 def _judge(store: Store, campaign: str, grades: dict[tuple[str, str], int], machine: str) -> None:

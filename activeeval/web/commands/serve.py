@@ -82,8 +82,7 @@ def serve(
     \b
     activeeval serve week1 --judge ann --judge bob --guidelines guide.md --grade 2="Highly relevant"
     """
-    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
-        raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
+    _check_packages()
     from activeeval.campaigns.at_pairs import page_desk
     from activeeval.web import serving
     from activeeval.web.settings import Door
@@ -98,8 +97,8 @@ def serve(
         say("the links are for this machine; --address URL says how others open them")
     names = (_names_in(grades) if grades else {}) | dict(map(_named, named))
     guide = None if guidelines is None else _text(guidelines)
-    who = [judge_of(judge) for judge in judges]
-    password = password_of(is_asked, file)
+    *who, leader = map(judge_of, (*judges, lead))
+    team = serving.Team(lead=leader, judges=who, password=password_of(is_asked, file))
     tell("reading the log")
     with opened(name, db, wait_s=_WAIT_S) as store:
         top = store.campaign(name).max_grade
@@ -107,9 +106,14 @@ def serve(
         known = [] if training is None else _known(training, top)
         settle()
         tell_of = partial(_print, form=form)
-        people = serving.Leading(name=judge_of(lead), password=password)
-        serving.serve(store, desk, door, who, guide, tell_of, lead=people, training=known, oidc=oidc)
+        serving.serve(store, desk, door, team, guide, tell_of, training=known, oidc=oidc)
     say("ended; every answer is stored")
+
+
+def _check_packages() -> None:
+    """Raise InputError where what the page needs is not installed."""
+    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
+        raise InputError("the judging page needs more packages: pip install 'activeeval-ir[web]'")
 
 
 def _print(invited: Invited, form: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.errors import ActiveEvalError
 
 
@@ -33,7 +33,7 @@ def main(url, judge, n="1000000000"):
             if got is None:
                 break
             key = f"{judge} {got.token}"
-            said = Said(kind="judged", grade=i % 5)
+            said = JudgeAnswer(kind="judged", grade=i % 5)
             answer, following = tried(lambda got=got, said=said, key=key: answered(store, got.token, said, key))
             event = answer.event
             say(seq=event.seq, doc_id=event.doc_id, grade=event.grade, key=key, kind=event.kind)

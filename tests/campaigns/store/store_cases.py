@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from activeeval.campaigns.store import CampaignRow, PlaceRow, Said, SampleRow, UnitRow
+from activeeval.campaigns.store import CampaignRow, JudgeAnswer, PlaceRow, SampleRow, UnitRow
 
 SECOND = 1_000_000
 
@@ -53,7 +53,7 @@ def make_campaign(store, units=None, *, k=1, lease_s=900, name="night", max_grad
 
 
 def grade(value=1, **fields):
-    return Said(kind="judged", grade=value, **fields)
+    return JudgeAnswer(kind="judged", grade=value, **fields)
 
 
 def work_off(store, judge, name="night", value=1):

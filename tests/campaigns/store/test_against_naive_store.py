@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_cases import make_campaign, make_units
 
-from activeeval.campaigns.store import Said, SampleRow
+from activeeval.campaigns.store import JudgeAnswer, SampleRow
 from activeeval.core.errors import InputError, StateError
 from tests.naive_store import NaiveStore
 
 JUDGES = st.sampled_from(["ann", "bob", "cyd"])
 SAID = st.one_of(
-    st.builds(Said, kind=st.just("judged"), grade=st.integers(0, 2)),
-    st.builds(Said, kind=st.just("cannot"), reason=st.sampled_from(["", "gone"])),
+    st.builds(JudgeAnswer, kind=st.just("judged"), grade=st.integers(0, 2)),
+    st.builds(JudgeAnswer, kind=st.just("cannot"), reason=st.sampled_from(["", "gone"])),
 )
-SAID_OF_CLAIM = st.one_of(SAID, st.just(Said(kind="later")))
+SAID_OF_CLAIM = st.one_of(SAID, st.just(JudgeAnswer(kind="later")))
 KEYS = st.sampled_from([None, None, None, "k1", "k2"])
 LINES = st.tuples(st.integers(1, 7), st.integers(0, 2), SAID, KEYS)
 TOKENS = st.integers(0, 40)

@@ -15,7 +15,7 @@ from disks import Disk
 from sqlalchemy import exc
 from store_cases import grade, make_campaign, make_units
 
-from activeeval.campaigns.store import Said, open_store
+from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.campaigns.store.faults import Broken, refusal_of
 from activeeval.core.errors import StateError
 from tests.databases import started_server
@@ -32,7 +32,7 @@ class Filling:
         for _ in range(most):
             # no two judges have the same item, and a database may compress what it keeps
             self.judge, self.token = f"judge {len(self.acknowledged)}", None
-            self.said = Said(kind="later", reason=self.rng.randbytes(3000).hex())
+            self.said = JudgeAnswer(kind="later", reason=self.rng.randbytes(3000).hex())
             try:
                 self.token = store.claim("night", self.judge).token
                 self.acknowledged.append(self.submitted().event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from store_cases import complaint, grade, make_campaign, make_units, work_off
 
-from activeeval.campaigns.store import Said
+from activeeval.campaigns.store import JudgeAnswer
 from activeeval.core.errors import InputError, StateError
 
 
@@ -48,7 +48,7 @@ def test_the_same_correction_again_is_one_and_another_is_refused(night):
     )
     says = complaint(StateError, lambda: night.correct("night", first.seq, "ann", grade(2), "more"))
     assert f"event {done.event.seq} took its place" in says
-    cannot = Said(kind="cannot", reason="a login page")
+    cannot = JudgeAnswer(kind="cannot", reason="a login page")
     assert night.correct("night", done.event.seq, "ann", cannot, "third").event.kind == "cannot"
 
 

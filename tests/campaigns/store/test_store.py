@@ -11,11 +11,11 @@ from dataclasses import asdict, replace
 import pytest
 from store_cases import SECOND, complaint, grade, make_campaign, make_units, work_off
 
-from activeeval.campaigns.store import PlaceRow, Said, SampleRow, UnitRow, open_store
+from activeeval.campaigns.store import JudgeAnswer, PlaceRow, SampleRow, UnitRow, open_store
 from activeeval.core.errors import InputError, StateError
 
-CANNOT = Said(kind="cannot", reason="gone")
-LATER = Said(kind="later")
+CANNOT = JudgeAnswer(kind="cannot", reason="gone")
+LATER = JudgeAnswer(kind="later")
 
 
 def kinds(store, name="night"):
@@ -293,10 +293,10 @@ def test_a_second_answer_to_a_token_is_late(store):
         (grade(None), "got None"),
         (grade(1.0), "got 1.0"),
         (grade(True), "got True"),
-        (Said(kind="cannot", grade=1), "cannot goes without a grade"),
-        (Said(kind="late", grade=1), "a judge says judged, cannot, later, preferred, got 'late'"),
+        (JudgeAnswer(kind="cannot", grade=1), "cannot goes without a grade"),
+        (JudgeAnswer(kind="late", grade=1), "a judge says judged, cannot, later, preferred, got 'late'"),
         (grade(1, active_ms=-1), "active_ms must be a whole number"),
-        (Said(kind="cannot", reason="a\0"), "reason has a letter"),
+        (JudgeAnswer(kind="cannot", reason="a\0"), "reason has a letter"),
     ],
 )
 def test_what_nobody_can_say_is_refused(store, said, says):
@@ -501,7 +501,7 @@ def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, lett
     make_campaign(store, make_units(4, 2))
     size = len(letter.encode())
     name, reason = letter * (200 // size), letter * (10_000 // size)
-    long, wordy = Said(kind="cannot", reason=reason), Said(kind="cannot", reason=reason + "x")
+    long, wordy = JudgeAnswer(kind="cannot", reason=reason), JudgeAnswer(kind="cannot", reason=reason + "x")
     token = store.claim("night", name).token
     first = store.submit("night", token, long, key=name).event
     assert (first.judge, first.reason, first.key) == (name, reason, name)
@@ -515,7 +515,7 @@ def test_what_is_longer_than_anybody_writes_is_refused_at_every_door(store, lett
         ("key", lambda: store.submit_and_claim("night", token, grade(), key=name + "x")),
         ("key", lambda: store.record("night", "bob", [("q1", "d1-1", grade(), name + "x")])),
         ("reason", lambda: store.submit("night", token, wordy)),
-        ("reason", lambda: store.submit("night", token, Said(kind="later", reason=wordy.reason))),
+        ("reason", lambda: store.submit("night", token, JudgeAnswer(kind="later", reason=wordy.reason))),
         ("reason", lambda: store.submit_and_claim("night", token, wordy)),
         ("reason", lambda: store.record("night", "bob", [("q1", "d1-1", grade()), ("q2", "d2-1", wordy)])),
         ("reason", lambda: store.retract("night", first.seq, name, wordy.reason)),

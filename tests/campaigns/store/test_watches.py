@@ -75,7 +75,7 @@ def test_a_fault_leaves_neither_night_nor_campaign(store, monkeypatch, table):
         real = watching.insert
         monkeypatch.setattr(watching, "insert", lambda of: broken() if of.name == "night" else real(of))
     else:
-        monkeypatch.setattr(watching.drawing, "_add", lambda *given: broken())
+        monkeypatch.setattr(watching.samples, "_add", lambda *given: broken())
     with pytest.raises(OSError, match="the power is gone"):
         add(store, "2026-11-02", "2026-11-01")
     monkeypatch.undo()
