@@ -125,7 +125,7 @@ _HOMES = {
     "activeeval.sampling.plan_result": ("Plan",),
     "activeeval.traffic.queries": ("Queries", "draw_queries"),
     "activeeval.sampling.results": ("Result", "Results"),
-    "activeeval.sampling.drawn_sample": ("Sample",),
+    "activeeval.sampling.sample_result": ("Sample",),
     "activeeval.sampling.sample": ("load_sample", "sample"),
     "activeeval.sampling.segment_plan": ("SegmentPlan",),
     "activeeval.scoring.score": ("Score", "Scores", "score"),
@@ -252,11 +252,11 @@ if TYPE_CHECKING:
     from activeeval.rankers import ExpectedGradeRanker as ExpectedGradeRanker
     from activeeval.rankers import ForestRegressionRanker as ForestRegressionRanker
     from activeeval.rankers import RankingSVM as RankingSVM
-    from activeeval.sampling.drawn_sample import Sample
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample
+    from activeeval.sampling.sample_result import Sample
     from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
     from activeeval.scale import Chunk as Chunk
     from activeeval.scale import ChunkedDesign as ChunkedDesign

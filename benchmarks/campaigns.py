@@ -40,7 +40,7 @@ from activeeval.core.design.methods import METHODS, default_method
 from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.text.trec import write_qrels
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 from benchmarks.machine import ROOT, describe, figure, figures_table, show, store
 from benchmarks.nights import MODELS, MOST, chain
 from benchmarks.pools import JudgedPool, load
@@ -126,7 +126,7 @@ def one_campaign(
     clock, campaign = Clock(), Campaign(design, rng=seed)
     question = "run" if design.target.versus is None else "difference"
     with open_store("sqlite://", create=True, clock=clock) as db:
-        create(db, "c", Sample(campaign=campaign, questions=(question,), seed=seed), Rules(lease_s=LEASE_S))
+        create(db, "c", DrawnSample(campaign=campaign, questions=(question,), seed=seed), Rules(lease_s=LEASE_S))
         judged(db, "c", truth, clock, random.Random(seed))
         whole = state_of(db, "c")
         middle = next((seq for seq in _ends(db, whole.units) if seq < whole.as_of), whole.as_of)
@@ -213,7 +213,12 @@ def killed(pool: JudgedPool, url: str | None, kills: int, seed: int = 0) -> Row:
         oracle, name = f"{folder}/all.qrels", f"kills-{time.time_ns()}"
         _write_oracle(truth, oracle)
         with open_store(home, create=True) as db:
-            create(db, name, Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), Rules())
+            create(
+                db,
+                name,
+                DrawnSample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed),
+                Rules(),
+            )
         logs = {who: stack.enter_context(open(f"{folder}/{who}", "wb")) for who in ("a", "b", "c")}
         n_kills = 0
         running = {who: _start(name, home, who, oracle, log) for who, log in logs.items()}
@@ -250,7 +255,7 @@ def nightly(pool: JudgedPool, share: float = 0.1, repetitions: int = 200) -> lis
 
     def judge(design: Design, seed: int, grades: np.ndarray) -> np.ndarray:
         with open_store("sqlite://", create=True) as db:
-            sample = Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed)
+            sample = DrawnSample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed)
             create(db, "night", sample, Rules())
             for _ in judge_all(db, "night", "a", truth):
                 pass
@@ -273,7 +278,7 @@ def started(pool: JudgedPool) -> Row:
         home, oracle = f"sqlite:///{folder}/c.activeeval", f"{folder}/all.qrels"
         _write_oracle(truth, oracle)
         with open_store(home, create=True) as db:
-            create(db, "c", Sample(campaign=Campaign(design, rng=0), questions=("difference",), seed=0), Rules())
+            create(db, "c", DrawnSample(campaign=Campaign(design, rng=0), questions=("difference",), seed=0), Rules())
         judge = [sys.executable, "-m", "activeeval", "campaign", "judge", "c", "--db", home, "--judge", "a"]
         commands = {"judge": [*judge, "--oracle", oracle, "--limit", "1"], "bare": [sys.executable, "-c", "print(1)"]}
         times: dict[str, list[float]] = {name: [] for name in commands}

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from activeeval import DCG, ERR, chunked_design
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.scale.engines.executors import Processes
 from activeeval.scale.engines.selection import opened_engine
 from activeeval.scale.partitions import PartitionedPool
@@ -86,7 +86,7 @@ def run_one(text: str, pattern: str, warm: str, method: str) -> dict[str, Any]:
         clock, processor, peak = time.perf_counter() - started, tree_seconds() - start_up, peak_mb()
         units, digests = (_size(tables, kind) for kind in ("units", "queries"))
         sample = Path(place, "drawn.sample")
-        Sample(campaign=campaign, questions=("run",), systems=("new",), seed=0).write_alone(str(sample))
+        DrawnSample(campaign=campaign, questions=("run",), systems=("new",), seed=0).write_alone(str(sample))
         return {
             "engine": text,
             "processor_s": processor,

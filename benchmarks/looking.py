@@ -22,7 +22,7 @@ from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import progress_of
 from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 from benchmarks.machine import ROOT, describe, figure, median_seconds, seconds, section_tables, show, store
 
 MODULE = "benchmarks.looking"
@@ -44,7 +44,7 @@ def campaign(path: Path, seed: int) -> Store:
     targets = [Target(measure, new, old), Target(measure, new)]
     probs = np.tile([0.6, 0.2, 0.15, 0.05], (n, 1))
     design = METHODS["items"].design(targets, probs, budget=N_UNITS, max_grade=3)
-    sample = Sample(campaign=Campaign(design, rng=seed), questions=("difference", "run"), seed=seed)
+    sample = DrawnSample(campaign=Campaign(design, rng=seed), questions=("difference", "run"), seed=seed)
     grades = np.digitize(ease, [0.3, 1.2, 2.0]).tolist()
     db = open_store(f"sqlite:///{path}", create=True, clock=lambda: next(clock))
     create(db, "week", sample, Rules())

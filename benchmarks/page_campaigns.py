@@ -32,7 +32,7 @@ from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.results import Estimate
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.web.app import make_app
 from activeeval.web.settings import Door, Served
 from benchmarks.machine import figure
@@ -169,7 +169,7 @@ class Judging:
 def judged(db: Store, clock: list[int], measure: str, is_whole: bool, seed: int) -> Whole:
     """Judge a campaign through HTTP; return what it says beside what the library says with the same seed."""
     truth, name = truth_of(measure, is_whole), f"{measure[:3].lower()}-{int(is_whole)}-{seed}"
-    sample = Sample(campaign=Campaign(truth.design, rng=seed), questions=("difference",), seed=seed)
+    sample = DrawnSample(campaign=Campaign(truth.design, rng=seed), questions=("difference",), seed=seed)
     create(db, name, sample, Rules())
     served = Served(store=db, desk=page_desk(db, name, {}), door=Door(host="127.0.0.1", port=8347))
     judging = Judging(served, truth, seed, clock)

@@ -18,7 +18,7 @@ from activeeval.campaigns.making import create
 from activeeval.campaigns.store import JudgeAnswer, Store, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.measures import Measure
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 NAME = "page"
 N_ITEMS = 20
@@ -38,7 +38,7 @@ class Server:
 
 def sampled(
     n_units: int, seed: int, measure: Measure | None = None, method: str = "items", n_queries: int = 0
-) -> tuple[Sample, dict[tuple[str, str], int]]:
+) -> tuple[DrawnSample, dict[tuple[str, str], int]]:
     """Return a sample of so many items, by default for DCG@10, and the grade of each item of its pool."""
     random = np.random.default_rng(seed)
     n_queries = n_queries or max(4, n_units // 8)
@@ -51,7 +51,7 @@ def sampled(
     design = METHODS[method].design(target, np.tile([0.6, 0.25, 0.15], (n, 1)), budget=n_units, max_grade=2)
     grades = np.digitize(ease, [0.3, 1.2]).tolist()
     truth = {(names[item // N_ITEMS], f"d{item}"): grades[item] for item in range(n)}
-    return Sample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), truth
+    return DrawnSample(campaign=Campaign(design, rng=seed), questions=("difference",), seed=seed), truth
 
 
 def made(url: str, n_units: int, seed: int = 0, **rules: Any) -> dict[tuple[str, str], int]:

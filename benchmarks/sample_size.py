@@ -36,7 +36,8 @@ from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import GradeBeliefs
-from activeeval.sampling.samples import draw, read_sample
+from activeeval.sampling.draw_case import draw
+from activeeval.sampling.read_samples import read_sample
 from benchmarks.kernels import MAX_GRADE, MSLR_QUERIES, mslr_sized
 from benchmarks.machine import ROOT, describe, figure, show, store
 from benchmarks.memory import peak_mb

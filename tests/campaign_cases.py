@@ -9,7 +9,7 @@ from activeeval import DCG, METHODS, Campaign, Target
 from activeeval.campaigns.making import create
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 GAINS, SECOND = [0.0, 1.0, 3.0], 1_000_000
 
@@ -48,7 +48,7 @@ class Case:
         """Return a sample that nobody has judged."""
         beliefs = {"grade_probs": self.probs} if self.method.name not in ("random", "passive") else {}
         design = self.method.design(self.target, **beliefs, budget=budget, judged=known, max_grade=2)
-        return Sample(campaign=Campaign(design, rng=self.seed), questions=("run",), seed=self.seed)
+        return DrawnSample(campaign=Campaign(design, rng=self.seed), questions=("run",), seed=self.seed)
 
     def grade(self, query, doc):
         """Return the label of an item."""

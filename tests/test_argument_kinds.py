@@ -15,9 +15,9 @@ import pytest
 
 import activeeval as ae
 from activeeval.campaigns.stored_campaign import AnswerOptions
-from activeeval.sampling.drawn_sample import EstimateOptions
 from activeeval.sampling.plan import PlanOptions
 from activeeval.sampling.sample import SampleOptions
+from activeeval.sampling.sample_result import EstimateOptions
 from activeeval.scoring.active_evaluation import Options
 from activeeval.scoring.score import ScoreOptions
 

@@ -27,7 +27,7 @@ from activeeval.campaigns.report.judges_content import Calibration, CalibrationB
 from activeeval.campaigns.state import CampaignState
 from activeeval.core.campaign.probabilities import item_probabilities
 from activeeval.core.types import Floats, Ints
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 MOST_BINS, FEWEST_ITEMS, FEWEST_QUERIES = 6, 20, 8
 """Bins; judged items in a bin; queries below which no bin is tested. With 20 items a standard error is known to a sixth
@@ -46,7 +46,7 @@ def calibrations(state: CampaignState) -> list[Calibration]:
     return [row for row in rows if row is not None]
 
 
-def _of_round(number: int, sample: Sample) -> Calibration | None:
+def _of_round(number: int, sample: DrawnSample) -> Calibration | None:
     campaign = sample.campaign
     design, (block, level) = campaign.design, campaign.complete_block
     if design.beliefs is None or block == 0:

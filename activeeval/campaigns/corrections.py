@@ -11,10 +11,10 @@ from activeeval.core.design import Design
 from activeeval.core.errors import StateError
 from activeeval.core.types import Ints
 from activeeval.report.numbers import agreeing, counted
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 
-def known_now(design: Design, before: Sequence[Sample]) -> Ints:
+def known_now(design: Design, before: Sequence[DrawnSample]) -> Ints:
     """Return what a round's design takes for known, as the rounds before it say now, shape (n_items,)."""
     if not before:
         return design.known
@@ -23,7 +23,7 @@ def known_now(design: Design, before: Sequence[Sample]) -> Ints:
     return np.where(changed, grades, design.known) if changed.any() else design.known
 
 
-def check_known(rounds: Sequence[Sample]) -> None:
+def check_known(rounds: Sequence[DrawnSample]) -> None:
     """Raise StateError where what a later round takes for known is no grade any more: not judged, or in dispute."""
     for k, later in enumerate(rounds[1:], 2):
         design = later.campaign.design
@@ -37,7 +37,7 @@ def check_known(rounds: Sequence[Sample]) -> None:
             )
 
 
-def asked_again(rounds: Sequence[Sample]) -> int:
+def asked_again(rounds: Sequence[DrawnSample]) -> int:
     """Return how many items could not be judged in a round and are asked for by a later one."""
     n, later = 0, set[int]()
     for sample in reversed(rounds):
@@ -47,7 +47,7 @@ def asked_again(rounds: Sequence[Sample]) -> int:
     return int(n)
 
 
-def _last_grades(rounds: Sequence[Sample]) -> tuple[Ints, NDArray[np.bool_]]:
+def _last_grades(rounds: Sequence[DrawnSample]) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the last grade that rounds give each item, and which items any has settled.
 
     −1 where none does, or where judges differ and all of their grades count.

@@ -31,8 +31,8 @@ from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_in
 from activeeval.sampling.draw import Drawn, GoalBudget, SampleRequest, draw_for, fresh_seed, with_texts
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import policy_for
-from activeeval.sampling.samples import Sample
 
 Opener = Callable[[], AbstractContextManager[Store]]
 """Opens the store of a campaign, which is closed again while a sample is drawn."""
@@ -87,7 +87,7 @@ def topped_up(
     documents: str | None = None,
     queries: str | None = None,
     say: Say = lambda note: None,
-) -> tuple[Sample, int]:
+) -> tuple[DrawnSample, int]:
     """Add a budget to a campaign, with the texts of what is new; return its sample and the last event.
 
     Parameters
@@ -97,7 +97,7 @@ def topped_up(
     """
     kept = kept_texts(store.campaign(name).config)
 
-    def texts_for(grown: Sample) -> SheetTexts:
+    def texts_for(grown: DrawnSample) -> SheetTexts:
         return with_texts(replace(grown, text_files=kept), name, documents, queries, say)[1]
 
     return top_up(store, name, budget, texts_for)
@@ -150,7 +150,7 @@ class CampaignDrawing:
     progress: Callable[[str], object] = lambda what: None
     say: Say = lambda note: None
 
-    def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[Sample, Made]:
+    def new(self, choices: Choices, request: SampleRequest, rules: Rules) -> tuple[DrawnSample, Made]:
         """Draw a sample and put it into the store, ready for judges; return it and the row of the campaign.
 
         Parameters
@@ -176,7 +176,9 @@ class CampaignDrawing:
             seq = create(store, self.name, sample, rules, texts=texts, beside=beside)
             return sample, Made.of(store, self.name, self.place, sample, seq)
 
-    def further_round(self, choices: Choices, request: SampleRequest, *, by_clock: bool = True) -> tuple[Sample, Made]:
+    def further_round(
+        self, choices: Choices, request: SampleRequest, *, by_clock: bool = True
+    ) -> tuple[DrawnSample, Made]:
         """Draw a further round, to which all that is judged is known; return its sample and the campaign's row.
 
         Parameters
@@ -209,7 +211,7 @@ class CampaignDrawing:
             seq = redraw(store, self.name, sample, texts)
             return sample, Made.of(store, self.name, self.place, sample, seq)
 
-    def _texts(self, sample: Sample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
+    def _texts(self, sample: DrawnSample, kept: TextFiles) -> tuple[TextFiles, SheetTexts]:
         """Return the tables of texts, by name or else as they were kept, and the texts."""
         sample = replace(sample, text_files=kept)
         sample, texts = with_texts(sample, self.name, self.documents, self.queries, self.say)
@@ -244,7 +246,7 @@ def drawn_again(store: Store, name: str, budget: Budget, seed: int | None = None
     state = state_of(store, name)
     before, number = state.sample, fresh_seed() if seed is None else seed
     design = _design_again(before.campaign.design, labels_of(state), budget.amount)
-    sample = Sample(
+    sample = DrawnSample(
         campaign=Campaign(design, rng=number, by_instalments=True, surely=True),
         questions=before.questions,
         systems=before.systems,
@@ -295,7 +297,7 @@ def draw_next(store: Store, name: str) -> bool:
     return bool(sample.pairs)
 
 
-def next_of(state: CampaignState) -> Sample | None:
+def next_of(state: CampaignState) -> DrawnSample | None:
     """Return the sample with what comes next; None where that is nothing, or follows from what waits."""
     sample = state.as_drawn
     if sample.campaign.paths is None:
@@ -305,7 +307,7 @@ def next_of(state: CampaignState) -> Sample | None:
     return sample.grown(campaign, state.sample_id) if is_new or has_ended else None
 
 
-def _texts_of_new(state: CampaignState, sample: Sample) -> SheetTexts:
+def _texts_of_new(state: CampaignState, sample: DrawnSample) -> SheetTexts:
     """Return what the judges of what is new read: of the tables that the campaign was made with."""
     files = kept_texts(state.campaign.config)
     for what, file in files.items():

@@ -18,8 +18,8 @@ from activeeval.core.judgments.judging import DocumentToJudge
 from activeeval.formats.arrays import unpacked
 from activeeval.inputs.budgets import Budget
 from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import check_mean_gain
-from activeeval.sampling.samples import Sample
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -52,7 +52,7 @@ class Made:
     blocks: int
 
     @classmethod
-    def of(cls, store: Store, name: str, place: str, sample: Sample, seq: int) -> Self:
+    def of(cls, store: Store, name: str, place: str, sample: DrawnSample, seq: int) -> Self:
         """Return what was drawn last, as of an event, for a campaign that is stored at a place."""
         units, design = sample.campaign.planned[sample.n_before :], sample.campaign.design
         return cls(
@@ -71,7 +71,7 @@ class Made:
 def create(
     store: Store,
     name: str,
-    sample: Sample,
+    sample: DrawnSample,
     rules: Rules,
     *,
     texts: Texts | None = None,
@@ -113,7 +113,7 @@ def create(
     return (put or store.create)(row, drawn, units, _ended(sample, units))
 
 
-def check_rules(sample: Sample, rules: Rules) -> None:
+def check_rules(sample: DrawnSample, rules: Rules) -> None:
     """Raise InputError where a sample cannot be judged so."""
     design = sample.campaign.design
     if rules.policy == "refuse":
@@ -134,8 +134,8 @@ def check_rules(sample: Sample, rules: Rules) -> None:
 
 
 def top_up(
-    store: Store, name: str, budget: Budget, texts_of: Callable[[Sample], Texts] | None = None
-) -> tuple[Sample, int]:
+    store: Store, name: str, budget: Budget, texts_of: Callable[[DrawnSample], Texts] | None = None
+) -> tuple[DrawnSample, int]:
     """Add a budget to a campaign's sample; return the sample as it is now and the number of the last event.
 
     Parameters
@@ -151,12 +151,12 @@ def top_up(
     return topped_up, grow(store, name, topped_up, "topped up", texts, version=state.version + 1)
 
 
-def redraw(store: Store, name: str, sample: Sample, texts: Texts | None = None) -> int:
+def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = None) -> int:
     """Add a further round to a campaign, drawn with what it has taught; return the number of the last event.
 
     Parameters
     ----------
-    sample : Sample
+    sample : DrawnSample
         Drawn of the same pool with all labels of the campaign known (`state.labels_of`).
 
     Raises
@@ -185,14 +185,14 @@ def check_judged(store: Store, name: str) -> None:
         raise StateError(f"campaign {name}: {problem} end")
 
 
-def check_looks_alike(campaign: CampaignRow, sample: Sample) -> None:
+def check_looks_alike(campaign: CampaignRow, sample: DrawnSample) -> None:
     """Raise InputError where depths of a further round follow labels, and nobody who claims would look for more."""
     if sample.campaign.paths is not None and not campaign.follows_labels:
         problem = "was made without `looks`: depths of its further rounds follow no labels either; create one with them"
         raise InputError(f"campaign {campaign.name}: {problem}", field="looks")
 
 
-def grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts, *, version: int) -> int:
+def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts, *, version: int) -> int:
     """Store the next version of a campaign's sample; return the number of the last event.
 
     Parameters
@@ -215,7 +215,7 @@ def grow(store: Store, name: str, sample: Sample, reason: str, texts: Texts, *, 
     return store.grow(name, row, new, _ended(sample, new))
 
 
-def _ended(sample: Sample, new: Sequence[UnitRow]) -> str:
+def _ended(sample: DrawnSample, new: Sequence[UnitRow]) -> str:
     """Return why there is nothing after what is new; nothing where labels may lead to more."""
     return "" if sample.campaign.paths is not None and new else sample.campaign.planned_end
 
@@ -234,7 +234,7 @@ def _with_texts(new: Sequence[UnitRow], before: Sequence[UnitRow]) -> list[UnitR
     ]
 
 
-def _units(sample: Sample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
+def _units(sample: DrawnSample, version: int, texts: Texts, n_units: int = 0, n_blocks: int = 0) -> list[UnitRow]:
     """Return the rows of the units that are new in a sample; so many units and blocks were there in earlier rounds."""
     campaign, units, at = sample.campaign, [], 0
     # of instalments as far as a threshold is known before any label: what the version alone says, to be verified by it

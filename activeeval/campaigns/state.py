@@ -22,8 +22,8 @@ from activeeval.core.judgments.policies import Agreement, truth_of_machines
 from activeeval.core.judgments.state import Place, State
 from activeeval.core.results import Caution, Note
 from activeeval.sampling.answers import SampleAnswer, answers
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.rounds import round_answers
-from activeeval.sampling.samples import Sample
 
 Pair = tuple[str, str]
 
@@ -43,7 +43,7 @@ class CampaignState:
         What has been looked at, from the first event on.
     state : State
         What that comes to.
-    rounds : list of Sample
+    rounds : list of DrawnSample
         Each with all that counts of what was judged; one, unless it was redrawn.
     """
 
@@ -53,8 +53,8 @@ class CampaignState:
         self.log: list[Event] = []
         n, third = campaign.judges_per_item, campaign.adjudicate
         self.state = State(judges_per_item=n, adjudicate=third, lease_s=campaign.lease_s)
-        self.rounds: list[Sample] = []
-        self._samples: dict[int, Sample] = {}
+        self.rounds: list[DrawnSample] = []
+        self._samples: dict[int, DrawnSample] = {}
         self._versions: list[int] = []
         self._n_before: list[int] = []
 
@@ -116,7 +116,7 @@ class CampaignState:
         self._n_before.append(sum(len(before.campaign.units) for before in self.rounds))
         self.rounds.append(self._judged(sample, drawn if known is drawn.known else drawn.corrected(known)))
 
-    def _judged(self, sample: Sample, design: Design) -> Sample:
+    def _judged(self, sample: DrawnSample, design: Design) -> DrawnSample:
         """Return the sample of the last round, read by a design, with all that counts of what was judged."""
         n, third = self.campaign.judges_per_item, self.campaign.adjudicate
         rules = Rules(judges_per_item=n, policy=self.policy, adjudicate=third)
@@ -177,7 +177,7 @@ class CampaignState:
         return by_item
 
     @property
-    def sample(self) -> Sample:
+    def sample(self) -> DrawnSample:
         """What the last round has drawn."""
         return self.rounds[-1]
 
@@ -187,7 +187,7 @@ class CampaignState:
         return self._drawn_versions[-1].digest
 
     @property
-    def as_drawn(self) -> Sample:
+    def as_drawn(self) -> DrawnSample:
         """The same as it was drawn: what it took for known is not corrected, what judges said of it is as it is now."""
         sample = self._samples[self.version]
         if self.sample.campaign.drawn_design.known is sample.campaign.drawn_design.known:
@@ -211,13 +211,13 @@ class CampaignState:
         return self.sample.campaign.goes_on
 
     @property
-    def closed(self) -> list[Sample]:
+    def closed(self) -> list[DrawnSample]:
         """The rounds that are judged to their end, up to the first that is not."""
         is_open = (sample.campaign.is_open or sample.campaign.goes_on for sample in self.rounds)
         return self.rounds[: next((k for k, waits in enumerate(is_open) if waits), len(self.rounds))]
 
     @property
-    def read(self) -> list[Sample]:
+    def read(self) -> list[DrawnSample]:
         """What an estimate is read from: the rounds that are judged to their end, or the first as far as it is."""
         read, taken = self.closed or self.rounds[:1], self.state.machine_judgments
         return [sample.judged_by_machines(taken) for sample in read] if taken else read
@@ -289,7 +289,7 @@ class CampaignState:
         return waiting
 
 
-def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> Sample:
+def _unpacked(versions: Sequence[SampleRow], kept: SampleRow, name: str) -> DrawnSample:
     sample, digest = unpacked_version(versions, kept, f"campaign {name}")
     if digest != kept.digest:
         raise StateError(
@@ -351,7 +351,7 @@ def answered(
     return together, notes + ([Note("first round alone", {"n": n_later})] if n_later else [])
 
 
-def check_next_round(state: CampaignState, sample: Sample) -> None:
+def check_next_round(state: CampaignState, sample: DrawnSample) -> None:
     """Raise where a sample cannot be a further round of a campaign, before anything of it is stored.
 
     Raises

@@ -20,7 +20,7 @@ from activeeval.campaigns.state import CampaignState, state_of
 from activeeval.campaigns.status import CampaignStatus, estimates_of, reached, status
 from activeeval.campaigns.store import Claimed, JudgeAnswer, Store, checked_name, file_url, open_store
 from activeeval.core.campaign import Rules
-from activeeval.core.checks import brief
+from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.judgments.judge_names import judge_name
@@ -35,8 +35,8 @@ from activeeval.inputs.texts import texts_of as words_of
 from activeeval.report.result_pictures import EarlyReading
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
-from activeeval.sampling.drawn_sample import Sample, check_sample, file_of
 from activeeval.sampling.results import Result, Results, results_of
+from activeeval.sampling.sample_result import Sample, check_sample, file_of
 
 
 class AnswerOptions(TypedDict, total=False):
@@ -289,9 +289,7 @@ def _judge(name: str) -> str:
 
 def _judgment(grade: int | None, answer: AnswerOptions) -> JudgeAnswer:
     """Return what an answer says; raises InputError where it says nothing, or several things."""
-    known = AnswerOptions.__annotations__
-    if unknown := answer.keys() - known.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(known)}")
+    check_names(answer, AnswerOptions)
     said: dict[str, Any] = {"grade": grade} | {name: value for name, value in answer.items() if name != "key"}
     n_values = sum(said.get(name) is not None for name in ("grade", "preferred", "discard", "cannot"))
     if n_values + said.get("tie", False) + said.get("later", False) != 1:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from activeeval.campaigns.store import SampleRow
-from activeeval.sampling.samples import Sample, unpacked_sample
+from activeeval.sampling.drawn_sample import DrawnSample
+from activeeval.sampling.read_samples import unpacked_sample
 
 REDRAWN = "redrawn"
 """Why there is a version that is a round of its own."""
@@ -23,7 +24,7 @@ def rounds_of(versions: Sequence[SampleRow]) -> list[list[SampleRow]]:
     return rounds
 
 
-def unpacked_version(versions: Sequence[SampleRow], row: SampleRow, name: str) -> tuple[Sample, str]:
+def unpacked_version(versions: Sequence[SampleRow], row: SampleRow, name: str) -> tuple[DrawnSample, str]:
     """Return the sample of one of all versions, not yet judged, and its id; ``name`` is what messages call it."""
     first = next(of_round[0] for of_round in rounds_of(versions) if row.version <= of_round[-1].version)
     return unpacked_sample(row.payload, name, first.payload if row.reason == INSTALMENT else None)

@@ -19,7 +19,7 @@ from activeeval.formats.writing import Together
 from activeeval.graders.prompts import Prompt, questions
 from activeeval.inputs.loading import from_tables
 from activeeval.inputs.texts import texts_of
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
 
 _BATCH = ".jsonl"
 

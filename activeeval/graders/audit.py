@@ -28,9 +28,9 @@ from activeeval.inputs.choices import GRADER
 from activeeval.inputs.grader_values import read_graders
 from activeeval.inputs.modelling import KINDS, uniform_beliefs
 from activeeval.sampling.answers import GUARD, SampleAnswer
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 from activeeval.sampling.rounds import judged_rounds
-from activeeval.sampling.samples import Sample
 
 Answering = Callable[[Sequence[Any], Sequence[str], str | None], tuple[list[SampleAnswer], list[Note]]]
 """Takes measures, questions and contrasts, and returns what is answered, and what to know of it."""
@@ -97,7 +97,7 @@ def audit(
 
 
 def audit_judged(
-    judged: tuple[Sequence[Sample], Progress, Agreement],
+    judged: tuple[Sequence[DrawnSample], Progress, Agreement],
     graders: Sequence[Any],
     measures: Sequence[Any] = (),
     questions: Sequence[str] = (),
@@ -120,7 +120,7 @@ def audit_judged(
 
 
 def audit_answered(
-    samples: Sequence[Sample],
+    samples: Sequence[DrawnSample],
     answering: Answering,
     graders: Sequence[Any],
     measures: Sequence[Any] = (),
@@ -146,7 +146,7 @@ def _without_guard(estimate: Estimate) -> Estimate:
     return replace(estimate, concerns=tuple(each for each in estimate.concerns if each.code not in GUARD))
 
 
-def _check(samples: Sequence[Sample]) -> None:
+def _check(samples: Sequence[DrawnSample]) -> None:
     """Raise where samples are none of people's grades of whole pools."""
     design = samples[0].campaign.design
     if not samples[0].campaign.judging.has_grades:
@@ -158,7 +158,7 @@ def _check(samples: Sequence[Sample]) -> None:
         raise InputError(f"{problem}: a machine's grades are held against people's labels alone")
 
 
-def _top(sample: Sample) -> int:
+def _top(sample: DrawnSample) -> int:
     """Return the largest grade of people's scale: of an open one the largest that was seen."""
     campaign = sample.campaign
     seen = max(SoftLabels.of(campaign.labels).largest, int(campaign.design.known.max(initial=1)))
@@ -166,7 +166,7 @@ def _top(sample: Sample) -> int:
 
 
 def _answers(
-    sample: Sample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
+    sample: DrawnSample, answering: Answering, measures: Sequence[Any], questions: Sequence[str]
 ) -> tuple[list[SampleAnswer], list[Note]]:
     """Return what the sample says of every system and pair; what it does not reach is a note where nobody asked it."""
     if questions:
@@ -197,7 +197,11 @@ def _answers(
 
 
 def _grader_audit(
-    samples: Sequence[Sample], grades: Grades, answers: Sequence[SampleAnswer], judged: JudgedItems, confidence: float
+    samples: Sequence[DrawnSample],
+    grades: Grades,
+    answers: Sequence[SampleAnswer],
+    judged: JudgedItems,
+    confidence: float,
 ) -> GraderAudit:
     """Return all that is to be known of one machine."""
     pool = samples[0].campaign.design.pool
@@ -286,7 +290,7 @@ def _row(
     return replace(row, sign=sign_of(row, knows_order=np.unique(on_scale.labels[on_scale.is_there]).size > 1))
 
 
-def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: SampleAnswer) -> float | None:
+def _half_width_without(samples: Sequence[DrawnSample], grades: Grades, answer: SampleAnswer) -> float | None:
     """Return the half-width of the same labels where nothing is expected of any item; None where that is no question.
 
     It is none of a sample that was drawn without these grades, or with others beside them, of rounds, and of a method
@@ -306,7 +310,7 @@ def _half_width_without(samples: Sequence[Sample], grades: Grades, answer: Sampl
     return finite((high - low) / 2)
 
 
-def _is_drawn_by(sample: Sample, grades: Grades) -> bool:
+def _is_drawn_by(sample: DrawnSample, grades: Grades) -> bool:
     """Return whether a sample's model is that of these grades alone, whatever their file or machine is called.
 
     A model of a machine expects the same of all items to which it gives one value. Its name tells nothing: next month's

@@ -19,8 +19,8 @@ from activeeval.graders.audit_report import (
 from activeeval.inputs.arguments import checked, graders_of, measures_of, sources_of, warn_of
 from activeeval.report.rendering import Cell
 from activeeval.report.shown import PrintableResult
-from activeeval.sampling.drawn_sample import Sample, check_sample
 from activeeval.sampling.held_judgments import judged_by
+from activeeval.sampling.sample_result import Sample, check_sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

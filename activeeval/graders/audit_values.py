@@ -29,7 +29,7 @@ from activeeval.core.results import Figure
 from activeeval.core.types import Bools, Floats, Ints
 from activeeval.formats.graders.grader_grades import Grades, GradesOnPool
 from activeeval.graders.audit_summary import Drift, Measured, ValueRow, finite
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 FEWEST_DRIFTED = 2
 """Models, or prompts, of which a drift can be told."""
@@ -192,7 +192,7 @@ class JudgedItems:
     shares: Floats
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], top: int) -> Self:
+    def of(cls, samples: Sequence[DrawnSample], top: int) -> Self:
         """Return what the samples of rounds hold, or a single one, as far as it may be read."""
         campaigns = [sample.campaign for sample in samples]
         parts = round_weights(campaigns) if len(campaigns) > 1 else np.ones(1)

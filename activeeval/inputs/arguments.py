@@ -111,13 +111,6 @@ def _of_kind(name: str, value: Any) -> Any:
     return _KINDS[name](value, f"`{name}`") if name in _KINDS else value
 
 
-def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Raise TypeError where an option is none of those of a TypedDict."""
-    every = known.__annotations__
-    if unknown := options.keys() - every.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(every)}")
-
-
 def in_python(parameter: str) -> str:
     """Return how a text names a parameter of the library: as the verbs do.
 

@@ -35,7 +35,7 @@ from activeeval.monitoring.leaving import NightRecord, Pair, held_after, in_hand
 from activeeval.monitoring.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.monitoring.watched_segments import NightPlan, plan_night
 from activeeval.sampling.draw import with_texts as texts_of_sample
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 ONLY_LISTS = "the first night's lists"
 """The name of a run that nothing is compared with: it keeps queries in the pool that have no list tonight."""
@@ -202,9 +202,9 @@ def _designed(
     return going_on(base, hand, budget, plan.enough)
 
 
-def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> Sample:
+def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Design) -> DrawnSample:
     names = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
-    return Sample(
+    return DrawnSample(
         campaign=Campaign(design, key=int(key_of(settings.seed))),
         questions=tuple(each.question for each in asked),
         systems=tuple(names[id(ranking)] for ranking in lists_of(design)),
@@ -214,7 +214,7 @@ def _sample(settings: Settings, case: Case, asked: Sequence[Asked], design: Desi
     )
 
 
-def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
+def _check_answers(sample: DrawnSample, answers: Mapping[Pair, int] | None) -> None:
     """Raise where a scripted judge lacks a grade of what is drawn."""
     lacking = [] if answers is None else [pair for pair in sample.pairs if answers.get(pair, -1) < 0]
     if lacking:
@@ -224,7 +224,7 @@ def _check_answers(sample: Sample, answers: Mapping[Pair, int] | None) -> None:
 
 
 def _drawn(
-    campaign: str, sample: Sample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
+    campaign: str, sample: DrawnSample, probs_before: Floats, n_changed: int, notes: tuple[Note | Caution, ...]
 ) -> NightDraw:
     design = sample.campaign.design
     new = [item for unit in sample.campaign.planned for item in unit.items]
@@ -242,7 +242,7 @@ def _drawn(
     )
 
 
-def _numbers(sample: Sample) -> Floats:
+def _numbers(sample: DrawnSample) -> Floats:
     """Return u of every item of a pool that a sample goes by, shape (n_items,); 1 of items that it does not hold."""
     order, scheme = sample.campaign.design.order, sample.campaign.design.scheme
     assert isinstance(scheme, Carried)

@@ -21,8 +21,8 @@ from activeeval.inputs.case import Case
 from activeeval.inputs.systems import Asked
 from activeeval.monitoring.settings import Settings
 from activeeval.sampling.answers import FEWEST, SampleAnswer, by_segment
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.plan_case import planner_of
-from activeeval.sampling.samples import Sample
 from activeeval.sampling.segment_budgets import SegmentGoals
 
 
@@ -82,7 +82,7 @@ def plan_night(
     )
 
 
-def answers_by_segment(sample: Sample, segments: Segments | None) -> list[SampleAnswer]:
+def answers_by_segment(sample: DrawnSample, segments: Segments | None) -> list[SampleAnswer]:
     """Return what a night's sample says of its values in each segment of which enough is judged."""
     if segments is None:
         return []

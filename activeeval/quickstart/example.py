@@ -21,7 +21,7 @@ from activeeval.formats.writing import write_atomically
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
-from activeeval.sampling.samples import draw
+from activeeval.sampling.draw_case import draw
 
 N_QUERIES, N_JUDGED, DEPTH, MAX_GRADE = 150, 60, 20, 4
 NOISES = {"old": 2.2, "new": 1.7}

@@ -16,8 +16,8 @@ from activeeval.formats.text.trec import Run, write_run
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw_case import draw
 from activeeval.sampling.judged_samples import judged
-from activeeval.sampling.samples import draw
 
 _MEASURES = ("DCG@3", "ERR@3", "nDCG@3", "AP")
 

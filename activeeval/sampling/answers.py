@@ -25,7 +25,7 @@ from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.choices import GRADER
 from activeeval.inputs.systems import Asked, contrasts_of, direction
 from activeeval.report.cautions import MISSING_LISTS
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 FEWEST = 10
 """Judged queries that chance chose below which a segment is not read. Twelve segments by chance of each of six sizes on
@@ -121,7 +121,7 @@ class SampleAnswer:
 
 
 def answers(
-    sample: Sample,
+    sample: DrawnSample,
     asked: Sequence[Asked],
     *,
     scope: str = "pool",
@@ -134,7 +134,7 @@ def answers(
     Parameters
     ----------
     asked : sequence of Asked
-        As `Sample.asked` returns them.
+        As `DrawnSample.asked` returns them.
     kind : str
         A key of `activeeval.core.estimation.INTERVALS`.
     segments : str, optional
@@ -170,7 +170,7 @@ def answers(
 
 
 def by_segment(
-    sample: Sample,
+    sample: DrawnSample,
     asked: Sequence[Asked],
     segments: Segments,
     *,
@@ -229,7 +229,7 @@ def _interval(campaign: Campaign, kind: str, confidence: float, target: Target, 
     return replace(campaign.interval(kind, each, target, scope=scope), confidence=confidence)
 
 
-def _of_grader(sample: Sample) -> tuple[Caution, ...]:
+def _of_grader(sample: DrawnSample) -> tuple[Caution, ...]:
     """Return what is to be said where people's grades do not rise with what graders that are machines expect."""
     if GRADER not in sample.model or (slope := sample.campaign.grade_slope) is None:
         return ()
@@ -252,7 +252,7 @@ def _with_needed(campaign: Campaign, answer: SampleAnswer) -> SampleAnswer:
     return replace(answer, needed=needed_of_sample(campaign, answer.target, answer.estimate, interval))
 
 
-def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
+def together(sample: DrawnSample, answered: Sequence[SampleAnswer], kind: str = "t") -> list[SampleAnswer]:
     """Return answers whose differences of more than two systems know what all of them say at once, by measure.
 
     Each interval gets the confidence at which all hold with theirs
@@ -274,7 +274,7 @@ def together(sample: Sample, answered: Sequence[SampleAnswer], kind: str = "t") 
     return out
 
 
-def _shared_confidence(sample: Sample, family: Sequence[SampleAnswer]) -> float:
+def _shared_confidence(sample: DrawnSample, family: Sequence[SampleAnswer]) -> float:
     """Return the confidence of each interval of some differences such that all of them hold at once."""
     names, confidence = sample.systems, min(answer.interval.confidence for answer in family)
     uncertain = [answer for answer in family if 0 < answer.estimate.std_error < math.inf]
@@ -286,7 +286,7 @@ def _shared_confidence(sample: Sample, family: Sequence[SampleAnswer]) -> float:
     return simultaneous_confidence(pair_roots(variances, pairs), degrees, confidence)
 
 
-def _pair_variances(sample: Sample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
+def _pair_variances(sample: DrawnSample, family: Sequence[SampleAnswer]) -> NDArray[np.float64]:
     """Return the variance of the estimated difference of every two systems, asked for or not, shape (n, n)."""
     names, scope = sample.systems, family[0].estimate.scope
     known = {(answer.system, answer.versus): answer.estimate for answer in family}
@@ -301,13 +301,13 @@ def _pair_variances(sample: Sample, family: Sequence[SampleAnswer]) -> NDArray[n
     return variances
 
 
-def cut_notes(sample: Sample, asked: Sequence[Asked]) -> list[Note]:
+def cut_notes(sample: DrawnSample, asked: Sequence[Asked]) -> list[Note]:
     """Return what is to be said where a question counts all ranks of lists that were cut."""
     cut = [question.target.name for question in asked if question.target.measure.cutoff == sample.depth is not None]
     return [Note("lists end", {"depth": sample.depth, "measure": cut[0]})] if cut else []
 
 
-def missing_lists_of(sample: Sample, asked: Iterable[Asked | SampleAnswer]) -> list[Note]:
+def missing_lists_of(sample: DrawnSample, asked: Iterable[Asked | SampleAnswer]) -> list[Note]:
     """Return a note for each system without a list for some queries; nothing of a pool of which a part is at hand."""
     if sample.campaign.design.order.larger_pool is not None:
         return []
@@ -320,14 +320,14 @@ def missing_lists_of(sample: Sample, asked: Iterable[Asked | SampleAnswer]) -> l
     return [Note(MISSING_LISTS, {"n": n, "of": of[name], "name": name}) for name, n in counts.items() if n]
 
 
-def _is_certain(sample: Sample, target: Target, estimate: Estimate) -> bool:
+def _is_certain(sample: DrawnSample, target: Target, estimate: Estimate) -> bool:
     """Return whether nothing of the pool was left to chance."""
     of_pool = estimate if estimate.scope == "pool" else sample.campaign.estimate(target)
     return of_pool.std_error == 0
 
 
 def _by_segment(
-    sample: Sample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
+    sample: DrawnSample, target: Target, members: Mapping[str, NDArray[np.bool_]], scope: str
 ) -> dict[str, tuple[Target, Estimate]]:
     """Return the estimate of each segment that is large enough, or of which nothing is left to chance."""
     large = {}

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
+from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.frames import kind_of_frame
 from activeeval.inputs.arguments import (
-    check_options,
     graders_of,
     judgments_in,
     known_of,
@@ -126,7 +126,7 @@ def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dic
     TypeError
         Where an option is none of the known ones.
     """
-    check_options(options, known)
+    check_names(options, known)
     asked = {name: value for name, value in options.items() if name not in PoolOptions.__annotations__}
     if "questions" in asked:
         asked["questions"] = tuple(asked["questions"] or ())

@@ -20,10 +20,11 @@ from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import chosen_judging
 from activeeval.inputs.texts import SheetTexts, recalled, texts_of
 from activeeval.sampling.adaptive_depth import OF_SHEETS
+from activeeval.sampling.draw_case import draw
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.expected_precision import expected_notes
 from activeeval.sampling.grader_price import priced_names
 from activeeval.sampling.plan_case import budget_for
-from activeeval.sampling.samples import Sample, draw
 from activeeval.sampling.segment_budgets import HalfWidths, SegmentGoals, segment_budget
 
 _SEED_BITS = 31
@@ -53,7 +54,7 @@ class SampleRequest:
         measures whose depths usually follow labels, else not at all.
     usual : {"each", "3", "1", "none"}
     surely : bool
-        Of such a sample: as of `activeeval.sampling.samples.draw`.
+        Of such a sample: as of `activeeval.sampling.draw_case.draw`.
     budget : Budget or None
     half_width, difference : float or None
         What the intervals should come to, or a difference that they should leave 0 out for.
@@ -124,7 +125,7 @@ class Drawn:
     """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
 
     case: Case | None
-    sample: Sample
+    sample: DrawnSample
     budget: Budget
 
 
@@ -234,7 +235,7 @@ def _budget_of(
     return planned.budget, {"weights": planned.weights, "beside": planned.beside, "looks": "none"}
 
 
-def _nearly_all_judged(choices: Choices, case: Case, sample: Sample) -> list[Note]:
+def _nearly_all_judged(choices: Choices, case: Case, sample: DrawnSample) -> list[Note]:
     """Return the question whose grades these are that leave little to judge: a file of them cannot tell."""
     matters = np.logical_or.reduce([target.matters for target in sample.campaign.design.targets])
     if case.known is None or (case.known[matters] >= 0).mean() < _NEARLY_ALL:
@@ -247,7 +248,7 @@ def _nearly_all_judged(choices: Choices, case: Case, sample: Sample) -> list[Not
 
 
 def texts_for(
-    sample: Sample,
+    sample: DrawnSample,
     sheet: str,
     documents: str | None = None,
     queries: str | None = None,
@@ -271,12 +272,12 @@ def texts_for(
 
 
 def with_texts(
-    sample: Sample,
+    sample: DrawnSample,
     sheet: str,
     documents: str | None = None,
     queries: str | None = None,
     say: Callable[[Note | Caution], object] = lambda note: None,
-) -> tuple[Sample, SheetTexts]:
+) -> tuple[DrawnSample, SheetTexts]:
     """Return a sample that knows where its texts are, and the texts; else as `texts_for`.
 
     What is not named is looked up where the sample had it before.

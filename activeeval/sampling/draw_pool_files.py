@@ -20,7 +20,7 @@ from activeeval.inputs.loading import ending_at, on_one_scale, sampled_measure
 from activeeval.inputs.systems import Pair, asked_of
 from activeeval.report.numbers import counted
 from activeeval.sampling.adaptive_depth import looks_of
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.designs import ChunkedDesign, chunked_design
 from activeeval.scale.engines.selection import opened_engine
@@ -121,7 +121,7 @@ class FilesAsked:
         )
 
     @classmethod
-    def of_sample(cls, sample: Sample, choices: Choices) -> tuple[FilesAsked, Choices]:
+    def of_sample(cls, sample: DrawnSample, choices: Choices) -> tuple[FilesAsked, Choices]:
         """Return what a sample of a pool in files was asked, with the choices that it was drawn by.
 
         Parameters
@@ -185,13 +185,13 @@ def draw_of_files(
     expected: bool = False,
     surely: bool = False,
     progress: Callable[[str], object] = lambda what: None,
-) -> Sample:
+) -> DrawnSample:
     """Draw the sample of a pool in files, the same as of that pool in one piece.
 
     Raises
     ------
     InputError, BudgetError
-        As `activeeval.sampling.samples.draw`, and where a partition is wrong.
+        As `activeeval.sampling.draw_case.draw`, and where a partition is wrong.
     EngineError
         Where workers cannot be reached, or are lost.
     """
@@ -200,7 +200,7 @@ def draw_of_files(
         check_open(design, asked)
         campaign = _campaign(design, asked, choices.seed, _amount(budget, design), how)
     mentioned = dict.fromkeys(k for _, pair in asked.questions.pairs for k in pair if k is not None)
-    return Sample(
+    return DrawnSample(
         campaign=campaign,
         questions=tuple(question for question, _ in asked.questions.pairs) * len(asked.questions.measures),
         systems=tuple(asked.pool.runs[k] for k in mentioned),
@@ -213,12 +213,12 @@ def draw_of_files(
 
 
 def top_up_of_files(
-    sample: Sample,
+    sample: DrawnSample,
     sample_id: str,
     budget: Budget,
     choices: Choices | None,
     progress: Callable[[str], object] = lambda what: None,
-) -> Sample:
+) -> DrawnSample:
     """Return a sample of a pool in files with a budget added to its own: the same sample, and more of the pool.
 
     Parameters

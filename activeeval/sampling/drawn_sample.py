@@ -1,326 +1,351 @@
-"""A drawn sample: its sheet as a frame, what it says once it is judged, saved, topped up, handed to a store."""
+"""Samples: drawn of a case, written beside a sheet for the judges, read again, asked and topped up."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, TypedDict, Unpack
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from typing import Any
 
-from activeeval.core.checks import brief, file_name
-from activeeval.core.errors import InputError
-from activeeval.core.estimation import check_scope
-from activeeval.core.results import Caution, Note
+import numpy as np
+from numpy.typing import NDArray
+
+from activeeval.core.campaign import Campaign
+from activeeval.core.errors import InputError, StateError
+from activeeval.core.judgments.judging import judging_of
+from activeeval.core.judgments.policies import truth_of_machines
+from activeeval.core.measures import SampledMeasure, Target
+from activeeval.core.pool import Rankings
+from activeeval.core.results import Caution, Estimate, Note, Told
+from activeeval.formats.arrays import pack, write_arrays
+from activeeval.formats.sample_file import (
+    FILES,
+    JUDGES,
+    MACHINES,
+    TEXTS,
+    Arrays,
+    beyond,
+    id_of,
+    lists_of,
+    to_arrays,
+)
 from activeeval.formats.sample_sheet import sheet_of
-from activeeval.formats.tables.draws import COLUMNS
-from activeeval.formats.tables.frames import frame_of, kind_of_frame
-from activeeval.formats.writing import write_atomically
-from activeeval.inputs.arguments import budget_of, check_options, checked, in_python, measures_of, sources_of, warn_of
-from activeeval.inputs.texts import texts_of as words_of
-from activeeval.report.rendering import Cell
-from activeeval.report.result_pictures import EarlyReading
-from activeeval.report.shown import PrintableResult
-from activeeval.report.words import text_of
-from activeeval.sampling.answers import SampleAnswer
-from activeeval.sampling.draw import GoalBudget
-from activeeval.sampling.estimate import EstimateRequest, estimate_judged
-from activeeval.sampling.held_judgments import judged_by, moments_of
-from activeeval.sampling.results import Result, Results, results_of
-from activeeval.sampling.samples import Sample as Drawn
+from activeeval.formats.writing import Together
+from activeeval.inputs.budgets import Budget
+from activeeval.inputs.loading import ending_at, on_scale, sampled_measure
+from activeeval.inputs.systems import Asked, asked_among, asked_of
+from activeeval.inputs.texts import TextFiles
+from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.sheets import SheetPlan, write_sheets
+
+_FEW = 30
+"""Below 30 judged queries the bias of a fitted estimate was measured up to .4 of its root mean squared error."""
 
 
-class EstimateOptions(TypedDict, total=False):
-    """What else `Sample.estimate` may be told.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnSample:
+    """A campaign whose units stand on sheets.
 
     Attributes
     ----------
-    questions : {"difference", "run", "versus"} or a list of them
-        By default those that the sample was made for.
-    contrasts : {"all", "first"}
-        Of several runs: which are compared.
-    interval : {"t", "skewed", "logit", "group-sequential"}
-        By default t.
-    segments : path
-        A table of query_id and segment: a result for each segment of each question.
+    campaign : Campaign
+    questions : tuple of str
+        What each of the targets asks: difference, run or versus.
+    systems : tuple of str
+        What the systems are called, in the order in which the targets name them; by default run 1, run 2 and on.
+    earlier : tuple of str
+        The ids of the samples that this one was topped up from.
+    n_before : int
+        How many units are on their sheets.
+    depth : int or None
+        The rank at which the lists were cut when it was drawn.
+    seed : int or None
+        What it was drawn with.
+    model : str
+        The grade model that it was drawn by.
+    text_files : mapping of str to TextFile
+        Where the texts came from that its judges read.
+    truth_of_machines : sequence of (str, int)
+        Files, with how many grades of machines in them were taken for people's; every estimate says so.
+    judges : tuple of str
+        Whose sheets were written with it, where there were several.
+    files : dict or None
+        Of a sample of a pool in files what was asked of these: `activeeval.sampling.draw_pool_files.FilesAsked.again`.
     """
 
-    questions: Any
-    contrasts: str
-    interval: str
-    segments: str
+    campaign: Campaign
+    questions: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+    n_before: int = 0
+    depth: int | None = None
+    seed: int | None = None
+    model: str = ""
+    text_files: TextFiles = field(default_factory=dict)
+    truth_of_machines: tuple[tuple[str, int], ...] = ()
+    judges: tuple[str, ...] = ()
+    files: dict[str, Any] | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Sample(PrintableResult):
-    """What is to be judged: `sample` draws it, `load_sample` reads it again.
-
-    Attributes
-    ----------
-    drawn : activeeval.sampling.samples.Sample
-    notes : tuple of str
-        What whoever has drawn it should know, in sentences.
-    frame_kind : str
-        The library whose frames came in, "" where none did.
-
-    Examples
-    --------
-    >>> from activeeval import sample
-    >>> run = {f"q{q}": {f"d{d}": float(d) for d in range(5)} for q in range(10)}
-    >>> drawn = sample(run, measure="P@3", budget=20, max_grade=1, seed=1)
-    >>> drawn.n_items, drawn.seed, len(drawn.sheet("pandas"))
-    (20, 1, 20)
-    >>> drawn.top_up(5).n_items
-    5
-    """
-
-    drawn: Drawn
-    notes: tuple[str, ...] = ()
-    frame_kind: str = ""
+    def __post_init__(self) -> None:
+        if not self.systems:
+            n_lists = len(lists_of(self.campaign.design))
+            object.__setattr__(self, "systems", tuple(f"run {k + 1}" for k in range(n_lists)))
 
     @property
-    def id(self) -> str:
-        """Its id, which stands in every row of its sheet."""
-        return self.drawn.packed()[0]
+    def is_contest(self) -> bool:
+        """Whether it is of more than two systems."""
+        return len(self.systems) > 2
 
     @property
-    def seed(self) -> int | None:
-        """What it was drawn with; the same seed and choices draw the same sample."""
-        return self.drawn.seed
+    def pairs(self) -> list[tuple[str, str]]:
+        """The query and the document of each row of the sheet of what is new."""
+        return [(u.query_id, doc) for u in self.campaign.planned[self.n_before :] for doc in u.item_ids]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the runs are called."""
-        return self.drawn.systems
+    def write(self, path: str, sheet: str | SheetPlan, texts: Mapping[str, Sequence[str]] | None = None) -> str:
+        """Write the sample and the sheet of what is new, or one for each of several judges; return its id.
 
-    @property
-    def n_items(self) -> int:
-        """How many items its sheet has."""
-        return len(self.drawn.pairs)
-
-    @property
-    def sentences(self) -> list[str]:
-        """What is to be judged, and for which questions."""
-        asked = list(dict.fromkeys(f"{each.target.name}, {each.title}" for each in self.drawn.made_for))
-        extent = next(text_of(note, in_python) for note in self.drawn.notes() if isinstance(note, Note))
-        shown = "; ".join(asked[:3]) + (f"; and {len(asked) - 3} more" if len(asked) > 3 else "")
-        return [f"{extent}: {shown}."]
-
-    @property
-    def table(self) -> list[dict[str, Cell]]:
-        """How much each block asks for: the sample may be read once one is complete."""
-        blocks: dict[int, dict[str, Any]] = {}
-        for unit in self.drawn.campaign.planned[self.drawn.n_before :]:
-            of_block = blocks.setdefault(unit.block, {"items": 0, "queries": set()})
-            of_block["items"] += len(unit.items)
-            of_block["queries"].add(unit.query)
-        return [
-            {"block": block, "items": held["items"], "queries": len(held["queries"])} for block, held in blocks.items()
-        ]
-
-    @property
-    def footnotes(self) -> list[str]:
-        """What whoever has drawn it should know."""
-        return [f"{note[:1].upper()}{note[1:]}." for note in self.notes]
-
-    def rows(self) -> list[dict[str, Cell]]:
-        """Return the rows of its sheet: what `to_frame` makes a frame of."""
-        draws = sheet_of(self.drawn.campaign, self.id, self.drawn.n_before)
-        columns = (draws.block.tolist(), draws.query_id.tolist(), draws.doc_id.tolist())
-        empty: dict[str, Cell] = {"judge": None, "grade": None, "note": None}
-        return [
-            {"sample": draws.sample, "block": block, "query_id": query, "doc_id": doc} | empty
-            for block, query, doc in zip(*columns, strict=True)
-        ]
-
-    @checked
-    def sheet(self, kind: str = "") -> Any:
-        """Return the sheet for the judges as a data frame: a row an item, block by block, none of them judged.
-
-        Judges fill in ``grade``: a grade, ``cannot`` where it cannot be judged, nothing while it waits. Of a sample
-        that was topped up the sheet has what is new.
+        All files or none: all are whole on the disk before the sample takes its name, and then the sheets.
 
         Parameters
         ----------
-        kind : {"", "pandas", "polars", "pyarrow"}
-            By default that of the frames that came in; else pandas where it is installed, else polars.
+        sheet : str or SheetPlan
+            Where it goes, and who judges it.
+        texts : mapping of str to sequence of str, optional
+            What the judges are to read, a text for each of `pairs`; it stands on the sheet alone.
         """
-        return frame_of(self.rows(), kind or self.frame_kind, COLUMNS)
+        named = replace(self, judges=sheet.judges if isinstance(sheet, SheetPlan) and len(sheet.judges) > 1 else ())
+        arrays = named._arrays()
+        with Together() as files:
+            write_arrays(path, arrays, files)
+            self._write_sheet(sheet, id_of(arrays), texts, files)
+        return id_of(arrays)
 
-    @checked
-    def save(
-        self,
-        path: Any,
-        sheet: Any = None,
-        *,
-        documents: str | None = None,
-        queries: str | None = None,
-        force: bool = False,
-    ) -> Sample:
-        """Write the sample, and its sheet where that has a name too; return the sample.
+    def write_alone(self, path: str) -> str:
+        """Write the sample in the place of itself, whose sheets are there; return its id."""
+        arrays = self._arrays()
+        with Together() as files:
+            write_arrays(path, arrays, files)
+        return id_of(arrays)
+
+    def write_sheet(
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Write the sheet of what is new, the same bytes whenever it is written; it names the sample by its id."""
+        with Together() as files:
+            self._write_sheet(sheet, sample_id, texts, files)
+
+    def _write_sheet(
+        self, sheet: str | SheetPlan, sample_id: str, texts: Mapping[str, Sequence[str]] | None, files: Together
+    ) -> None:
+        plan = SheetPlan(path=sheet) if isinstance(sheet, str) else sheet
+        is_graded = self.campaign.judging.has_grades
+        plan = plan.checked(grades=is_graded).guided(self.campaign.design.max_grade if is_graded else None)
+        write_sheets(sheet_of(self.campaign, sample_id, self.n_before), plan, files, texts)
+
+    def packed(self, base: Arrays | None = None) -> tuple[str, bytes]:
+        """Return the id of the sample and the bytes that `unpacked_sample` makes it of again.
 
         Parameters
         ----------
-        path, sheet : path
-            As week1.sample and week1.csv; a sheet is .csv, .tsv, .jsonl or .parquet.
-        documents, queries : str, optional
-            Files of what the judges are to read on the sheet: a table of id and title, text or url, and of id and text.
-        force : bool
-            Write over files of other content: a sheet may have been judged, and a sample be needed to read one.
+        base : mapping of str to ndarray, optional
+            What a sample that it goes on with was packed of: only what is different is packed.
         """
-        self._check_free(os.fspath(path), None if sheet is None else os.fspath(sheet), force)
-        if sheet is not None:
-            words, _ = words_of(self.drawn.pairs, os.fspath(sheet), documents, file_of(queries))
-            self.drawn.write(os.fspath(path), os.fspath(sheet), words)
-            return self
-        with write_atomically(os.fspath(path), binary=True) as handle:
-            handle.write(self.drawn.packed()[1])
-        return self
+        arrays, content = self._arrays(), BytesIO()
+        pack(arrays if base is None else beyond(arrays, base), content)
+        return id_of(arrays), content.getvalue()
 
-    def _check_free(self, path: str, sheet: str | None, force: bool) -> None:
-        is_other = os.path.exists(path) and Path(path).read_bytes() != self.drawn.packed()[1]
-        taken = [path] if is_other else []
-        taken += [sheet] if sheet is not None and os.path.exists(sheet) else []
-        if taken and not force:
-            raise InputError(f"{taken[0]} is there already: give another name, or `force`", field="force")
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        beside = {"questions": np.array(self.questions), "earlier": np.array([self.n_before, *self.earlier], np.str_)}
+        numbers = {"depth": self.depth, "seed": self.seed}
+        if self.text_files:
+            beside[TEXTS] = np.array([(what, file.path, file.digest) for what, file in self.text_files.items()])
+        if self.files is not None:
+            beside[FILES] = np.array([json.dumps(self.files)])
+        if self.judges:
+            beside[JUDGES] = np.array(self.judges)
+        beside |= {"systems": np.array(self.systems), "model": np.array([self.model])}
+        if self.truth_of_machines:
+            beside[MACHINES] = np.array([(source, str(n)) for source, n in self.truth_of_machines])
+        beside |= {name: np.array([number]) for name, number in numbers.items() if number is not None}
+        return to_arrays(self.campaign, beside)
 
-    @checked
-    def estimate(
-        self,
-        judged: Any,
-        *,
-        measure: Any = None,
-        policy: str = "refuse",
-        scope: str = "pool",
-        confidence: float = 0.95,
-        **options: Unpack[EstimateOptions],
-    ) -> Result | Results:
-        """Return what the judged sample says: one result where one question was asked, else a list.
-
-        Parameters
-        ----------
-        judged : data frame, path or Judgments, or a list of them
-            Sheets of the sample, also those that are judged in part: what is read is the highest block of which nothing
-            waits. Of judgments that name no sample the items of this one are looked up.
-        measure : str or measure, or a list of them
-            Any that the sample reaches; by default what it was made for.
-        policy : {"refuse", "majority", "median", "mean-gain"}
-            What becomes of an item that several judges grade differently.
-        scope : {"pool", "population"}
-            What the interval is about: these queries, or all that they are a sample of.
-        confidence : float
-        options
-            `EstimateOptions`: questions, contrasts, interval and segments.
+    def topped_up(self, budget: Budget, sample_id: str) -> DrawnSample:
+        """Return the sample with a budget added to its own; ``sample_id`` is that of this one.
 
         Raises
         ------
+        InputError
+            Where its draws have one planned end, or what is added pays for nothing.
         StateError
-            Where no block is complete.
+            Where what comes next follows from what waits.
         """
-        check_scope(scope)
-        check_options(options, EstimateOptions)
-        sources = sources_of(judged)
-        if not sources:
-            raise InputError("expected a judged sheet, got none", field="judged")
-        sample, progress, agreement = judged_by(self.drawn, sources, policy)
-        segments = options.get("segments")
-        request = EstimateRequest(
-            measures=[] if measure is None else measures_of(measure)[0],
-            questions=tuple(options.get("questions") or ()),
-            contrasts=options.get("contrasts"),
-            policy=policy,
-            scope=scope,
-            kind=options.get("interval", "t"),
-            confidence=confidence,
-            segments=None if segments is None else os.fspath(segments),
-        )
-        estimates = estimate_judged([sample], progress, agreement, request)
-        warn_of([(answer.title, answer.estimate.cautions) for answer in estimates.answers])
-        kind = self.frame_kind or kind_of_frame(*sources)
-        return results_of(estimates, partial(_moments, sample, scope, confidence), kind)
+        design = self.campaign.drawn_design
+        campaign = self.campaign.topped_up(budget.of(*design.targets, known=design.known))
+        if campaign.paths is not None:
+            campaign.go_on()
+        waiting = campaign.progress.waiting if campaign.paths is not None else 0
+        if waiting and len(campaign.planned) == len(self.campaign.planned):
+            problem = (
+                f"{counted(waiting, 'item')} {agreeing(waiting, 'waits', 'wait')}, from which follows what comes next"
+            )
+            raise StateError(f"{problem}: add to the budget once they are judged")
+        if len(campaign.planned) == len(self.campaign.planned):
+            raise InputError(f"a budget of {budget} more adds nothing to judge: {campaign.planned_end}")
+        return self.grown(campaign, sample_id)
 
-    @checked
-    def top_up(self, budget: Any) -> Sample:
-        """Return the sample with a budget added: the same one, and more of it; its sheet has what is new.
+    def grown(self, campaign: Campaign, sample_id: str) -> DrawnSample:
+        """Return the sample with a campaign that goes on with its own; ``sample_id`` is that of this one."""
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id), n_before=len(self.campaign.planned))
 
-        Examples
-        --------
-        >>> from activeeval import sample
-        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
-        ...         for k, name in enumerate(["new", "old"], 1)}
-        >>> first = sample(runs, measure="DCG@5", budget=40, max_grade=3, seed=1)
-        >>> first.n_items, first.top_up(20).n_items
-        (40, 20)
-        """
-        added = budget_of(budget)
-        if added is None:
-            raise InputError("expected a budget to add, got none", field="budget")
-        drawn = self.drawn.topped_up(added, self.id)
-        return Sample(drawn=drawn, notes=sentences_of(drawn.notes()), frame_kind=self.frame_kind)
+    def following(self, sample_id: str) -> tuple[DrawnSample, bool]:
+        """Return the sample with its next instalment, where depths follow labels, and whether there is one.
 
-    @checked
-    def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
-        """Return the sample with its next instalment, drawn with ``looks``; None where nothing comes next.
-
-        How far a query is worth judging follows from its own labels: `sheet` has then what is new, and `estimate` takes
-        all sheets so far.
+        Where there is none, the sample with what labels have led to, which no correction of them changes.
 
         Parameters
         ----------
-        judged : data frame, path or Judgments, or a list of them
-            As of `estimate`: all sheets so far, judged to their ends.
+        sample_id : str
+            That of this one.
 
         Raises
         ------
+        InputError
+            Where depths were planned before any label.
         StateError
             Where an item waits.
-
-        Examples
-        --------
-        >>> from activeeval import sample
-        >>> import polars as pl
-        >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
-        ...         for k, name in enumerate(["new", "old"], 1)}
-        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=60, max_grade=3, seed=1, looks="1"), []
-        >>> while drawn is not None:
-        ...     grades = pl.col("doc_id").str.slice(1).cast(pl.Int64) % 4
-        ...     last, sheets = drawn, [*sheets, drawn.sheet("polars").with_columns(grade=grades)]
-        ...     drawn = last.next(sheets)
-        >>> result = last.estimate(sheets)
-        >>> result.low <= result.value <= result.high
-        True
         """
-        sample, *_ = judged_by(self.drawn, sources_of(judged), policy)
-        following, is_new = sample.following(self.id)
-        if not is_new:
-            return None
-        return Sample(drawn=following, notes=sentences_of(following.notes()), frame_kind=self.frame_kind)
+        if self.campaign.paths is None:
+            raise InputError("all of this sample was drawn at once: its sheet is whole")
+        if waiting := self.campaign.progress.waiting:
+            number = self.campaign.planned[-1].block
+            problem = (
+                f"{counted(waiting, 'item')} of instalment {number} {agreeing(waiting, 'waits', 'wait')} for a grade"
+            )
+            problem += ": the next follows from all its labels"
+            raise StateError(problem)
+        campaign, is_new = self.campaign.following()
+        if is_new:
+            return self.grown(campaign, sample_id), True
+        return replace(self, campaign=campaign, earlier=(*self.earlier, sample_id)), False
+
+    def estimate(self, target: Target, scope: str = "pool") -> Estimate:
+        """Return what the judgments say of a target, with what is to be said of the labels that it rests on."""
+        return with_machines([self], self.campaign.estimate(target, scope=scope))
+
+    @property
+    def machine_cautions(self) -> list[Caution]:
+        """What is to be said of machines' grades that it takes for people's, file by file."""
+        return [truth_of_machines(source, n) for source, n in self.truth_of_machines]
+
+    def judged_by_machines(self, taken: Mapping[str, int]) -> DrawnSample:
+        """Return the sample with how many judgments of machines, by file, are taken for people's beside its own."""
+        merged = {**dict(self.truth_of_machines), **taken}
+        return replace(self, truth_of_machines=tuple(merged.items())) if taken else self
+
+    @property
+    def made_for(self) -> list[Asked]:
+        """The questions that it was made for, with their targets."""
+        names = dict(zip(map(id, lists_of(self.campaign.design)), self.systems, strict=True))
+        return [
+            Asked(question, target, names[id(target.ranking)], names.get(id(target.versus), ""))
+            for question, target in zip(self.questions, self.campaign.design.targets, strict=True)
+        ]
+
+    def asked(self, measures: Sequence[str], questions: Sequence[str], contrasts: str | None = None) -> list[Asked]:
+        """Return each question that is asked with its target; without any those it was made for.
+
+        Raises
+        ------
+        InputError
+            Where a ranking is asked of that the sample was not made for.
+        """
+        design, top = self.campaign.design, self.campaign.design.max_grade
+        if contrasts is not None and not self.is_contest:
+            problem = "`contrasts` is of several systems: the sample was made for one, or for two"
+            raise InputError(problem, field="contrasts")
+        if not measures and not questions and contrasts is None:
+            return self.made_for
+        chosen = [sampled_measure(text) for text in measures]
+        judging_of([*(target.measure for target in design.targets), *chosen])  # raises where one is of the other
+        if top is not None:
+            chosen = [on_scale(measure, top) for measure in chosen]
+        chosen = [ending_at(measure, self.depth) for measure in chosen]
+        made = list({str(target.measure): target.measure for target in design.targets}.values())
+        wanted = list(dict.fromkeys(questions or self.questions))
+        named = list({str(measure): measure for measure in chosen or made}.values())
+        return [each for measure in named for question in wanted for each in self._asked(measure, question, contrasts)]
+
+    def _asked(self, measure: SampledMeasure, question: str, contrasts: str | None) -> list[Asked]:
+        """Return what a measure and a question ask of the rankings that the sample was made for."""
+        if not self.is_contest:
+            return [self._of_two(measure, question)]
+        lists, names = lists_of(self.campaign.design), list(self.systems)
+        pairs = asked_of(question, len(names), contrasts)
+        made = {(names.index(each.system), names.index(each.versus)) for each in self.made_for if each.versus}
+        if question == "difference" and contrasts is None and made:
+            pairs = [pair for pair in pairs if pair in made]
+        return [asked_among(measure, question, pair, lists, names) for pair in pairs]
+
+    def _of_two(self, measure: SampledMeasure, question: str) -> Asked:
+        """Return what a measure and a question ask of one ranking or two."""
+        runs: dict[str, tuple[Rankings, str]] = {}
+        for made in self.made_for:
+            runs["versus" if made.question == "versus" else "run"] = made.target.ranking, made.system
+            if made.target.versus is not None:
+                runs["versus"] = made.target.versus, made.versus
+        first, *others = ("run", "versus") if question == "difference" else (question,)
+        for name in (first, *others):
+            if name not in runs:
+                which = "second" if name == "versus" else "first"
+                raise InputError(
+                    f"the sample was not made for the {which} ranking: there is no question {question!r} to it; "
+                    "name it when the sample is drawn"
+                )
+        (ranking, system), (versus, other) = runs[first], runs[others[0]] if others else (None, "")
+        return Asked(question, Target(measure, ranking, versus), system, other)
+
+    def notes(self) -> list[Note | Caution]:
+        """Return what whoever has drawn it should know: first what is to be judged."""
+        design = self.campaign.design
+        notes: list[Note | Caution] = [*self._extent()]
+        names = tuple(dict.fromkeys(target.name for target in design.targets))
+        n_ideal = design.pool.n_items if any(target.measure.needs_all_items for target in design.targets) else 0
+        return [*notes, *self.campaign.judging.notes(names, design.max_grade, n_ideal), *design.cautions]
+
+    def _extent(self) -> list[Note]:
+        """Return how much is to be judged, and how far that goes."""
+        design, units = self.campaign.design, self.campaign.planned[self.n_before :]
+        n_items, n_queries = sum(len(u.items) for u in units), len({u.query for u in units})
+        everything = n_items == int((self.campaign.drawn_design.order.place_rates > 0).sum())
+        follows = self.campaign.paths is not None
+        sizes = [sum(len(u.items) for u in units if u.block == k + 1) for k in range(len(design.blocks))]
+        sizes = [] if follows else [size for size in sizes if size]
+        if not units and not self.n_before:
+            return [Note("nothing to judge")]
+        extent: dict[str, Told] = {
+            "n_items": n_items,
+            "n_queries": n_queries,
+            "n_before": self.n_before,
+            "everything": int(everything),
+            "spent": float(sum(u.cost for u in self.campaign.planned)),
+            "budget": design.budget,
+            "expected": int(design.expected),
+            "unit": design.pool.cost_unit,
+        }
+        notes = [Note("to judge", extent)]
+        if len(sizes) > 1:
+            notes.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
+        if follows and units:
+            about: dict[str, Told] = {"number": units[-1].block, "budget": design.budget or 0.0, "looks": design.looks}
+            notes.append(Note("instalment", about))
+        if not everything and not follows and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
+            notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))
+        return notes
 
 
-def check_sample(sample: Any) -> None:
-    """Raise InputError where a caller hands over something else than a `Sample`."""
-    if not isinstance(sample, Sample):
-        raise InputError(
-            f"`sample` must be what `sample` or `load_sample` returns, got {brief(sample)}", field="sample"
-        )
-
-
-def file_of(queries: Any) -> str | None:
-    """Return the file of the texts of queries; elsewhere an argument of this name may be what was drawn from a log."""
-    return None if queries is None else file_name(queries, "`queries`")
-
-
-def _moments(sample: Drawn, scope: str, confidence: float, answer: SampleAnswer) -> list[EarlyReading]:
-    return moments_of(sample, answer.target, scope, confidence)
-
-
-def sentences_of(notes: Sequence[Note | Caution | GoalBudget]) -> tuple[str, ...]:
-    """Return notes as sentences, but for those that the first line and the table say."""
-    sentences = []
-    for note in notes:
-        if isinstance(note, GoalBudget):
-            sentences.append(f"{note.goal} takes a budget of {note.budget}, as far as the grade model is right")
-        elif note.code not in ("to judge", "blocks"):
-            sentences.append(text_of(note, in_python))
-    return tuple(dict.fromkeys(sentences))
+def with_machines(samples: Sequence[DrawnSample], estimate: Estimate) -> Estimate:
+    """Return an estimate of samples that says which machines' grades they take for people's."""
+    by_source = {source: n for sample in samples for source, n in sample.truth_of_machines}
+    taken = [truth_of_machines(*held) for held in by_source.items()]
+    return replace(estimate, concerns=(*estimate.concerns, *taken)) if taken else estimate

@@ -23,8 +23,8 @@ from activeeval.report.findings import (
 )
 from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import SampleAnswer, answers, missing_lists_of
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.rounds import judged_rounds, round_answers
-from activeeval.sampling.samples import Sample
 from activeeval.sampling.system_order import Place, places
 
 Rows = list[dict[str, Cell]]
@@ -109,7 +109,7 @@ class Estimates:
     @classmethod
     def of(
         cls,
-        read: Sequence[Sample],
+        read: Sequence[DrawnSample],
         answered: tuple[list[SampleAnswer], list[Note]],
         *,
         progress: Progress,
@@ -152,12 +152,12 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateRequest:
-    """What judged samples are asked; fields are named as the arguments of `Sample.estimate` are.
+    """What judged samples are asked; fields are named as the arguments of `DrawnSample.estimate` are.
 
     Attributes
     ----------
     measures, questions, contrasts
-        As of `Sample.asked`: without any what the sample was made for.
+        As of `DrawnSample.asked`: without any what the sample was made for.
     policy : {"refuse", "majority", "median", "mean-gain"}
         What several judges' grades count as.
     scope, kind, confidence, segments
@@ -192,7 +192,7 @@ def estimate(
 
 
 def estimate_judged(
-    samples: Sequence[Sample],
+    samples: Sequence[DrawnSample],
     progress: Progress,
     agreement: Agreement,
     request: EstimateRequest = EstimateRequest(),

@@ -12,15 +12,15 @@ from activeeval.core.measures import Target, shown_name
 from activeeval.core.planning import MOST_ITEMS, Prospect
 from activeeval.core.results import Caution, Note, Told, rounded_up
 from activeeval.inputs.case import Case
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.plan_case import name_of, planner_of
-from activeeval.sampling.samples import Sample
 
 _FEW = 30
 _WORTH = 2.0
 """How many times as many queries another measure has to bring to be named."""
 
 
-def expected_notes(case: Case, sample: Sample, defensive_share: float | None = None) -> list[Note | Caution]:
+def expected_notes(case: Case, sample: DrawnSample, defensive_share: float | None = None) -> list[Note | Caution]:
     """Return the half-widths to expect of a sample's questions, and what is dear: few queries for the money.
 
     Of a pool of more than a million items nothing: what is to be expected of that takes as long as the sample. Nothing

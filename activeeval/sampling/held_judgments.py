@@ -25,13 +25,15 @@ from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, draws_of
 from activeeval.formats.tables.sheets import Sheet, frame_sheet
 from activeeval.report.numbers import counted
 from activeeval.report.result_pictures import EarlyReading
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.ranked_sheets import Judged, Ranks, check_one_truth, machines_in, read_all_judged, sheet_in
-from activeeval.sampling.samples import Sample
 
 _OF_A_SHEET = {"sample", "block"}
 
 
-def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") -> tuple[Sample, Progress, Agreement]:
+def judged_by(
+    sample: DrawnSample, sources: Sequence[Any], policy: str = "refuse"
+) -> tuple[DrawnSample, Progress, Agreement]:
     """Return a sample with what sources say, how far that goes, and how far judges agree.
 
     Parameters
@@ -59,7 +61,7 @@ def judged_by(sample: Sample, sources: Sequence[Any], policy: str = "refuse") ->
     return taken, campaign.progress, campaign.agreement
 
 
-def moments_of(sample: Sample, target: Target, scope: str, confidence: float) -> list[EarlyReading]:
+def moments_of(sample: DrawnSample, target: Target, scope: str, confidence: float) -> list[EarlyReading]:
     """Return what could be read at the end of each block that is complete; nothing where that says nothing."""
     campaign = sample.campaign
     selections = [campaign.block_selection(block) for block in range(campaign.n_complete_blocks)]
@@ -74,7 +76,7 @@ def moments_of(sample: Sample, target: Target, scope: str, confidence: float) ->
     return moments
 
 
-def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
+def _judged(source: Any, name: str, sample: DrawnSample, sample_id: str) -> Judged:
     """Return what a source says, as a sheet or as ranks."""
     if isinstance(source, (str, os.PathLike)):
         return read_all_judged([name], sample.campaign.design.max_grade)[name]
@@ -99,7 +101,7 @@ def _judged(source: Any, name: str, sample: Sample, sample_id: str) -> Judged:
     return _looked_up(of_table(sheet), name, sample, sample_id)
 
 
-def _looked_up(judgments: Judgments, name: str, sample: Sample, sample_id: str) -> Draws:
+def _looked_up(judgments: Judgments, name: str, sample: DrawnSample, sample_id: str) -> Draws:
     """Return what judgments of people say of the items of a sample, as its sheet.
 
     Judgments of machines that `Judgments.as_truth` takes for people's are counted.

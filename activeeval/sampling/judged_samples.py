@@ -11,13 +11,14 @@ from activeeval.core.judgments.policies import Agreement
 from activeeval.formats.sample_sheet import take
 from activeeval.formats.tables.draws import Draws
 from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.ranked_sheets import check_one_truth, machines_in, read_all_judged, sheet_in
-from activeeval.sampling.samples import Sample, read_sample
+from activeeval.sampling.read_samples import read_sample
 
 
 def judged(
     path: str, sheets: Sequence[str], policy: str = "refuse", *, machine_is_truth: bool = False
-) -> tuple[Sample, Progress, Agreement]:
+) -> tuple[DrawnSample, Progress, Agreement]:
     """Return a sample with all that was judged on its sheets, how far that goes, and how far judges agree.
 
     Parameters
@@ -44,7 +45,9 @@ def judged(
     return taken, campaign.progress, campaign.agreement
 
 
-def judged_pilots(paths: Sequence[str], sheets: Sequence[str], *, machine_is_truth: bool = False) -> dict[str, Sample]:
+def judged_pilots(
+    paths: Sequence[str], sheets: Sequence[str], *, machine_is_truth: bool = False
+) -> dict[str, DrawnSample]:
     """Return several samples by their paths, each with what its own sheets say; of several grades the median counts.
 
     Parameters

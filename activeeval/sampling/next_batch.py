@@ -11,8 +11,9 @@ from activeeval.core.judgments.policies import Agreement
 from activeeval.core.results import Caution, Note
 from activeeval.formats.tables.draws import read_draws
 from activeeval.sampling.draw import with_texts
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.judged_samples import judged
-from activeeval.sampling.samples import Sample, read_sample
+from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sheets import SheetPlan
 
 _SAID_BEFORE = ("judges grade", "ideal of the pool", "instalment", "two units", "two units of the first block")
@@ -25,7 +26,7 @@ class Followed:
 
     Attributes
     ----------
-    sample : Sample
+    sample : DrawnSample
         With its next instalment; as it was, judged, where nothing comes next.
     sample_id : str
     n_items : int
@@ -40,7 +41,7 @@ class Followed:
         Whether the instalment had been drawn before, and its sheet was written once more.
     """
 
-    sample: Sample
+    sample: DrawnSample
     sample_id: str
     n_items: int
     number: int
@@ -109,7 +110,7 @@ def follow(
     return _followed(kept, kept.write(path, plan, texts), progress, agreement, is_new=True)
 
 
-def _lacks_last(drawn: Sample, sheets: Sequence[str]) -> bool:
+def _lacks_last(drawn: DrawnSample, sheets: Sequence[str]) -> bool:
     """Return whether sheets hold what all instalments but the last asked for, and nothing of that."""
     draws = [read_draws(sheet) for sheet in sheets]
     held = {pair for draw in draws for pair in zip(draw.query_id.tolist(), draw.doc_id.tolist(), strict=True)}
@@ -118,7 +119,13 @@ def _lacks_last(drawn: Sample, sheets: Sequence[str]) -> bool:
 
 
 def _followed(
-    sample: Sample, sample_id: str, progress: Progress, agreement: Agreement, *, is_new: bool, is_again: bool = False
+    sample: DrawnSample,
+    sample_id: str,
+    progress: Progress,
+    agreement: Agreement,
+    *,
+    is_new: bool,
+    is_again: bool = False,
 ) -> Followed:
     campaign = sample.campaign
     units = campaign.planned[sample.n_before :]

@@ -26,7 +26,7 @@ from activeeval.inputs.case import Case, target_weights
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.report.numbers import counted
 from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Shares of judging everything at which methods are shown where no budget is asked for."""
@@ -60,12 +60,12 @@ def plan_sample(
     budgets: Sequence[Budget] = (),
     goals: Sequence[Goal] = (),
     *,
-    pilots: Mapping[str, Sample] | None = None,
+    pilots: Mapping[str, DrawnSample] | None = None,
     **how: Unpack[DrawOptions],
 ) -> SamplePlan:
     """Return what methods should reach for every measure and question by one sample; no label is looked at.
 
-    The sample is the one that `activeeval.sampling.samples.draw` draws with the same choices; passive's are of their
+    The sample is the one that `activeeval.sampling.draw_case.draw` draws with the same choices; passive's are of their
     own. A goal is reached where all questions reach it.
 
     Parameters
@@ -79,7 +79,7 @@ def plan_sample(
         Where methods are shown; none: shares of judging everything, as far as they work, and what goals take.
     goals : sequence of Goal
         What to reach, one or several.
-    pilots : mapping of str to Sample, optional
+    pilots : mapping of str to DrawnSample, optional
         By the name of the file: judged samples of this pool, by whose residuals what is expected is rescaled.
     how
         `activeeval.sampling.adaptive_depth.DrawOptions`.
@@ -208,7 +208,7 @@ def _check_pays(case: Case, planner: Planner, method: Method, budgets: Sequence[
             raise refusal
 
 
-def _lessons(planner: Planner, pilots: Mapping[str, Sample]) -> list[Lesson | None]:
+def _lessons(planner: Planner, pilots: Mapping[str, DrawnSample]) -> list[Lesson | None]:
     """Return what pilots teach together of each target, None where there is no pilot."""
     pool = planner.targets[0].pool
     by_target: list[list[Lesson]] = [[] for _ in planner.targets]

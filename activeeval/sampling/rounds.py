@@ -21,8 +21,8 @@ from activeeval.formats.suffixes import SPREADSHEETS, bare_suffix
 from activeeval.inputs.loading import Inputs
 from activeeval.inputs.modelling import believe
 from activeeval.sampling.answers import SampleAnswer, cut_notes
+from activeeval.sampling.drawn_sample import DrawnSample, with_machines
 from activeeval.sampling.judged_samples import judged
-from activeeval.sampling.samples import Sample, with_machines
 
 
 def teaching(
@@ -82,7 +82,7 @@ def _may_be_sample(path: str) -> bool:
 
 def judged_rounds(
     rounds: Sequence[tuple[str, Sequence[str]]], policy: str = "refuse", *, machine_is_truth: bool = False
-) -> tuple[list[Sample], Progress, Agreement]:
+) -> tuple[list[DrawnSample], Progress, Agreement]:
     """Return the samples of rounds with all that was judged on their sheets; else as `judged`."""
     by_round = [judged(path, sheets, policy, machine_is_truth=machine_is_truth) for path, sheets in rounds]
     progress = Progress(*(sum(counts) for counts in zip(*(counted for _, counted, _ in by_round), strict=True)))
@@ -91,7 +91,7 @@ def judged_rounds(
 
 
 def round_answers(
-    samples: Sequence[Sample],
+    samples: Sequence[DrawnSample],
     measures: Sequence[str],
     questions: Sequence[str],
     contrasts: str | None = None,

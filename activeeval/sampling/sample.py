@@ -10,8 +10,8 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of, warn_of
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for, fresh_seed
-from activeeval.sampling.drawn_sample import Sample, sentences_of
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
+from activeeval.sampling.sample_result import Sample, sentences_of
 
 
 class SampleOptions(AskedOptions, total=False):

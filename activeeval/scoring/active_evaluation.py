@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from activeeval.core.campaign import Campaign
-from activeeval.core.checks import one_of
+from activeeval.core.checks import check_names, one_of
 from activeeval.core.design import Design
 from activeeval.core.design.methods import Method, default_method, find_method
 from activeeval.core.errors import BudgetError, InputError
@@ -22,7 +22,6 @@ from activeeval.core.measures import Measure, SampledMeasure, Target
 from activeeval.core.pool import Seed, check_judged
 from activeeval.core.results import Estimate, Note
 from activeeval.formats.judgments.from_files import labels_of
-from activeeval.inputs.arguments import check_options
 from activeeval.inputs.budgets import Budget, check_open, whole_cost
 from activeeval.inputs.loading import UNJUDGED, Inputs, from_tables, sampled_measure, unjudged_notes
 from activeeval.inputs.modelling import MethodModel, uniform_beliefs
@@ -145,7 +144,7 @@ def compare(
 
 
 def _evaluation(runs: Mapping[str, Any], judgments: Any, measure: str | Measure, options: Options) -> Evaluation:
-    check_options(options, Options)
+    check_names(options, Options)
     one_of(options.get("unjudged", "error"), UNJUDGED, "unjudged")
     budget = Budget.of_either(options.get("budget"), options.get("share"))
     inputs, max_grade = _inputs(runs, judgments, options, _rule(options, budget is None and not callable(judgments)))

@@ -22,9 +22,9 @@ from activeeval.report.findings import sentence
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
 from activeeval.sampling.answers import cut_notes, missing_lists_of
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import asked_row, estimate_row
 from activeeval.sampling.query_values import QueryValues, values_of_sample
-from activeeval.sampling.samples import Sample
 from activeeval.scoring.active_evaluation import Options, compare
 
 
@@ -222,12 +222,12 @@ def by_judgments(
     return [_with_queries(decision) for decision in decisions] if options.get("budget") is None else decisions
 
 
-def by_sample(sample: Sample, old: str, new: str, request: GateRequest) -> tuple[list[Decision], list[Note]]:
+def by_sample(sample: DrawnSample, old: str, new: str, request: GateRequest) -> tuple[list[Decision], list[Note]]:
     """Return the decision of each measure by a judged sample, and what to know of its lists.
 
     Parameters
     ----------
-    sample : Sample
+    sample : DrawnSample
         As `activeeval.sampling.judged_samples.judged` returns it.
 
     Raises
@@ -263,7 +263,7 @@ class _Read(NamedTuple):
     p_value: float
 
 
-def _read(sample: Sample, asked: Asked, scope: str) -> _Read:
+def _read(sample: DrawnSample, asked: Asked, scope: str) -> _Read:
     """Read a difference from a judged sample, for both scopes."""
     target = asked.target
     estimate, other = (sample.estimate(target, about) for about in (scope, _other(scope)))
@@ -303,7 +303,7 @@ def _with_queries(decision: Decision) -> Decision:
     return replace(decision, **parts)
 
 
-def _after_looks(decision: Decision, sample: Sample, target: Target) -> Decision:
+def _after_looks(decision: Decision, sample: DrawnSample, target: Target) -> Decision:
     """Return a decision by a sample with the intervals that all its readings share, and what would decide it."""
     confidence = decision.interval.confidence
     parts: dict[str, Any] = {"readings": len(sample.campaign.readings)}

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from activeeval.core.answers import Answer
-from activeeval.core.checks import brief
+from activeeval.core.checks import brief, check_names
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
 from activeeval.formats.loading import load_run
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
 from activeeval.inputs.arguments import (
-    check_options,
     checked,
     in_python,
     is_path,
@@ -308,7 +307,7 @@ def score(
     >>> scores.to_frame("polars").shape[0]
     4
     """
-    check_options(options, ScoreOptions)
+    check_names(options, ScoreOptions)
     held = listed(runs)
     kind = kind_of_frame(judgments, *held)
     asked, called = runs_of(runs, names)

@@ -25,7 +25,7 @@ from activeeval.core.campaign.together import planned_weights, round_weights
 from activeeval.core.errors import InputError
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.text.trec import read_prels, read_qrels
-from activeeval.sampling.samples import unpacked_sample
+from activeeval.sampling.read_samples import unpacked_sample
 from activeeval.topk import TopKLabelling
 
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)

@@ -33,8 +33,8 @@ from activeeval.core.simulation.replications import replicate_with
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.texts import TextFile
 from activeeval.report.words import text_of
+from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import estimate_judged
-from activeeval.sampling.samples import Sample
 from activeeval.sampling.sheets import SheetPlan
 
 N = 30
@@ -64,7 +64,7 @@ class Following:
 
     def drawn(self, seed, budget=None, known=None):
         campaign = Campaign(self.design(known), budget or self.budget, rng=seed, by_instalments=True, surely=True)
-        return Sample(campaign=campaign, questions=("difference",), seed=1)
+        return DrawnSample(campaign=campaign, questions=("difference",), seed=1)
 
     def answer(self, item):
         return JudgeAnswer(kind="judged", grade=self.grades[item.query_id, item.doc_id])

@@ -18,7 +18,7 @@ from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.store import JudgeAnswer, open_store
 from activeeval.core.campaign import Rules
 from activeeval.core.measures import parse_measure
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 N, WIDTH, DEPTH = 30, 8, 5
 NASTY = "<script>alert('x')</script> & \"more\" | *b*"
@@ -51,7 +51,7 @@ class Compared:
     def drawn(self, budget, known=None):
         model = np.tile((0.4, 0.3, 0.3), (N * WIDTH, 1))
         design = METHODS["items"].design(self.target, grade_probs=model, budget=budget, judged=known, max_grade=2)
-        return Sample(campaign=Campaign(design, rng=1), questions=("difference",), seed=1)
+        return DrawnSample(campaign=Campaign(design, rng=1), questions=("difference",), seed=1)
 
     def judge(self):
         places = {pair: z for z, pair in enumerate(self.pool.pairs_of(np.arange(N * WIDTH)))}
@@ -156,7 +156,7 @@ def test_lists_end_at_ten_ranks_and_items_below_are_in_both():
     down, up = ([list(order)] * n for order in (range(12), range(11, -1, -1)))
     target = Target(parse_measure("DCG"), rankings_of(pool, down), rankings_of(pool, up))
     design = METHODS["random"].design(target, budget=48.0, max_grade=11)
-    sample = Sample(campaign=Campaign(design, rng=1), questions=("difference",), seed=1)
+    sample = DrawnSample(campaign=Campaign(design, rng=1), questions=("difference",), seed=1)
     store = open_store("sqlite://", create=True, clock=Clock())
     create(store, "week", sample, Rules())
     while (item := store.claim("week", "ann")) is not None:

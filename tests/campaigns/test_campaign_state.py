@@ -14,7 +14,7 @@ from activeeval.campaigns.store import JudgeAnswer
 from activeeval.core.campaign import Campaign
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.state import State
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 
 def figures(state):
@@ -66,7 +66,7 @@ def test_rounds_go_on_too_and_follow_what_is_corrected_before_them():
     for z in range(pool.n_items):
         known[z] = labels.get((pool.query_texts[pool.item_queries[z]], pool.item_texts[z]), -1)
     drawn = case.drawn(16.0, known)
-    sample = Sample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5)
+    sample = DrawnSample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5)
     redraw(case.store, "week", sample)
     assert figures(live.refresh(case.store)) == figures(state_of(case.store, "week"))
     assert len(live.rounds) == 2
@@ -90,7 +90,7 @@ def test_a_known_grade_that_judges_no_longer_share_is_none(policy):
     labels, ids = labels_of(live), case.pool.query_texts[case.pool.item_queries]
     known = [labels.get(pair, -1) for pair in zip(ids, case.pool.item_texts, strict=True)]
     drawn = case.drawn(16.0, np.array(known))
-    redraw(case.store, "week", Sample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5))
+    redraw(case.store, "week", DrawnSample(campaign=Campaign(drawn.campaign.design, rng=5), questions=("run",), seed=5))
     case.judge("ann", "bob")
     first = next(event for event in live.log if event.kind == "judged" and event.grade < 2)
     higher = JudgeAnswer(kind="judged", grade=first.grade + 1)

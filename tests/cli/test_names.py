@@ -9,7 +9,7 @@ import pytest
 from cli_cases import RUN, both, files, grade_of, judge_file
 from cli_files import json_rows, write_lines
 
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
 
 TWO = (*RUN, "--versus-run", "b.run")
 NAMES = {

@@ -22,8 +22,8 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.report.rendering import render
+from activeeval.sampling.draw_case import draw
 from activeeval.sampling.estimate import estimate
-from activeeval.sampling.samples import draw
 
 DATA = SHARED / "data" / "dl-passage-llm"
 QUERIES, DOCS, TOP = 30, 10, 3

@@ -13,9 +13,9 @@ from activeeval.formats.graders.grader_grades import Grades
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
+from activeeval.sampling.draw_case import draw
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
 from activeeval.sampling.plan_case import plan_sample, planner_of
-from activeeval.sampling.samples import draw
 
 N_QUERIES, DEPTH = 40, 10
 QUERIES, DOCS = [f"q{q:02d}" for q in range(N_QUERIES)], [f"d{k}" for k in range(DEPTH)]

@@ -12,7 +12,7 @@ from cli_cases import case_of, new_files
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.draws import read_draws
 from activeeval.inputs.budgets import Budget
-from activeeval.sampling.samples import draw
+from activeeval.sampling.draw_case import draw
 
 PAIR = {"runs": ("a.run",), "versus_run": "b.run", "max_grade": 3, "cost": "costs.csv"}
 ASKED = {

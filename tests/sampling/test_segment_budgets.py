@@ -18,7 +18,7 @@ from activeeval.report.words import text_of
 from activeeval.sampling.answers import answers
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import planner_of
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 
 N_QUERIES, N_DOCS = 90, 6

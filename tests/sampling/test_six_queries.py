@@ -19,9 +19,9 @@ from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.sampling.answers import answers
+from activeeval.sampling.draw_case import draw
 from activeeval.sampling.judged_samples import judged
 from activeeval.sampling.plan_case import plan_sample
-from activeeval.sampling.samples import draw
 
 GRADES = {(f"q{q}", f"d{d}"): (3 * q + q * d + d // 2) % 4 for q in range(6) for d in range(5)}
 RUN = {f"q{q}": {f"d{d}": float((d + q) % 5) for d in range(5)} for q in range(6)}

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from activeeval.core.estimation import pair_roots, simultaneous_confidence
 from activeeval.core.estimation.significance import holm
 from activeeval.inputs.systems import system_names
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
 
 THREE = ("--run", "a.run", "--run", "b.run", "--run", "c.run", "--max-grade", 3)
 NAMES = ("a.run", "b.run", "c.run")

@@ -8,7 +8,7 @@ import pytest
 from cli_files import csv_rows, json_rows, write_csv, write_lines
 
 from activeeval.formats.tables.drawn_queries import read_drawn_queries
-from activeeval.sampling.samples import read_sample
+from activeeval.sampling.read_samples import read_sample
 
 MEASURE = ["--measure", "DCG@5"]
 RUNS = ["--run", "new.run", "--versus-run", "old.run", "--max-grade", "3"]

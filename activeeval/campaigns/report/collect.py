@@ -48,7 +48,7 @@ from activeeval.core.judgments.log import Event
 from activeeval.report.findings import sentence
 from activeeval.report.words import text_of, worded
 from activeeval.sampling.answers import SampleAnswer
-from activeeval.sampling.samples import Sample
+from activeeval.sampling.drawn_sample import DrawnSample
 
 FORMAT = "activeeval campaign report 1"
 
@@ -202,7 +202,7 @@ def _design(state: CampaignState, readings: Sequence[CampaignReading]) -> Design
     )
 
 
-def _round(sample: Sample) -> Round:
+def _round(sample: DrawnSample) -> Round:
     """Return the probabilities with which the items of a round came into its sample."""
     campaign = sample.campaign
     items = [item for unit in campaign.units for item in unit.items]
@@ -219,7 +219,7 @@ def _round(sample: Sample) -> Round:
     )
 
 
-def _known(sample: Sample) -> int:
+def _known(sample: DrawnSample) -> int:
     return int((sample.campaign.design.known >= 0).sum())
 
 

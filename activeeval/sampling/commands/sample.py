@@ -23,7 +23,7 @@ from activeeval.sampling.commands.price_options import price_of, price_options
 if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
     from activeeval.inputs.budgets import Budget
-    from activeeval.sampling.samples import Sample
+    from activeeval.sampling.drawn_sample import DrawnSample
     from activeeval.sampling.sheets import SheetPlan
 
 _out_option = click.option("--out", required=True, metavar="FILE", help="Sample to write, as week1.sample.")
@@ -114,7 +114,7 @@ def top_up(
     activeeval estimate week2.sample week1.csv week2.csv
     """
     from activeeval.sampling.draw_pool_files import top_up_of_files
-    from activeeval.sampling.samples import read_sample
+    from activeeval.sampling.read_samples import read_sample
 
     price, plan = price_of(options), _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
@@ -157,7 +157,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     activeeval sheet week1.sample --out week1.csv
     """
     from activeeval.inputs.texts import recalled, texts_of
-    from activeeval.sampling.samples import read_sample
+    from activeeval.sampling.read_samples import read_sample
 
     plan = _plan(out, force, options)
     _check_sheet(path, plan, documents, queries)
@@ -171,7 +171,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
     output.say(f"`{reads}{_policy(sample, plan)}` reads it once it is judged")
 
 
-def _say_price(sample: Sample, plan: SheetPlan, price: Price | None) -> None:
+def _say_price(sample: DrawnSample, plan: SheetPlan, price: Price | None) -> None:
     """Say what judging the sheets comes to in money and hours."""
     from activeeval.sampling.prices import priced
 
@@ -179,13 +179,13 @@ def _say_price(sample: Sample, plan: SheetPlan, price: Price | None) -> None:
         output.say(costs)
 
 
-def _gradings(sample: Sample, plan: SheetPlan) -> int:
+def _gradings(sample: DrawnSample, plan: SheetPlan) -> int:
     """Return how many rows there are to fill in: an item on the sheets of all judges has several."""
     n_items = len(sample.pairs)
     return n_items + min(plan.overlap or 0, n_items) * max(len(plan.judges) - 1, 0)
 
 
-def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
+def _next_step(sample: DrawnSample, out: str, plan: SheetPlan) -> str:
     """Return which commands take the sample and its sheets."""
     from activeeval.core.judgments.judging import ByComparisons
 
@@ -200,7 +200,7 @@ def _next_step(sample: Sample, out: str, plan: SheetPlan) -> str:
     return f"`{shlex.join(['activeeval', 'estimate', out, *plan.paths])}{_policy(sample, plan)}` {reads}"
 
 
-def _policy(sample: Sample, plan: SheetPlan) -> str:
+def _policy(sample: DrawnSample, plan: SheetPlan) -> str:
     """Return the option without which sheets that share items are refused where their judges differ."""
     from activeeval.sampling.policies import policy_that_works
 
@@ -236,7 +236,9 @@ def _check_sheet(out: str, plan: SheetPlan, *texts: str | None) -> None:
             raise InputError(f"{path}: is read and would be overwritten, expected another name for what is written")
 
 
-def _write(sample: Sample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str) -> None:
+def _write(
+    sample: DrawnSample, out: str, plan: SheetPlan, documents: str | None, queries: str | None, whence: str
+) -> None:
     from activeeval.sampling.draw import with_texts
 
     kept, texts = with_texts(sample, plan.path, documents, queries, sampling_options.say)
@@ -355,7 +357,7 @@ def design(
     from activeeval.inputs.case import check_fits
     from activeeval.report.pictures import PICTURES, plot_design
     from activeeval.report.rows import design_columns
-    from activeeval.sampling.samples import design_of
+    from activeeval.sampling.draw_case import design_of
 
     check_fits([measure], [method] if method else [])
     output.check_new(out, SUFFIXES, force)

@@ -26,7 +26,7 @@ from activeeval.scoring.commands.query_options import (
 
 if TYPE_CHECKING:
     from activeeval.core.results import Note
-    from activeeval.sampling.samples import Sample
+    from activeeval.sampling.drawn_sample import DrawnSample
     from activeeval.scoring.gate import Decision, GateRequest
 
 _OWN = {
@@ -265,7 +265,7 @@ def _request(options: Mapping[str, Any]) -> GateRequest:
 
 def _sample(
     campaign: str | None, db: str | None, path: str | None, sheets: Sequence[str], policy: str, machine_is_truth: bool
-) -> tuple[Sample, dict[str, Any]]:
+) -> tuple[DrawnSample, dict[str, Any]]:
     """Return the judged sample of a campaign, or of files, and what names its state."""
     if campaign is None:
         from activeeval.sampling.judged_samples import judged

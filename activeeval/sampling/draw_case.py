@@ -1,0 +1,102 @@
+"""Draw a sample of a case that is put together already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from activeeval.core.campaign import Campaign
+from activeeval.core.design import Design
+from activeeval.core.design.methods import default_method, find_method
+from activeeval.core.errors import BudgetError, InputError
+from activeeval.core.measures import Target
+from activeeval.formats.sample_file import (
+    lists_of,
+)
+from activeeval.inputs.budgets import Budget, check_open
+from activeeval.inputs.case import Case
+from activeeval.inputs.systems import check_differ
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
+from activeeval.sampling.drawn_sample import DrawnSample
+
+
+def draw(
+    case: Case,
+    measures: Sequence[str],
+    questions: Sequence[str],
+    budget: Budget,
+    *,
+    method: str | None = None,
+    expected: bool = False,
+    surely: bool = False,
+    beside: Sequence[Target] = (),
+    **how: Unpack[DrawOptions],
+) -> DrawnSample:
+    """Draw a sample for every measure and question, which it can then be asked.
+
+    Parameters
+    ----------
+    questions : sequence of {"difference", "run", "versus"}
+        None given: the differences of several rankings, or the one there is.
+    method : str, optional
+        By default the best for the measures that a bad model cannot spoil.
+    expected : bool
+        Of draws with replacement: the budget is met on average.
+    surely : bool
+        Where depths follow labels: more, smaller instalments, with which it is completed whatever waits.
+    beside : sequence of Target
+        Questions that count in whom to judge, by ``weights`` behind those of the others: of segments.
+    how
+        `activeeval.sampling.adaptive_depth.DrawOptions`.
+
+    Raises
+    ------
+    InputError
+        Where no label can change one of the targets, or a method has no depths that could follow labels.
+    BudgetError
+        Where the budget does not pay for what must be possible.
+    """
+    asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
+    targets = [question.target for question in asked]
+    if case.known is not None and not find_method(method or "items").scheme.takes_known:
+        raise InputError(f"method {method!r} draws with replacement: it takes no known grades")
+    check_differ(asked)
+    check_open(*targets)
+    chosen = method or default_method(*(target.measure for target in targets)).name
+    try:
+        paid, weights = case.for_people(budget, *targets), how.get("weights", "equal")
+        looks = looks_in(case, find_method(chosen), targets, how.get("looks"), how.get("usual", OF_SHEETS))
+        about: dict[str, Any] = {"weights": weights, "looks": looks, "beside": beside}
+        design = case.design(chosen, targets, how.get("defensive_share"), budget=paid, expected=expected, **about)
+    except BudgetError as problem:
+        raise case.refused(budget, problem, *targets) from None
+    called = dict(zip(map(id, case.inputs.rankings), case.systems, strict=True))
+    return DrawnSample(
+        campaign=Campaign(design, rng=case.seed, by_instalments=True, surely=surely),
+        questions=tuple(question.question for question in asked),
+        systems=tuple(called[id(ranking)] for ranking in lists_of(design)),
+        depth=case.depth,
+        seed=case.seed_number,
+        model=case.model,
+        truth_of_machines=_truth_of_machines(case),
+    )
+
+
+def _truth_of_machines(case: Case) -> tuple[tuple[str, int], ...]:
+    """Return the files of a case whose machines' grades were taken for people's."""
+    taken = [note.numbers for note in case.notes if note.code == "machine is truth"]
+    return tuple((str(numbers["source"]), int(str(numbers["n"]))) for numbers in taken)
+
+
+def design_of(
+    case: Case, measure: str, method: str | None, budget: Budget, defensive_share: float | None = None
+) -> Design:
+    """Return the design of a sample for one question, at a budget where samples of its scheme have one."""
+    target = case.target(measure)
+    design = case.design(method or default_method(target.measure).name, target, defensive_share)
+    if not design.scheme.can_be_topped_up:
+        return design
+    try:
+        return design.with_budget(case.for_people(budget, target))
+    except BudgetError as problem:
+        raise case.refused(budget, problem, target) from None

@@ -1,0 +1,63 @@
+"""Read samples that were written, from files and from bytes."""
+
+from __future__ import annotations
+
+import json
+
+from activeeval.core.campaign import Campaign
+from activeeval.formats.sample_file import (
+    FILES,
+    JUDGES,
+    MACHINES,
+    TEXTS,
+    Arrays,
+    id_of,
+    read_campaign,
+    unpacked_campaign,
+)
+from activeeval.inputs.texts import TextFile
+from activeeval.sampling.drawn_sample import DrawnSample
+
+
+def read_sample(path: str) -> tuple[DrawnSample, str]:
+    """Return a sample that `DrawnSample.write` wrote, not yet judged, and its id.
+
+    Raises
+    ------
+    InputError
+        Where it was changed, damaged or never one.
+    """
+    return _sample_of(*read_campaign(path))
+
+
+def unpacked_sample(content: bytes, name: str, base: bytes | None = None) -> tuple[DrawnSample, str]:
+    """Return a sample that `DrawnSample.packed` made bytes of, not yet judged, and its id; else as `read_sample`.
+
+    Parameters
+    ----------
+    base : bytes, optional
+        Of the sample that it was packed beside.
+    """
+    return _sample_of(*unpacked_campaign(content, name, base))
+
+
+def _sample_of(campaign: Campaign, arrays: Arrays) -> tuple[DrawnSample, str]:
+    kinds = tuple("run" if target.versus is None else "difference" for target in campaign.design.targets)
+    questions = tuple(arrays["questions"].tolist()) if "questions" in arrays else kinds
+    n_before, *earlier = arrays["earlier"].tolist() if "earlier" in arrays else ["0"]
+    numbers = {name: int(arrays[name][0]) for name in ("depth", "seed") if name in arrays}
+    kept = arrays[TEXTS].reshape(-1, 3).tolist() if TEXTS in arrays else []
+    sample = DrawnSample(
+        campaign=campaign,
+        text_files={what: TextFile(path=path, digest=digest) for what, path, digest in kept},
+        questions=questions,
+        systems=tuple(arrays["systems"].tolist()) if "systems" in arrays else (),
+        earlier=tuple(earlier),
+        n_before=int(n_before),
+        model=str(arrays["model"][0]) if "model" in arrays else "",
+        truth_of_machines=tuple((source, int(n)) for source, n in arrays.get(MACHINES, ())),
+        judges=tuple(arrays[JUDGES].tolist()) if JUDGES in arrays else (),
+        files=json.loads(str(arrays[FILES][0])) if FILES in arrays else None,
+        **numbers,
+    )
+    return sample, id_of(arrays)
