@@ -170,6 +170,7 @@ def called_elsewhere(path: Path, node: ast.FunctionDef) -> set[str]:
     called = {ast.unparse(each.func) for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call)}
     own = {"cli", "report", room_of(path)}
     homes = {name: home.split(".")[1] for name, home in homes.items() if home.startswith("activeeval.")}
+    called = {name for name in called if not name.endswith("Error")}
     return {name for name in called if homes.get(name.split(".")[0], "cli") not in own}
 
 

@@ -48,7 +48,7 @@ cli.add_late(
     "Measure",
     score="scoring.commands.score:score",
     compare="scoring.commands.compare:compare",
-    estimate="sampling.commands.sample:estimate",
+    estimate="sampling.commands.estimate:estimate",
     audit="graders.commands.audit:audit",
     agreement="scoring.commands.agreement:agreement",
     times="scoring.commands.times:times",
@@ -59,7 +59,7 @@ cli.add_late(
     simulate="sampling.commands.simulate:simulate",
     methods="sampling.commands.methods:methods",
     calibration="sampling.commands.calibration:calibration",
-    design="sampling.commands.sample:design",
+    design="sampling.commands.design:design",
 )
 cli.add_late(
     "Sample",

@@ -19,6 +19,7 @@ from activeeval.report.findings import (
     table_of,
 )
 from activeeval.report.numbers import counted, number, places_of
+from activeeval.report.pictures import plain_figure
 from activeeval.report.rendering import render
 
 if TYPE_CHECKING:
@@ -160,12 +161,9 @@ def page_of(name: str, nights: Sequence[NightSays], picture: str, path: str) -> 
 
 def picture_of(nights: Sequence[NightSays], path: str) -> None:
     """Draw for each measure its values with their bands and its changes with alarms, and the labels of each night."""
-    from matplotlib.figure import Figure
-
     measures = list(dict.fromkeys(value.measure for night in nights for value in night.values))
     panels = 2 * len(measures) + 1
-    figure = Figure(figsize=(_WIDTH, _EDGES + _PANEL * panels), dpi=_DPI, layout="constrained")
-    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
+    figure, axes = plain_figure(_WIDTH, _EDGES + _PANEL * panels, panels, dpi=_DPI)
     dates = [night.date for night in nights]
     for k, measure in enumerate(measures):
         _series(axes[2 * k], measure, nights)

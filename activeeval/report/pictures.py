@@ -40,6 +40,21 @@ _SHADES = 96
 PICTURES = (".png", ".svg", ".pdf")
 
 
+def styled(look: Any) -> Any:
+    """Return a context in which pictures are drawn with settings of their own."""
+    from matplotlib import rc_context
+
+    return rc_context(look)
+
+
+def plain_figure(width: float, height: float, n_rows: int = 1, **settings: Any) -> tuple[Any, Any]:
+    """Make a figure of a size in inches, with panels one above the other that share their x axis, shape (n_rows,)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", **settings)
+    return figure, figure.subplots(n_rows, 1, sharex=True, squeeze=False)[:, 0]
+
+
 def new_figure(path: str | Path, n_panels: int, width: float = _WIDTH) -> tuple[Any, Any]:
     if Path(path).suffix.lower() not in PICTURES:
         raise InputError(f"{path}: expected a picture's name that ends in {', '.join(PICTURES)}")

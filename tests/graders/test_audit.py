@@ -12,6 +12,7 @@ import pytest
 from kit import SHARED
 
 from activeeval import DCG, METHODS, Campaign, InputError, Target, generate_pool, sample, score
+from activeeval import audit as audit_sample
 from activeeval.core.pool import Rankings
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit import audit
@@ -475,7 +476,7 @@ def test_python_and_the_task_say_the_same(folder):
     runs = {name: {f"q{q}": {f"d{d}": float(SCORES[name][q, d]) for d in range(DOCS)} for q in range(QUERIES)}
             for name in "ab"}  # fmt: skip
     made = sample(runs, measure="DCG@5", questions=ALL, budget="40%", max_grade=TOP, seed=3)
-    audited = made.audit(qrels_of(GRADES), "llm.qrels")
+    audited = audit_sample(made, qrels_of(GRADES), "llm.qrels")
     frame = audited.to_frame()
     estimated = made.estimate(qrels_of(GRADES))
     assert sorted(frame["corrected"]) == pytest.approx(sorted(result.value for result in estimated))
@@ -523,7 +524,7 @@ def test_of_real_judges(tmp_path, monkeypatch):
     runs = sorted(map(str, (DATA / "runs-dl21").glob("*.run.gz")))[:3]
     for names in (runs[:2], runs):
         made = sample(names, measure="DCG@10", questions=("run", "difference"), budget=400, max_grade=3, seed=1)
-        audited = made.audit(people, str(DATA / "binary-gpt4.dl21.qrels.gz") + ":scale=0-1:name=gpt4")
+        audited = audit_sample(made, people, str(DATA / "binary-gpt4.dl21.qrels.gz") + ":scale=0-1:name=gpt4")
         alone = [row for row in audited.audited.rows if row.question == "run"]
         # a binary judge on the ends of the scale is far above people, and surely so
         assert all(row.bias_low > 0 for row in alone)

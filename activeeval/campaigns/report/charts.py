@@ -10,6 +10,7 @@ from typing import Any
 
 from activeeval.campaigns.report.content import CampaignReading
 from activeeval.campaigns.report.judges_content import CalibrationBin
+from activeeval.report.pictures import plain_figure, styled
 
 _BLUE, _GREY, _RED = "#0072b2", "#4d4d4d", "#d55e00"
 _LOOK: Any = {
@@ -36,9 +37,7 @@ def reading_chart(name: str, readings: Sequence[CampaignReading], answer: int, u
     budget : float
         What is to be spent: where the picture ends, so that it says how far the judging is.
     """
-    from matplotlib import rc_context
-
-    with rc_context(_LOOK):
+    with styled(_LOOK):
         figure, axis = _figure()
         read = [row for row in readings if math.isfinite(row.answers[answer].value)]
         points = [(row.spent, row.answers[answer]) for row in read]
@@ -71,9 +70,7 @@ def _focus(axis: Any, bounded: Sequence[tuple[float, float, float]]) -> None:
 
 def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
     """Draw what grades were observed over what the model expected, ± 2 standard errors; else as `reading_chart`."""
-    from matplotlib import rc_context
-
-    with rc_context(_LOOK):
+    with styled(_LOOK):
         figure, axis = _figure()
         largest = max(max(part.expected, part.observed + 2 * (part.std_error or 0.0)) for part in bins)
         axis.plot([0, 1.05 * largest], [0, 1.05 * largest], color=_GREY, lw=0.8, ls="--", label="as expected")
@@ -92,10 +89,7 @@ def calibration_chart(name: str, bins: Sequence[CalibrationBin]) -> str:
 
 
 def _figure() -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.8, 3.2), layout="constrained")
-    axis = figure.subplots()
+    figure, (axis,) = plain_figure(4.8, 3.2)
     axis.grid(alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)
     return figure, axis

@@ -1,11 +1,9 @@
-"""``activeeval sample``, ``estimate``, ``top-up`` and ``design``: from a pool without labels to an estimate."""
+"""``activeeval sample``, ``top-up`` and ``sheet``: what to judge, and sheets for the judges."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +11,10 @@ import click
 from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
-from activeeval.core.errors import InputError, UndrawnError
+from activeeval.core.errors import InputError
 from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.commands import sampling_options, sheet_options
-from activeeval.sampling.commands.answer_table import Steps, show_estimates
+from activeeval.sampling.commands.answer_table import show_estimates
 from activeeval.sampling.commands.next import next_command
 from activeeval.sampling.commands.price_options import price_of, price_options
 
@@ -252,126 +250,3 @@ def _write(
             "others on one each"
         )
         output.say(f"{shared}: {counted(_gradings(sample, plan), 'grading')} for {counted(n_items, 'judgment')}")
-
-
-@command("Turn a sample and its judged sheets into estimates")
-@click.argument("path", metavar="SAMPLE")
-@click.argument("sheets", metavar="SHEET...", nargs=-1)
-@sampling_options.asked_options
-@input_options.policy_option
-@input_options.machine_is_truth_option
-@input_options.scope_option("pool")
-@click.option(
-    "--interval",
-    "kind",
-    type=click.Choice(("t", "skewed", "logit", "group-sequential")),
-    default="t",
-    help="skewed: a comparison that hangs on few queries; logit: one ranking, within what the measure can be; "
-    "group-sequential: for those who look again, at the end of a block.",
-)
-@click.option(
-    "--by",
-    "segments",
-    metavar="FILE",
-    help="A row for each segment: a table of query_id and segment. All intervals of a question hold at once.",
-)
-@input_options.confidence_option
-@output.explain_option
-@output.tracked_options
-def estimate(
-    path: str,
-    sheets: tuple[str, ...],
-    kind: str,
-    segments: str | None,
-    places: int,
-    form: str,
-    **asked: Any,
-) -> None:
-    """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
-
-    Of more than two systems all differences of a measure are told at once too: intervals that all hold together, p
-    values by Holm's method, and the part of the order that is certain.
-
-    An empty grade waits, `cannot` is an item that cannot be judged. Reads the highest block of which no item waits; how
-    many do, and what else a reader should know, is said on stderr.
-
-    Rounds of which each was drawn with --judged of those before answer together, each sample followed by its sheets. A
-    round counts by what its budget was planned to add: budgets are set before the first is judged.
-
-    \b
-    activeeval estimate week1.sample week1.csv
-    activeeval estimate round1.sample round1.csv round2.sample round2.csv
-    """
-    from activeeval.sampling.estimate import EstimateRequest
-    from activeeval.sampling.estimate import estimate as estimate_of
-    from activeeval.sampling.rounds import by_round
-
-    rounds = by_round((path, *sheets))
-    if len(rounds) > 1 and (kind != "t" or segments):
-        raise click.UsageError("several rounds are read with t intervals and without --by")
-    tell("reading the sample and its sheets")
-    try:
-        truth = asked.pop("machine_is_truth")
-        request = EstimateRequest(kind=kind, segments=segments, **asked)
-        estimates = estimate_of(rounds, request, machine_is_truth=truth)
-    except UndrawnError as problem:
-        raise UndrawnError(f"{problem}: `{next_command(path, sheets, None, asked['policy'])}`") from None
-    onward = next_command(path, sheets, None, asked["policy"]) if sheets else ""
-    steps = Steps(grow=_growing(path), onward=onward)
-    show_estimates(estimates, form, places, steps=steps, files=[path, *sheets])
-
-
-def _growing(path: str) -> str:
-    """Return the command that tops a sample up, into files that are not there yet."""
-    place = Path(path)
-    names = (place.with_name(f"{place.stem}-{k}") for k in count(2))
-    stem = next(
-        name for name in names if not (name.with_suffix(".sample").exists() or name.with_suffix(".csv").exists())
-    )
-    files = ["--out", str(stem.with_suffix(".sample")), "--sheet", str(stem.with_suffix(".csv"))]
-    return f"{shlex.join(['activeeval', 'top-up', path])} --budget {{budget}} {shlex.join(files)}"
-
-
-@command("Write how likely each query is to be drawn")
-@input_options.pool_options
-@click.option("--measure", default="DCG", help=f"{input_options.MEASURES_HELP}.")
-@sampling_options.method_option
-@click.option("--budget", type=input_options.BUDGET, default="10%", help=f"{input_options.BUDGET_HELP}.")
-@click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
-@click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
-@output.force_option
-def design(
-    measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any
-) -> None:
-    """Write the sampling distribution, moments and costs of every query of a pool, without any label.
-
-    Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
-    (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
-    or by the sample), n_items. Costs are in mean items.
-
-    \b
-    activeeval design --run new.run --max-grade 3 --measure DCG@10 --budget 200 --out design.csv
-    """
-    from activeeval.formats.suffixes import SUFFIXES
-    from activeeval.formats.tables.export import write_columns
-    from activeeval.inputs.case import check_fits
-    from activeeval.report.pictures import PICTURES, plot_design
-    from activeeval.report.rows import design_columns
-    from activeeval.sampling.draw_case import design_of
-
-    check_fits([measure], [method] if method else [])
-    output.check_new(out, SUFFIXES, force)
-    if plot:
-        output.check_out(plot, PICTURES)
-    case = input_options.prepared(options, [measure], use_labels=False, most_systems=2)
-    made = design_of(case, measure, method, budget, options["defensive_share"])
-    output.warn_of_weights(made.name, made)
-    if plot:
-        plot_design(made, plot)
-    columns = design_columns(made)
-    write_columns(columns, out)
-    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
-    what = "the sample" if made.scheme.can_be_topped_up else "a draw"
-    output.say(f"wrote {out}: {counted(made.pool.n_queries, 'query')}, {made.target.name}, {what} takes {taken}")
-    if plot:
-        output.say(f"wrote {plot}")

@@ -1,0 +1,60 @@
+"""``activeeval design``: how likely each query of a pool is to be drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.cli import input_options, output
+from activeeval.cli.help import command
+from activeeval.report.numbers import counted
+from activeeval.sampling.commands import sampling_options
+
+if TYPE_CHECKING:
+    from activeeval.inputs.budgets import Budget
+
+
+@command("Write how likely each query is to be drawn")
+@input_options.pool_options
+@click.option("--measure", default="DCG", help=f"{input_options.MEASURES_HELP}.")
+@sampling_options.method_option
+@click.option("--budget", type=input_options.BUDGET, default="10%", help=f"{input_options.BUDGET_HELP}.")
+@click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
+@click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
+@output.force_option
+def design(
+    measure: str, method: str | None, budget: Budget, out: str, plot: str | None, force: bool, **options: Any
+) -> None:
+    """Write the sampling distribution, moments and costs of every query of a pool, without any label.
+
+    Columns: query_id, query_prob (p), sampling_prob (q of a draw, or the probability π of being in the sample), weight
+    (p over that), mean, variance, cost (of judging the query whole), expected_cost (spent on it on average, by a draw
+    or by the sample), n_items. Costs are in mean items.
+
+    \b
+    activeeval design --run new.run --max-grade 3 --measure DCG@10 --budget 200 --out design.csv
+    """
+    from activeeval.formats.suffixes import SUFFIXES
+    from activeeval.formats.tables.export import write_columns
+    from activeeval.inputs.case import check_fits
+    from activeeval.report.pictures import PICTURES, plot_design
+    from activeeval.report.rows import design_columns
+    from activeeval.sampling.draw_case import design_of
+
+    check_fits([measure], [method] if method else [])
+    output.check_new(out, SUFFIXES, force)
+    if plot:
+        output.check_out(plot, PICTURES)
+    case = input_options.prepared(options, [measure], use_labels=False, most_systems=2)
+    made = design_of(case, measure, method, budget, options["defensive_share"])
+    output.warn_of_weights(made.name, made)
+    if plot:
+        plot_design(made, plot)
+    columns = design_columns(made)
+    write_columns(columns, out)
+    taken = f"{columns['expected_cost'].sum():.6g} {made.pool.cost_unit} on average"
+    what = "the sample" if made.scheme.can_be_topped_up else "a draw"
+    output.say(f"wrote {out}: {counted(made.pool.n_queries, 'query')}, {made.target.name}, {what} takes {taken}")
+    if plot:
+        output.say(f"wrote {plot}")
