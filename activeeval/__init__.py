@@ -188,27 +188,32 @@ __all__ = [
 
 if TYPE_CHECKING:
     from activeeval.adaptation import HyperLinearRanker as HyperLinearRanker
-    from activeeval.campaigns.stored_campaign import StoredCampaign as StoredCampaign
-    from activeeval.campaigns.stored_campaign import create_campaign, open_campaign
-    from activeeval.core.campaign import Campaign
-    from activeeval.core.campaign import Unit as Unit
+    from activeeval.campaigns.stored_campaign import StoredCampaign as StoredCampaign, create_campaign, open_campaign
+    from activeeval.core.campaign import Campaign, Unit as Unit
     from activeeval.core.campaign.rounds import Rounds as Rounds
-    from activeeval.core.design import Design as Design
-    from activeeval.core.design import optimal_sampling_probs as optimal_sampling_probs
-    from activeeval.core.design.methods import METHODS, default_method
-    from activeeval.core.design.methods import Method as Method
-    from activeeval.core.errors import ActiveEvalError, BudgetError, CautionWarning, FormatError, InputError, StateError
-    from activeeval.core.errors import SolverError as SolverError
-    from activeeval.core.estimation.significance import compare_scores as compare_scores
-    from activeeval.core.estimation.significance import holm as holm
-    from activeeval.core.estimation.significance import mean_interval as mean_interval
-    from activeeval.core.grade_models import ForestGradeModel as ForestGradeModel
-    from activeeval.core.grade_models import QueryFactor as QueryFactor
-    from activeeval.core.grade_models import calibration_report as calibration_report
-    from activeeval.core.grade_models import cross_fitted_probs as cross_fitted_probs
-    from activeeval.core.judgments import Judge as Judge
-    from activeeval.core.judgments import Judgment as Judgment
-    from activeeval.core.judgments import Judgments
+    from activeeval.core.design import Design as Design, optimal_sampling_probs as optimal_sampling_probs
+    from activeeval.core.design.methods import METHODS, Method as Method, default_method
+    from activeeval.core.errors import (
+        ActiveEvalError,
+        BudgetError,
+        CautionWarning,
+        FormatError,
+        InputError,
+        SolverError as SolverError,
+        StateError,
+    )
+    from activeeval.core.estimation.significance import (
+        compare_scores as compare_scores,
+        holm as holm,
+        mean_interval as mean_interval,
+    )
+    from activeeval.core.grade_models import (
+        ForestGradeModel as ForestGradeModel,
+        QueryFactor as QueryFactor,
+        calibration_report as calibration_report,
+        cross_fitted_probs as cross_fitted_probs,
+    )
+    from activeeval.core.judgments import Judge as Judge, Judgment as Judgment, Judgments
     from activeeval.core.measures import (
         AP,
         DCG,
@@ -218,55 +223,51 @@ if TYPE_CHECKING:
         RR,
         Additive,
         Cascade,
+        Judged as Judged,
         Precision,
+        RankGains as RankGains,
         Recall,
         Success,
         Target,
+        kERR as kERR,
+        kNDCG as kNDCG,
         parse_measure,
+        top_k_grades as top_k_grades,
     )
-    from activeeval.core.measures import Judged as Judged
-    from activeeval.core.measures import RankGains as RankGains
-    from activeeval.core.measures import kERR as kERR
-    from activeeval.core.measures import kNDCG as kNDCG
-    from activeeval.core.measures import top_k_grades as top_k_grades
-    from activeeval.core.pool import PoolGrades as PoolGrades
-    from activeeval.core.pool import QueryPool, Rankings
+    from activeeval.core.pool import PoolGrades as PoolGrades, QueryPool, Rankings
     from activeeval.core.pool.generated import generate_pool as generate_pool
-    from activeeval.core.results import Cannot as Cannot
-    from activeeval.core.results import Estimate, Interval
-    from activeeval.core.results import Figure as Figure
-    from activeeval.core.results import Moments as Moments
+    from activeeval.core.results import Cannot as Cannot, Estimate, Figure as Figure, Interval, Moments as Moments
     from activeeval.core.simulation import replicate, simulate
     from activeeval.formats.graders.grader_grades import Grades as Grades
     from activeeval.formats.text.letor import read_letor as read_letor
-    from activeeval.gains import GainDiscountLearner as GainDiscountLearner
-    from activeeval.gains import PreferenceData as PreferenceData
-    from activeeval.gains import SimpleMargin as SimpleMargin
-    from activeeval.gains import bootstrap_gains as bootstrap_gains
-    from activeeval.gains import coherence as coherence
-    from activeeval.gains import gain_intervals as gain_intervals
-    from activeeval.gains import load_preferences as load_preferences
-    from activeeval.gains import rank_one_test as rank_one_test
+    from activeeval.gains import (
+        GainDiscountLearner as GainDiscountLearner,
+        PreferenceData as PreferenceData,
+        SimpleMargin as SimpleMargin,
+        bootstrap_gains as bootstrap_gains,
+        coherence as coherence,
+        gain_intervals as gain_intervals,
+        load_preferences as load_preferences,
+        rank_one_test as rank_one_test,
+    )
     from activeeval.graders.audit_result import audit
     from activeeval.inputs.modelling import GradeBeliefs as GradeBeliefs
-    from activeeval.rankers import ExpectedGradeRanker as ExpectedGradeRanker
-    from activeeval.rankers import ForestRegressionRanker as ForestRegressionRanker
-    from activeeval.rankers import RankingSVM as RankingSVM
+    from activeeval.rankers import (
+        ExpectedGradeRanker as ExpectedGradeRanker,
+        ForestRegressionRanker as ForestRegressionRanker,
+        RankingSVM as RankingSVM,
+    )
     from activeeval.sampling.plan import plan
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.results import Result, Results
     from activeeval.sampling.sample import load_sample, sample
     from activeeval.sampling.sample_result import Sample
     from activeeval.sampling.segment_plan import SegmentPlan as SegmentPlan
-    from activeeval.scale import Chunk as Chunk
-    from activeeval.scale import ChunkedDesign as ChunkedDesign
-    from activeeval.scale import chunked_design as chunked_design
+    from activeeval.scale import Chunk as Chunk, ChunkedDesign as ChunkedDesign, chunked_design as chunked_design
     from activeeval.scoring.compare import compare, evaluate
-    from activeeval.scoring.score import Score as Score
-    from activeeval.scoring.score import Scores, score
+    from activeeval.scoring.score import Score as Score, Scores, score
     from activeeval.topk import TopKLabelling as TopKLabelling
-    from activeeval.traffic.queries import Queries as Queries
-    from activeeval.traffic.queries import draw_queries
+    from activeeval.traffic.queries import Queries as Queries, draw_queries
 
 __getattr__ = attached(__name__, _HOMES)[0]
 

@@ -39,8 +39,7 @@ from activeeval.core.measures.target import common_lists
 from activeeval.inputs.modelling import GradeBeliefs
 from benchmarks import peer_environment
 from benchmarks.efficiency import CASES, MODELS, OVERHEADS, RESULTS, SHARE, Question, believed, stored_rows
-from benchmarks.efficiency_report import PEER_KEYS as KEYS
-from benchmarks.efficiency_report import Row, best
+from benchmarks.efficiency_report import PEER_KEYS as KEYS, Row, best
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
 

@@ -31,17 +31,14 @@ from benchmarks import (
     topk_ties,
     user_study,
 )
-from benchmarks.adaptation import pictures as adaptation_pictures
-from benchmarks.adaptation import report as adaptation
+from benchmarks.adaptation import pictures as adaptation_pictures, report as adaptation
 from benchmarks.machine import ROOT, figures_table
-from benchmarks.metric_learning import markdown as metric_learning
-from benchmarks.metric_learning import pictures as metric_learning_pictures
+from benchmarks.metric_learning import markdown as metric_learning, pictures as metric_learning_pictures
 from benchmarks.paper import claims, likeness, pictures
 from benchmarks.paper.averages import curve, labels_saved
 from benchmarks.paper.cases import MEASURES
 from benchmarks.prose import filled
-from benchmarks.topk import pictures as topk_pictures
-from benchmarks.topk import report as topk
+from benchmarks.topk import pictures as topk_pictures, report as topk
 
 RESULTS = ROOT / "benchmarks" / "results"
 Result = dict[str, Any]

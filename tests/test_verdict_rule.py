@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from activeeval.core.answers import FINE, OPEN, WORSE, Answer, Needed, exit_code, verdict_of, wanted_half_width
 from activeeval.core.results import Estimate

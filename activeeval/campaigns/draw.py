@@ -30,13 +30,13 @@ from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
 from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_in
-from activeeval.sampling.draw import Drawn, GoalBudget, SampleRequest, draw_for, fresh_seed, with_texts
+from activeeval.sampling.draw import Drawn, SampleRequest, draw_for, fresh_seed, with_texts
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import policy_for
 
 Opener = Callable[[], AbstractContextManager[Store]]
 """Opens the store of a campaign, which is closed again while a sample is drawn."""
-Say = Callable[[Note | Caution | GoalBudget], object]
+Say = Callable[[Note | Caution], object]
 
 
 def known_of(store: Store, name: str, source: str) -> KnownGrades:

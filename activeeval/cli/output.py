@@ -209,6 +209,11 @@ def say_notes(notes: Iterable[Note | Caution], before: str = "") -> None:
         say(before + text_of(note, option_here))
 
 
+def say_note(note: Note | Caution) -> None:
+    """Print a note of the library on stderr."""
+    say_notes([note])
+
+
 def show_notes(notes: Iterable[Note | Caution]) -> None:
     """Print what a command answers first, each note a sentence on stdout, and a blank line."""
     from activeeval.report.words import text_of

@@ -184,6 +184,7 @@ WORDS: dict[str, Words] = {
     ),
     "two units of the first block": f"read at the end of the first block, {_TWO_UNITS}",
     # of costs
+    "goal budget": "{goal} takes a budget of {budget}, as far as the grade model is right about how uncertain it is",
     "costs by clocks": "costs by the judges' clocks: {model}; {option[cost]} uniform leaves them out",
     # of files
     "long lines": "{source}: {n:line} {n:has|have} more than six columns, the rest is ignored",

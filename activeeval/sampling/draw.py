@@ -112,14 +112,6 @@ class SampleRequest:
         return self.budget or Goal(half_width=self.half_width, difference=self.difference, power=self.power)
 
 
-@dataclass(frozen=True, slots=True)
-class GoalBudget:
-    """The budget that a goal takes, as far as the grade model is right about how uncertain it is."""
-
-    goal: Goal | SegmentGoals
-    budget: Budget
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """A sample, the case that it was drawn of, None of a pool in files, and the budget that it was drawn for."""
@@ -139,7 +131,7 @@ def draw_for(
     request: SampleRequest,
     *,
     progress: Callable[[str], object] = lambda what: None,
-    say: Callable[[Note | Caution | GoalBudget], object] = lambda note: None,
+    say: Callable[[Note | Caution], object] = lambda note: None,
 ) -> Drawn:
     """Draw the sample that a request asks for; no label of the pool is looked at.
 
@@ -191,7 +183,7 @@ def _of_files(
     request: SampleRequest,
     price: Budget | Goal | SegmentGoals,
     progress: Callable[[str], object],
-    say: Callable[[Note | Caution | GoalBudget], object],
+    say: Callable[[Note | Caution], object],
 ) -> Drawn:
     """Draw the sample of a pool in files."""
     from activeeval.sampling.draw_pool_files import FilesAsked, draw_of_files  # who holds the pool does not wait for it
@@ -214,7 +206,7 @@ def _budget_of(
     request: SampleRequest,
     price: Budget | Goal | SegmentGoals,
     share: float | None,
-    say: Callable[[Note | Caution | GoalBudget], object],
+    say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
     """Return the budget of a sample, and how its questions are balanced; say what a goal takes."""
     how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
@@ -225,14 +217,18 @@ def _budget_of(
         budget = budget_for(
             case, measures, price, request.method, questions=request.questions, defensive_share=share, **how
         )
-        say(GoalBudget(price, budget))
+        say(_goal_note(price, budget))
         return budget, how
     chosen: dict[str, Any] = {"method": request.method, "weights": request.weights, "looks": request.looks}
     planned = segment_budget(case, request.measures, request.questions, price, defensive_share=share, **chosen)
-    say(GoalBudget(price, planned.budget))
+    say(_goal_note(price, planned.budget))
     for note in planned.notes:
         say(note)
     return planned.budget, {"weights": planned.weights, "beside": planned.beside, "looks": "none"}
+
+
+def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:
+    return Note("goal budget", {"goal": str(goal), "budget": str(budget)})
 
 
 def _nearly_all_judged(choices: Choices, case: Case, sample: DrawnSample) -> list[Note]:

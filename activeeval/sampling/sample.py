@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of, warn_of
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
-from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for, fresh_seed
+from activeeval.sampling.draw import SampleRequest, draw_for, fresh_seed
 from activeeval.sampling.read_samples import read_sample
 from activeeval.sampling.sample_result import Sample, sentences_of
 
@@ -104,7 +104,7 @@ def sample(
     choices = choices_of(runs, names, judged, max_grade, chosen, of_pool)
     of_budget = budget_of(budget, asked.pop("share", None))
     request = SampleRequest(measures=measures, budget=of_budget, half_width=half_width, **asked)
-    notes: list[Note | Caution | GoalBudget] = []
+    notes: list[Note | Caution] = []
     drawn = draw_for(choices, request, say=notes.append).sample
     made = [*notes, *drawn.notes()]
     warn_of([("", [note for note in made if isinstance(note, Caution)])])

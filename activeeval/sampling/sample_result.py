@@ -24,7 +24,6 @@ from activeeval.report.result_pictures import EarlyReading
 from activeeval.report.shown import PrintableResult
 from activeeval.report.words import text_of
 from activeeval.sampling.answers import SampleAnswer
-from activeeval.sampling.draw import GoalBudget
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import EstimateRequest, estimate_judged
 from activeeval.sampling.held_judgments import judged_by, moments_of
@@ -315,12 +314,7 @@ def _moments(sample: DrawnSample, scope: str, confidence: float, answer: SampleA
     return moments_of(sample, answer.target, scope, confidence)
 
 
-def sentences_of(notes: Sequence[Note | Caution | GoalBudget]) -> tuple[str, ...]:
+def sentences_of(notes: Sequence[Note | Caution]) -> tuple[str, ...]:
     """Return notes as sentences, but for those that the first line and the table say."""
-    sentences = []
-    for note in notes:
-        if isinstance(note, GoalBudget):
-            sentences.append(f"{note.goal} takes a budget of {note.budget}, as far as the grade model is right")
-        elif note.code not in ("to judge", "blocks"):
-            sentences.append(text_of(note, in_python))
-    return tuple(dict.fromkeys(sentences))
+    shown = (text_of(note, in_python) for note in notes if note.code not in ("to judge", "blocks"))
+    return tuple(dict.fromkeys(shown))

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.metric_learning import claims_simulated as sim
-from benchmarks.metric_learning import claims_users as users
+from benchmarks.metric_learning import claims_simulated as sim, claims_users as users
 from benchmarks.metric_learning.rows import Tables
 from benchmarks.metric_learning.running import Row
 

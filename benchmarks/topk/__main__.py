@@ -25,8 +25,7 @@ from benchmarks.machine import ROOT, data_folder, describe, store
 from benchmarks.topk.claims import against_published, claims, no_worse, on_control
 from benchmarks.topk.collections import ANGLES, COLLECTIONS, PUBLISHED, Collection, control, published_scores
 from benchmarks.topk.report import markdown
-from benchmarks.topk.running import SPLIT, WORLDS, Fold, Parts, beta_curves, directions, run_fold
-from benchmarks.topk.running import summed_up as means_of
+from benchmarks.topk.running import SPLIT, WORLDS, Fold, Parts, beta_curves, directions, run_fold, summed_up as means_of
 
 MODULE = "benchmarks.topk"
 SEEDS = range(10)

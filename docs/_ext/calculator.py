@@ -24,9 +24,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import DCG, METHODS, NDCG, QueryPool, Rankings, Target, default_method
-from activeeval.inputs.modelling import GradeBeliefs
-from activeeval.core.pool.generated import WEIGHTS, GeneratedPool, generate_pool
 from activeeval.core.planning import Forecast, Planner, Prospect
+from activeeval.core.pool.generated import WEIGHTS, GeneratedPool, generate_pool
+from activeeval.inputs.modelling import GradeBeliefs
 from activeeval.quickstart.demonstration import LISTED, MAX_GRADE, pooled, recipe_beliefs
 
 ROOT = Path(__file__).resolve().parents[2]

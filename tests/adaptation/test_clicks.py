@@ -5,8 +5,7 @@ import re
 import naive_clicks as naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from activeeval.adaptation.cleaning import CleaningRules, RowFate

@@ -8,8 +8,7 @@ from itertools import permutations
 import naive_clicks as naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from activeeval.adaptation import (

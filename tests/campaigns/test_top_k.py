@@ -11,8 +11,7 @@ from itertools import chain, permutations, product
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import event
 
 from activeeval import QueryPool, Rankings, kNDCG, top_k_grades

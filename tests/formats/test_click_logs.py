@@ -4,8 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from activeeval.core.errors import FormatError, InputError
 from activeeval.formats.tables.clicks import ClickLog, read_clicks, write_clicks

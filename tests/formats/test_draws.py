@@ -9,8 +9,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.draws import CANNOT, EMPTY, Draws, read_draws, write_draws

@@ -79,7 +79,6 @@ def test_a_log_comes_to_what_stands_at_its_end(tmp_path):
     ]
     assert [log.place(row) for row in (0, 4)] == [f"{path}:3", f"{path}:8"]
     assert log.graded_pairs("majority") == {("q1", "a"): 2, ("q1", "c"): 2}
-    assert log.seconds_taken()[Judge("ann")].mean == 2.5
     differ = r":4: document 'a' of query 'q1' has two grades, 3 of 'ann' \(.*:3\) and 2 of 'bob'; add `policy`"
     with pytest.raises(InputError, match=differ):
         log.labels("refuse")

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from activeeval.core.errors import InputError
-from activeeval.formats.graders import from_files
-from activeeval.formats.graders import lines as fast_lines
+from activeeval.formats.graders import from_files, lines as fast_lines
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.formats.graders.wording import grade_in, grade_shares
 from activeeval.formats.judgments.from_files import read as read_judgments
 from activeeval.formats.tables.records import Records
-from activeeval.formats.tables.text_tables import DOCUMENTS as DOCUMENT_WORDS
-from activeeval.formats.tables.text_tables import read_texts
+from activeeval.formats.tables.text_tables import DOCUMENTS as DOCUMENT_WORDS, read_texts
 
 QUERIES = {"q1": "how long does a flea live", "q2": "what is a flea"}
 DOCUMENTS = {"d1": "A flea lives for some weeks.", "d2": "A flea is an insect.", "d3": "A flea  is an insect."}

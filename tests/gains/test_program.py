@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive_learning import edges, least_loss, loss, preferences_of, random_pairs, slope, true_weights
 
 from activeeval.core.errors import SolverError
-from activeeval.gains import PreferenceData, random_list_pairs
-from activeeval.gains import program as program_module
+from activeeval.gains import PreferenceData, program as program_module, random_list_pairs
 from activeeval.gains.program import Program
 
 SHAPES = ("decreasing", "monotone", "free")

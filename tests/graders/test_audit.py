@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from kit import SHARED
 
-from activeeval import DCG, METHODS, Campaign, InputError, Target, generate_pool, sample, score
-from activeeval import audit as audit_sample
+from activeeval import DCG, METHODS, Campaign, InputError, Target, audit as audit_sample, generate_pool, sample, score
 from activeeval.core.pool import Rankings
 from activeeval.formats.graders.grader_grades import Grades
 from activeeval.graders.audit import audit

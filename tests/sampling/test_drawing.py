@@ -21,7 +21,7 @@ from activeeval.core.results import rounded_up
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
-from activeeval.sampling.draw import GoalBudget, SampleRequest, draw_for
+from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import plan_sample
 
 DOCS = [(f"q{q}", f"d{d}") for q in range(6) for d in range(5)]
@@ -66,8 +66,8 @@ def test_a_request_draws_what_the_design_of_the_case_draws():
 def test_a_goal_comes_to_the_budget_that_is_said_and_drawn_for():
     notes = []
     drawn = draw_for(CHOICES, SampleRequest(half_width=1.5), say=notes.append)
-    (goal,) = [note for note in notes if isinstance(note, GoalBudget)]
-    assert (goal.goal.half_width, goal.budget) == (1.5, drawn.budget)
+    (goal,) = [note for note in notes if note.code == "goal budget"]
+    assert goal.numbers == {"goal": "± 1.5", "budget": str(drawn.budget)}
     again = draw_for(CHOICES, SampleRequest(budget=drawn.budget))
     assert units_of(drawn.sample) == units_of(again.sample)
 

@@ -5,14 +5,12 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive_topk import asked_by_a_heap, closure, counts_of_all_orders
 from scipy.stats import binom
 
 from activeeval.core.errors import InputError
-from activeeval.topk import Discard, PairAnswer, TopKLabelling, expected_comparisons
-from activeeval.topk import expected as outlook
+from activeeval.topk import Discard, PairAnswer, TopKLabelling, expected as outlook, expected_comparisons
 from activeeval.topk.expected import likely_values
 from activeeval.topk.known_order import KnownOrder
 

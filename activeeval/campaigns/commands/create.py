@@ -12,7 +12,7 @@ import click
 from activeeval.campaigns.commands.options import any_db_option, check_free, of_campaign, opened, place_of
 from activeeval.cli.help import command
 from activeeval.cli.input_options import BUDGET, BUDGET_HELP, any_policy_option, worded
-from activeeval.cli.output import emit, emit_done, output_option, say, warn_of_weights
+from activeeval.cli.output import emit, emit_done, output_option, say, say_note, warn_of_weights
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
@@ -112,9 +112,7 @@ def _drawing(name: str, db: str | None, *, create: bool = False, **texts: Any) -
     from activeeval.campaigns.draw import CampaignDrawing
 
     store = partial(opened, name, db, create=create)
-    return CampaignDrawing(
-        opened=store, name=name, place=place_of(name, db), progress=tell, say=sampling_options.say, **texts
-    )
+    return CampaignDrawing(opened=store, name=name, place=place_of(name, db), progress=tell, say=say_note, **texts)
 
 
 def _say_next(name: str, db: str | None) -> None:
@@ -162,7 +160,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
 
     tell("topping up")
     with opened(name, db) as store:
-        sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=sampling_options.say)
+        sample, seq = topped_up(store, name, budget, documents=documents, queries=queries, say=say_note)
         made = Made.of(store, name, place_of(name, db), sample, seq)
     say(f"campaign {name} is topped up as of event {seq}")
     _say_next(name, db)

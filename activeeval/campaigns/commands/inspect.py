@@ -48,8 +48,7 @@ def status(
     """
     from activeeval.campaigns.judges import seconds_an_item
     from activeeval.campaigns.state import state_of
-    from activeeval.campaigns.status import estimates_of, interim_rows
-    from activeeval.campaigns.status import status as status_of
+    from activeeval.campaigns.status import estimates_of, interim_rows, status as status_of
 
     price = price_of(options)
     tell("reading the log")
@@ -248,8 +247,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     \b
     activeeval campaign verify week1
     """
-    from activeeval.campaigns.verifying import head_of
-    from activeeval.campaigns.verifying import verify as verified
+    from activeeval.campaigns.verifying import head_of, verify as verified
 
     tell("verifying")
     with opened(name, db) as store:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from activeeval.campaigns.report import audit_section as machines
-from activeeval.campaigns.report import design_section as drawing
-from activeeval.campaigns.report import estimates_section as estimates
-from activeeval.campaigns.report import judges_section as people
-from activeeval.campaigns.report import losses_section as losses
+from activeeval.campaigns.report import (
+    audit_section as machines,
+    design_section as drawing,
+    estimates_section as estimates,
+    judges_section as people,
+    losses_section as losses,
+)
 from activeeval.campaigns.report.charts import reading_chart
 from activeeval.campaigns.report.content import CampaignReport
 from activeeval.campaigns.report.next_steps import (

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from activeeval.campaigns.store import answering, controls, history, stored_texts, tables
-from activeeval.campaigns.store import stored_rows as reading
+from activeeval.campaigns.store import answering, controls, history, stored_rows as reading, stored_texts, tables
 from activeeval.campaigns.store.adjudicating import Adjudication, ask_third, decide
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.campaigns.store.controls import Control

@@ -10,8 +10,17 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
-from activeeval.campaigns.store import answering, checking, controls, importing, lending, samples, schema, tables
-from activeeval.campaigns.store import stored_rows as reading
+from activeeval.campaigns.store import (
+    answering,
+    checking,
+    controls,
+    importing,
+    lending,
+    samples,
+    schema,
+    stored_rows as reading,
+    tables,
+)
 from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge

@@ -14,8 +14,7 @@ from activeeval.core.ends import UNLIMITED, Basis, Shares
 from activeeval.core.errors import StateError
 from activeeval.core.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.core.estimation.first_phase import NO_SPREAD
-from activeeval.core.kernels import estimates
-from activeeval.core.kernels import evidence as kernel
+from activeeval.core.kernels import estimates, evidence as kernel
 from activeeval.core.results import Estimate
 from activeeval.core.types import Floats
 

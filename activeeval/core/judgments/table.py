@@ -17,7 +17,6 @@ from activeeval.core.errors import InputError, shown
 from activeeval.core.judgments.coded import CodedGrades, Relations
 from activeeval.core.judgments.judgment import GRADE, KINDS, UNJUDGED, Judge, Judgment
 from activeeval.core.judgments.policies import refuse_as_labels, truth_of_machines
-from activeeval.core.judgments.seconds import SecondsTaken
 from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Bools, Bytes, Floats, Ints
 
@@ -337,15 +336,6 @@ class Judgments:
         if not grades.judges and not relations.judges:
             raise InputError(f"{self.source}: nobody has judged anything yet")
         return agreements(grades, relations, confidence, n_resamples, rng)
-
-    def seconds_taken(self) -> dict[Judge, SecondsTaken]:
-        """Return how long the judgments of each judge took, of those whose time is known."""
-
-        if self.seconds is None:
-            return {}
-        is_timed, numbers = ~np.isnan(self.seconds), self.judge_of
-        taken = {judge: self.seconds[is_timed & (numbers == k)].tolist() for k, judge in enumerate(self.judges)}
-        return {judge: SecondsTaken.of(values) for judge, values in taken.items() if values}
 
 
 def _numbers(values: Sequence[int | None]) -> Ints:

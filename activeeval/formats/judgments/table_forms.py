@@ -60,8 +60,7 @@ def _placed(judgments: Judgments, sheet: Sheet, places: Sequence[int] | None = N
 
 def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
     """Return the judgments of a sample's sheet; those rows are among them that nobody has judged."""
-    from activeeval.formats.tables.draws import CANNOT as CANNOT_CELL
-    from activeeval.formats.tables.draws import EMPTY, draws_of
+    from activeeval.formats.tables.draws import CANNOT as CANNOT_CELL, EMPTY, draws_of
 
     draws = draws_of(sheet, sheet.source)
     kinds = np.full(draws.n_rows, GRADE, dtype=np.uint8)
@@ -87,8 +86,7 @@ def _of_sheet(sheet: Sheet, kind: str) -> Judgments:
 def _of_grades(sheet: Sheet, kind: str) -> Judgments:
     """Return the grades of a table; an item whose cell is empty waits."""
     from activeeval.core.pool.keys import first_repeated_pair
-    from activeeval.formats.loading import DOCUMENT, QUERY
-    from activeeval.formats.loading import GRADE as KNOWN_GRADE
+    from activeeval.formats.loading import DOCUMENT, GRADE as KNOWN_GRADE, QUERY
 
     is_by_text = "query" in sheet.columns and not any(name in sheet.columns for name in QUERY)
     query = sheet.only_column("query", ("query",) if is_by_text else QUERY)
@@ -124,8 +122,7 @@ def _of_grades(sheet: Sheet, kind: str) -> Judgments:
 def _grades(sheet: Sheet, name: str) -> tuple[Ints, Bytes | None]:
     """Return a column of grades, negative where there is none, and the kind of each cell; None where all are grades."""
     from activeeval.formats.tables.cells import plain_floats
-    from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD
-    from activeeval.formats.tables.grades import cell_grades
+    from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, cell_grades
 
     cells = sheet.columns[name]
     if isinstance(cells, np.ndarray):

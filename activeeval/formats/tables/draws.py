@@ -16,8 +16,7 @@ from activeeval.core.pool.texts import Texts
 from activeeval.core.types import Ints
 from activeeval.formats.suffixes import PathLike, bare_suffix
 from activeeval.formats.tables.cells import is_formula
-from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD
-from activeeval.formats.tables.grades import Guide, cell_grades
+from activeeval.formats.tables.grades import CANNOT as CANNOT_WORD, Guide, cell_grades
 from activeeval.formats.tables.sheets import Sheet, read_sheet
 from activeeval.formats.writing import Together
 

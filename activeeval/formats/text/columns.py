@@ -12,8 +12,7 @@ import numpy as np
 from activeeval.core.checks import LARGEST_GRADE, first_above
 from activeeval.core.errors import FormatError, shown
 from activeeval.core.kernels import checks
-from activeeval.core.kernels.text import bytes as texts
-from activeeval.core.kernels.text import columns as columns_text
+from activeeval.core.kernels.text import bytes as texts, columns as columns_text
 from activeeval.core.pool.keys import first_repeated_pair
 from activeeval.core.pool.texts import LONGEST_ID, Texts
 from activeeval.core.types import Bytes, Floats, Ints

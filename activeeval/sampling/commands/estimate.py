@@ -69,8 +69,7 @@ def estimate(
     activeeval estimate week1.sample week1.csv
     activeeval estimate round1.sample round1.csv round2.sample round2.csv
     """
-    from activeeval.sampling.estimate import EstimateRequest
-    from activeeval.sampling.estimate import estimate as estimate_of
+    from activeeval.sampling.estimate import EstimateRequest, estimate as estimate_of
     from activeeval.sampling.rounds import by_round
 
     rounds = by_round((path, *sheets))

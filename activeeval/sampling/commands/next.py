@@ -56,7 +56,7 @@ def next_(
 
     plan = sheet_options.planned(sheet, **{name: options.pop(name) for name in tuple(options)}, force=force)
     tell("reading the sample and its sheets")
-    texts: dict[str, Any] = {"documents": documents, "queries": queries, "say": sampling_options.say}
+    texts: dict[str, Any] = {"documents": documents, "queries": queries, "say": output.say_note}
     with input_options.worded():
         followed = follow(path, sheets, plan, policy=policy, machine_is_truth=machine_is_truth, **texts)
     _say(followed, path, sheets, plan, policy)

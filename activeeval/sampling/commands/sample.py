@@ -70,7 +70,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     price, plan = price_of(options), _plan(sheet, force, options)
     _check_files(out, plan, force, documents, queries)
     with input_options.worded():
-        drawn = draw_for(*sampling_options.requested(options, queries), progress=tell, say=sampling_options.say)
+        drawn = draw_for(*sampling_options.requested(options, queries), progress=tell, say=output.say_note)
     made = drawn.sample
     _write(made, out, plan, documents, queries, whence=f"seed {made.seed}")
     _say_price(made, plan, price)
@@ -239,7 +239,7 @@ def _write(
 ) -> None:
     from activeeval.sampling.draw import with_texts
 
-    kept, texts = with_texts(sample, plan.path, documents, queries, sampling_options.say)
+    kept, texts = with_texts(sample, plan.path, documents, queries, output.say_note)
     sample_id = kept.write(out, plan, texts)
     output.say(f"{whence}, sample {sample_id}: wrote {out}, and {_listed(plan)} for the judges")
     if plan.overlap:

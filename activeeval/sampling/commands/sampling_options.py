@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, output
+from activeeval.cli import input_options
 
 if TYPE_CHECKING:
-    from activeeval.core.results import Caution, Note
     from activeeval.inputs.choices import Choices
-    from activeeval.sampling.draw import GoalBudget, SampleRequest
+    from activeeval.sampling.draw import SampleRequest
 
 LOOKS = ("each", "3", "1", "none")
 """As of `activeeval.core.design.histories`: help does not wait for it."""
@@ -181,14 +180,3 @@ def requested(options: dict[str, Any], queries: str | None = None) -> tuple[Choi
     seed = options.pop("seed")
     chosen = Choices(**options, queries=drawn_among(queries), seed=fresh_seed() if seed is None else seed)
     return chosen, SampleRequest(**asked)
-
-
-def say(note: Note | Caution | GoalBudget) -> None:
-    """Say what drawing comes upon: a note, or the budget that a goal takes."""
-    from activeeval.sampling.draw import GoalBudget
-
-    if isinstance(note, GoalBudget):
-        right = "as far as the grade model is right about how uncertain it is"
-        output.say(f"{note.goal} takes a budget of {note.budget}, {right}")
-    else:
-        output.say_notes([note])

@@ -254,7 +254,7 @@ def _by_judgments(qrels: str, old: str, new: str, options: Mapping[str, Any]) ->
     names = ("method", "max_grade", "overhead", "unjudged", "budget", "queries", "no_relevant", "machine_is_truth")
     chosen = {name: options[name] for name in names} | {"rng": options["seed"]}
     request = _request({**options, "measures": options["measures"] or ("DCG@10",)})
-    return by_judgments(qrels, old, new, request, say=lambda note: output.say_notes([note]), **chosen)
+    return by_judgments(qrels, old, new, request, say=output.say_note, **chosen)
 
 
 def _request(options: Mapping[str, Any]) -> GateRequest:

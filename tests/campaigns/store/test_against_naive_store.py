@@ -6,8 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from store_cases import make_campaign, make_units
 
 from activeeval.campaigns.store import JudgeAnswer, SampleRow

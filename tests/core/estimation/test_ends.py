@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial, norm, t
-from scipy.stats import t as student
+from scipy.stats import binom, multinomial, norm, t, t as student
 
 from activeeval import (
     DCG,

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive_agreement import alpha, kappa, relation_counts
 from scipy.stats import binom, chi2_contingency
 from sklearn.metrics import cohen_kappa_score

@@ -8,8 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from naive_agreement import alike, gwet
 from scipy.stats import binom
 from test_agreement import PUBLISHED, gradings, rows_of, stated, with_nan

@@ -10,8 +10,7 @@ from math import comb
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from activeeval import METHODS, QueryPool, Rankings, Target, default_method, kERR, kNDCG, parse_measure, top_k_grades
 from activeeval.core.errors import InputError

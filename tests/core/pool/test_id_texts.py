@@ -6,8 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from activeeval import METHODS, Campaign, InputError, QueryPool, Rankings, Target, parse_measure
 from activeeval.core.pool import pool_hashes

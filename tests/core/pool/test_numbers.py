@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from naive import fnv1a, id_hash, id_hashes, number_of, splitmix
 from scipy.stats import binom, kstest
 
