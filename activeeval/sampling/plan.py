@@ -25,6 +25,7 @@ from activeeval.sampling.plan_result import Plan
 from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 from activeeval.sampling.segment_plan import SegmentPlan
 
+_PRICE = {"per_judgment": "price_per_judgment", "seconds": "seconds_per_item", "hourly_rate": "hourly_rate"}
 _FOR_ONE_BUDGET = ("difference", "money", "budget", "pilots", "sheets", "ask_price", "plot")
 _AT_HAND = ("pilots", "sheets", "ask_price", "plot")
 """What half-widths by segment do not go with, and what a pool in files does not."""
@@ -205,7 +206,8 @@ def plan(
     52.0
     """
     asked, of_pool = asked_of(options, PlanOptions)
-    asked["price"] = _price_of(asked)
+    costs = {name: asked.pop(option, None) for name, option in _PRICE.items()}
+    asked["price"] = Price.of(**costs, currency=asked.pop("currency", "EUR"))
     if "methods" in asked:
         asked["methods"] = tuple(asked["methods"] or ())
     if "scope" in asked:
@@ -216,14 +218,3 @@ def plan(
     request = PlanRequest(measures=measures_of(measure)[0], half_width=half_width, **asked)
     made = plan_for(choices, request)
     return replace(made, frame_kind=frame_kind_of(runs, judged, options))
-
-
-def _price_of(options: dict[str, Any]) -> Price | None:
-    """Take the price out of options; None where nobody names one."""
-    named = {
-        "per_judgment": options.pop("price_per_judgment", None),
-        "seconds": options.pop("seconds_per_item", None),
-        "hourly_rate": options.pop("hourly_rate", None),
-    }
-    currency = options.pop("currency", "EUR")
-    return Price(**named, currency=currency) if any(each is not None for each in named.values()) else None

@@ -17,7 +17,7 @@ from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
 if TYPE_CHECKING:
@@ -71,18 +71,15 @@ def status(
         if state.block == 0:
             output.say("no block is complete yet: there is nothing that may be read")
     output.say_notes(far.cautions)
-    say_costs(price, far)
+    say_campaign_costs(price, far)
     if problem:
         output.say(problem)
 
 
-def say_costs(price: Price | None, far: Status) -> None:
+def say_campaign_costs(price: Price | None, far: Status) -> None:
     """Say what the answers to come and those so far cost; nothing where that is not known."""
-    from activeeval.sampling.prices import priced
-
-    for n, what in ((far.free + far.in_hand, "answers to come"), (far.progress.judged, "items judged so far")):
-        if costs := priced(price, n, what):
-            output.say(costs)
+    say_costs(price, far.free + far.in_hand, "answers to come")
+    say_costs(price, far.progress.judged, "items judged so far")
 
 
 def _show_status(state: CampaignState, far: Status, estimates: Estimates | None, db: str | None, places: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.campaigns.commands.inspect import say_costs
+from activeeval.campaigns.commands.inspect import say_campaign_costs
 from activeeval.campaigns.commands.options import as_of_option, of_campaign, opened
 from activeeval.cli.help import command
 from activeeval.cli.input_options import confidence_option, scope_option
@@ -78,7 +78,7 @@ def report(
     settle()
     say(f"wrote {path}, as of event {summed.head.as_of}")
     if costs is not None:
-        say_costs(*costs)
+        say_campaign_costs(*costs)
     emit_done([{"report": path, "as_of": summed.head.as_of}], form)
 
 

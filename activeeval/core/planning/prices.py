@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 from activeeval.core.errors import InputError
 
@@ -42,6 +43,15 @@ class Price:
                 raise InputError(f"`{name}` must be a positive number, got {value:g}", field=_FIELDS[name])
         if self.per_judgment is not None and self.hourly_rate is not None:
             raise InputError("give the price of a judgment or an hourly rate, not both", field="hourly_rate")
+
+    @classmethod
+    def of(
+        cls, per_judgment: float | None, seconds: float | None, hourly_rate: float | None, currency: str = "EUR"
+    ) -> Self | None:
+        """Make a price of what is named; None where nothing is."""
+        if per_judgment is None and seconds is None and hourly_rate is None:
+            return None
+        return cls(per_judgment=per_judgment, seconds=seconds, hourly_rate=hourly_rate, currency=currency)
 
     def timed(self, seconds: float | None) -> Price:
         """Return the price with what an item takes by the judges' clocks, where nobody says otherwise."""

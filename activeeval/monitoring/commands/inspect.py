@@ -15,7 +15,7 @@ from activeeval.cli.input_options import worded
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
 from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     output.say(f"wrote {out} and {picture}")
     for last in nights[-1:]:
         output.say_notes(last.cautions)
-        _say_costs(price, last)
+        say_costs(price, last.waiting, "judgments to come")
 
 
 @contextmanager
@@ -267,7 +267,7 @@ def _say_waiting(night: NightSays, name: str, db: str | None, price: Price | Non
     elif night.looks_bad:
         more = f"{night.settings.on_suspicion:g} more labels"
         output.say(f"the night looks bad: `activeeval watch submit {name}{named_again(db)}` draws {more}")
-    _say_costs(price, night)
+    say_costs(price, night.waiting, "judgments to come")
 
 
 def _show_holes(
@@ -284,14 +284,6 @@ def _show_holes(
     if night.n_unjudged:
         output.say(f"{night.date}: {night.n_unjudged} queries have no judgments and are ignored")
     show_holes(night.holes, cautions, form, places)
-
-
-def _say_costs(price: Price | None, night: NightSays) -> None:
-    """Say what the judgments that a night waits for cost; nothing where that is not known."""
-    from activeeval.sampling.prices import priced
-
-    if costs := priced(price, night.waiting, "judgments to come"):
-        output.say(costs)
 
 
 def _show(night: NightSays, places: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.input_options import POSITIVE, worded
+from activeeval.cli.output import say
 
 if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
@@ -32,10 +33,18 @@ def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def price_of(options: dict[str, Any]) -> Price | None:
     """Take the price out of a command's options; None where nobody names one."""
-    per_judgment, seconds, hourly_rate, currency = (options.pop(name) for name in _NAMES)
-    if per_judgment is None and seconds is None and hourly_rate is None:
+    named = [options.pop(name) for name in _NAMES]
+    if not any(named[:-1]):  # who names no price does not wait for plans
         return None
-    from activeeval.core.planning.prices import Price  # not sooner: who names no price does not wait for plans
+    from activeeval.core.planning.prices import Price
 
     with worded():
-        return Price(per_judgment=per_judgment, seconds=seconds, hourly_rate=hourly_rate, currency=currency)
+        return Price.of(*named)
+
+
+def say_costs(price: Price | None, n_judgments: int, what: str = "judgments") -> None:
+    """Print on stderr what some judgments cost, where that is known."""
+    from activeeval.sampling.prices import priced
+
+    if costs := priced(price, n_judgments, what):
+        say(costs)

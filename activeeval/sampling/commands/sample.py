@@ -16,7 +16,7 @@ from activeeval.report.numbers import agreeing, counted
 from activeeval.sampling.commands import sampling_options, sheet_options
 from activeeval.sampling.commands.answer_table import show_estimates
 from activeeval.sampling.commands.next import next_command
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
 
 if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
@@ -171,10 +171,7 @@ def sheet_again(path: str, out: str, documents: str | None, queries: str | None,
 
 def _say_price(sample: DrawnSample, plan: SheetPlan, price: Price | None) -> None:
     """Say what judging the sheets comes to in money and hours."""
-    from activeeval.sampling.prices import priced
-
-    if costs := priced(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments"):
-        output.say(costs)
+    say_costs(price, _gradings(sample, plan), "gradings" if plan.overlap else "judgments")
 
 
 def _gradings(sample: DrawnSample, plan: SheetPlan) -> int:
