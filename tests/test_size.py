@@ -28,7 +28,7 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_922,
+    "code lines: package": 56_900,
     "code lines: core": 16_891,
     "code lines: tests": 49_643,
     "code lines: benchmarks": 17_105,
