@@ -185,11 +185,7 @@ STEPS = (
         "adaptation",
         "boosted trees adapted to clicks, λ curves, ranking SVMs, time and memory, the paper's claims: RESULTS.md",
         "benchmarks.adaptation",
-        (
-            "results/adaptation.json",
-            "results/figures/adaptation-lambda.png",
-            "results/figures/adaptation-models.png",
-        ),
+        ("results/adaptation.json", "results/figures/adaptation-lambda.png", "results/figures/adaptation-models.png"),
     ),
     Step(
         "user-study",
@@ -271,10 +267,7 @@ STEPS = (
         ("results/sampling.json",),
     ),
     Step(
-        "kernels",
-        "kernels, readers, start-up, first use: RESULTS.md",
-        "benchmarks.kernels",
-        ("results/kernels.json",),
+        "kernels", "kernels, readers, start-up, first use: RESULTS.md", "benchmarks.kernels", ("results/kernels.json",)
     ),
     Step(
         "whole-process",

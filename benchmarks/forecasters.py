@@ -73,11 +73,7 @@ def _foreseen(question: Question, campaign: Campaign, budget: float) -> dict[str
         taught = plain.taught(lesson).at(budget).half_width()
     except ActiveEvalError:
         taught = math.nan
-    return {
-        "outlook": campaign.half_width_at_end(),
-        "forecast": taught,
-        "plan": plain.at(budget).half_width(),
-    }
+    return {"outlook": campaign.half_width_at_end(), "forecast": taught, "plan": plain.at(budget).half_width()}
 
 
 def figures(name: str, by_forecaster: Ratios) -> Iterator[Row]:

@@ -20,11 +20,7 @@ from activeeval.core.estimation.significance import mean_interval
 from benchmarks.machine import ROOT, describe, store
 
 MODULE = "benchmarks.gate_intervals"
-SIZES = {
-    "P@1, Success@5": (1.0,),
-    "P@5": (0.2, 0.2, 0.2, 0.4),
-    "RR": (1 / 2, 2 / 3, 1 / 6, 3 / 4, 1 / 12, 1.0, 1 / 4),
-}
+SIZES = {"P@1, Success@5": (1.0,), "P@5": (0.2, 0.2, 0.2, 0.4), "RR": (1 / 2, 2 / 3, 1 / 6, 3 / 4, 1 / 12, 1.0, 1 / 4)}
 """By how much a changed query changes; RR between ranks 1, 2, 3, 4 and none."""
 CHANGES = (
     *(("down", share, 0.0) for share in (0.01, 0.02, 0.05, 0.1)),

@@ -60,11 +60,7 @@ def _condensed(run: Run, people: Any) -> Run:
     return Run(run.query_ids[kept], run.doc_ids[kept], run.scores[kept], run.ranks[kept], run.name)
 
 
-POOLS = {
-    "MQ2008": lambda: mq2008(data_folder()),
-    "DL 2021": passages,
-    "OHSUMED": lambda: ohsumed(data_folder()),
-}
+POOLS = {"MQ2008": lambda: mq2008(data_folder()), "DL 2021": passages, "OHSUMED": lambda: ohsumed(data_folder())}
 
 
 def cells(pool: JudgedPool, model: str, options: argparse.Namespace) -> Iterator[Row]:

@@ -189,9 +189,7 @@ def stratified(units: Units, budget: float, strategy: str) -> Draw:
     return run
 
 
-def configurations(
-    units: Units,
-) -> Iterator[tuple[str, Callable[[Units, float], Draw]]]:
+def configurations(units: Units) -> Iterator[tuple[str, Callable[[Units, float], Draw]]]:
     """Return every peer's way with some units, by name."""
     yield "PPI++, ppi_py", powered
     for share in MIXED:

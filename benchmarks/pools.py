@@ -143,13 +143,7 @@ def ranked_by_model(name: str, inputs: Inputs, beliefs: GradeBeliefs, top: int) 
     return JudgedPool(name, ranked, second, beliefs, top)
 
 
-POOLS = {
-    "generated": generated,
-    "mq2008": mq2008,
-    "mq2007-agg": mq2007,
-    "ohsumed": ohsumed,
-    "lightgbm": lightgbm,
-}
+POOLS = {"generated": generated, "mq2008": mq2008, "mq2007-agg": mq2007, "ohsumed": ohsumed, "lightgbm": lightgbm}
 
 
 def load(name: str) -> JudgedPool:

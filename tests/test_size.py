@@ -28,10 +28,10 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_900,
-    "code lines: core": 16_891,
-    "code lines: tests": 49_643,
-    "code lines: benchmarks": 17_105,
+    "code lines: package": 56_636,
+    "code lines: core": 16_839,
+    "code lines: tests": 49_504,
+    "code lines: benchmarks": 17_034,
     "classes that hold a value and its interval": 5,
     "commands": 55,
     "options": 821,
@@ -41,7 +41,7 @@ LIMITS: dict[str, int] = {
     "commands that call more than two functions of other rooms": 0,
     "class names twice": 0,
     "module names more than twice": 0,
-    "docstrings that begin with Return what, how, whether, who": 652,
+    "docstrings that begin with Return what, how, whether, who": 651,
     "whoever, so many, is told": 217,
     "modules above 370 lines": 0,
     "functions above 45 code lines": 0,

@@ -114,10 +114,7 @@ def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value,
 @pytest.mark.parametrize(
     ("given_answer", "text"),
     [
-        (
-            answer(-0.58, -0.77, -0.38),
-            "new is worse than old by 0.58 (0.38 to 0.77): P@1, 40 queries, 80 judgments.",
-        ),
+        (answer(-0.58, -0.77, -0.38), "new is worse than old by 0.58 (0.38 to 0.77): P@1, 40 queries, 80 judgments."),
         (
             answer(-0.008, -0.012, -0.004, 0.02),
             "new is lower than old by 0.0080 (0.0040 to 0.0120), within your margin of 0.02: P@1, 40 queries, "
@@ -128,10 +125,7 @@ def test_an_interval_a_little_narrower_than_the_wanted_half_width_decides(value,
             "new is worse than old by 0.0120 (0.0030 to 0.0210); whether by more than your margin of 0.02 is open: "
             "P@1, 40 queries, 80 judgments.",
         ),
-        (
-            answer(0.0, 0.0, 0.0, same_lists=True, n_items=0),
-            "new and old have the same lists in all 40 queries: P@1.",
-        ),
+        (answer(0.0, 0.0, 0.0, same_lists=True, n_items=0), "new and old have the same lists in all 40 queries: P@1."),
         (
             answer(0.1, -0.1, 0.3, needed=Needed(budget=120, low=60, high=300, chance=0.62)),
             "new and old cannot be told apart: P@1 +0.10 (−0.10 to 0.30), 40 queries, 80 judgments; about 120 more "
@@ -168,8 +162,7 @@ def test_the_other_scope_is_said_where_its_verdict_differs():
 
 
 @pytest.mark.parametrize(
-    ("value", "says"),
-    [(-0.02, "it is exactly −0.020"), (0.02, "it is exactly +0.020"), (0.0, "it is exactly 0")],
+    ("value", "says"), [(-0.02, "it is exactly −0.020"), (0.02, "it is exactly +0.020"), (0.0, "it is exactly 0")]
 )
 def test_these_queries_are_said_where_they_are_exactly_known(value, says):
     population = answer(value, value - 0.03, value + 0.03, scope="population")

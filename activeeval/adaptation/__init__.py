@@ -11,30 +11,12 @@ from typing import TYPE_CHECKING
 from activeeval.core.lazily import attached
 
 _HOMES = {
-    "activeeval.adaptation.choice": (
-        "b_measure",
-        "choose_regularization",
-        "pair_precision",
-    ),
-    "activeeval.adaptation.cleaning": (
-        "CleaningRules",
-        "RowFate",
-    ),
-    "activeeval.adaptation.clicks": (
-        "ClickPreferences",
-        "ClickReport",
-        "PairFate",
-        "preferences_from_clicks",
-    ),
+    "activeeval.adaptation.choice": ("b_measure", "choose_regularization", "pair_precision"),
+    "activeeval.adaptation.cleaning": ("CleaningRules", "RowFate"),
+    "activeeval.adaptation.clicks": ("ClickPreferences", "ClickReport", "PairFate", "preferences_from_clicks"),
     "activeeval.adaptation.documents": ("item_pairs",),
-    "activeeval.adaptation.hyper_linear": (
-        "Adaptation",
-        "HyperLinearRanker",
-    ),
-    "activeeval.adaptation.ranker_files": (
-        "read_ranker",
-        "write_ranker",
-    ),
+    "activeeval.adaptation.hyper_linear": ("Adaptation", "HyperLinearRanker"),
+    "activeeval.adaptation.ranker_files": ("read_ranker", "write_ranker"),
     "activeeval.adaptation.users": (
         "CascadeModel",
         "ClickModel",

@@ -162,9 +162,5 @@ def boosted_trees(
 ) -> GradientBoostingRegressor:
     """Return boosted regression trees to learn from grades, not fitted yet, as a base to adapt."""
     return GradientBoostingRegressor(
-        n_estimators=n_trees,
-        max_leaf_nodes=n_leaves,
-        max_depth=None,
-        learning_rate=learning_rate,
-        random_state=seed,
+        n_estimators=n_trees, max_leaf_nodes=n_leaves, max_depth=None, learning_rate=learning_rate, random_state=seed
     )

@@ -131,9 +131,5 @@ def _line(row: TextRow, number: int, view: ItemView) -> DocumentLine:
 
 def _version(row: GuidelinesRow, served: str) -> GuidelinesVersion:
     return GuidelinesVersion(
-        digest=row.digest,
-        text=row.text,
-        n_answers=row.n_answers,
-        last_at=row.last_at,
-        is_served=row.digest == served,
+        digest=row.digest, text=row.text, n_answers=row.n_answers, last_at=row.last_at, is_served=row.digest == served
     )

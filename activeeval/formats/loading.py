@@ -24,15 +24,7 @@ from activeeval.formats.tables.sheets import Sheet, frame_sheet, read_sheet
 from activeeval.formats.text.columns import read_columns
 from activeeval.formats.text.trec import Run, order_notes, read_qrels, read_run
 
-__all__ = [
-    "TablePool",
-    "load_probabilities",
-    "load_qrels",
-    "load_run",
-    "load_tables",
-    "pool_from_tables",
-    "read_costs",
-]
+__all__ = ["TablePool", "load_probabilities", "load_qrels", "load_run", "load_tables", "pool_from_tables", "read_costs"]
 
 
 QUERY = ("query_id", "q_id", "qid")

@@ -13,42 +13,16 @@ from activeeval.core.lazily import attached
 _HOMES = {
     "activeeval.gains.asking": ("SimpleMargin",),
     "activeeval.gains.cautions": ("UndeterminedWarning",),
-    "activeeval.gains.measure_agreement": (
-        "CoherenceReport",
-        "coherence",
-        "random_judged_pairs",
-        "random_list_pairs",
-    ),
-    "activeeval.gains.profile_intervals": (
-        "GainIntervals",
-        "gain_intervals",
-    ),
+    "activeeval.gains.measure_agreement": ("CoherenceReport", "coherence", "random_judged_pairs", "random_list_pairs"),
+    "activeeval.gains.profile_intervals": ("GainIntervals", "gain_intervals"),
     "activeeval.gains.learned": ("LearnedGains",),
     "activeeval.gains.learner": ("GainDiscountLearner",),
-    "activeeval.gains.pair_summary": (
-        "PairSummary",
-        "open_pairs",
-        "summarize_pairs",
-    ),
+    "activeeval.gains.pair_summary": ("PairSummary", "open_pairs", "summarize_pairs"),
     "activeeval.gains.pairs": ("PreferenceData",),
-    "activeeval.gains.preference_files": (
-        "ListSource",
-        "load_pairs",
-        "load_preferences",
-    ),
-    "activeeval.gains.rank_one": (
-        "RankOneTest",
-        "rank_one_test",
-    ),
-    "activeeval.gains.readout": (
-        "ReadOut",
-        "read_out",
-        "similarity",
-    ),
-    "activeeval.gains.stability": (
-        "Stability",
-        "bootstrap_gains",
-    ),
+    "activeeval.gains.preference_files": ("ListSource", "load_pairs", "load_preferences"),
+    "activeeval.gains.rank_one": ("RankOneTest", "rank_one_test"),
+    "activeeval.gains.readout": ("ReadOut", "read_out", "similarity"),
+    "activeeval.gains.stability": ("Stability", "bootstrap_gains"),
 }
 __all__ = [
     "CoherenceReport",

@@ -83,11 +83,7 @@ def _is_whole(grade: Any) -> bool:
 
 
 def top_lists(
-    pool: QueryPool,
-    rankings: Mapping[str, Rankings],
-    preferences: Sequence[Sequence[Any]],
-    depth: int,
-    place: Place,
+    pool: QueryPool, rankings: Mapping[str, Rankings], preferences: Sequence[Sequence[Any]], depth: int, place: Place
 ) -> tuple[Ints, Ints, Ints]:
     """Return the query of each side-by-side preference, shape (n,), and the items of both its lists, (n, depth).
 

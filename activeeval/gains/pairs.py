@@ -276,10 +276,7 @@ class PreferenceData:
         names = ("preferred", "other", "ties", "queries", "moved", "gaps")
         places = [data.place(row) for data in (self, others) for row in range(data.n_pairs)]
         return object.__new__(type(self))._hold(
-            **{name: both(name) for name in names},
-            n_levels=self.n_levels,
-            places=places,
-            documents=self.documents,
+            **{name: both(name) for name in names}, n_levels=self.n_levels, places=places, documents=self.documents
         )
 
     def differences(self) -> csr_array:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from activeeval.core.lazily import attached
 
-_HOMES = {
-    "activeeval.graders.prompts": ("Prompt", "Question", "questions"),
-}
+_HOMES = {"activeeval.graders.prompts": ("Prompt", "Question", "questions")}
 __all__ = ["Prompt", "Question", "questions"]
 
 if TYPE_CHECKING:

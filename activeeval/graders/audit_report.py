@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activeeval.graders.audit_summary import (
-    AGREES,
-    DIFFERS,
-    OPEN,
-    AuditRow,
-    Drift,
-    GraderAudit,
-    Measured,
-    SystemOrder,
-)
+from activeeval.graders.audit_summary import AGREES, DIFFERS, OPEN, AuditRow, Drift, GraderAudit, Measured, SystemOrder
 from activeeval.inputs.systems import direction
 from activeeval.report.findings import ABOUT, WIDTH, fitting, short_name
 from activeeval.report.numbers import counted, number, places_of

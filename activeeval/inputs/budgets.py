@@ -88,11 +88,7 @@ class Budget:
         return self.amount * (1.0 if is_all_known(*targets, known=known) else whole_cost(*targets, known=known))
 
     def refused(
-        self,
-        problem: BudgetError,
-        *targets: Target,
-        known: Ints | None = None,
-        rankings: Sequence[Rankings] = (),
+        self, problem: BudgetError, *targets: Target, known: Ints | None = None, rankings: Sequence[Rankings] = ()
     ) -> BudgetError:
         """Word a refusal as the budget was given, with the smallest that works, and the pool depth at which it does.
 

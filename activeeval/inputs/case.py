@@ -20,13 +20,7 @@ from activeeval.formats.graders.grader_grades import Grades
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.chosen_inputs import all_known, known_of, trained_inputs, weighed_inputs
-from activeeval.inputs.grader_values import (
-    asked_about,
-    counted_missing,
-    distrusted,
-    model_names,
-    read_graders,
-)
+from activeeval.inputs.grader_values import asked_about, counted_missing, distrusted, model_names, read_graders
 from activeeval.inputs.judging_choice import cost_notes
 from activeeval.inputs.loading import Inputs, ending_at, on_one_scale, sampled_measure
 from activeeval.inputs.modelling import FitOptions, GradeBeliefs, believe
@@ -297,11 +291,7 @@ def check_fits(measures: Sequence[str], methods: Sequence[str]) -> None:
 
 
 def _fitted(
-    choices: Choices,
-    graders: Sequence[Grades],
-    inputs: Inputs,
-    known: Ints | None,
-    progress: Callable[[str], object],
+    choices: Choices, graders: Sequence[Grades], inputs: Inputs, known: Ints | None, progress: Callable[[str], object]
 ) -> tuple[tuple[str, ...], int, GradeBeliefs]:
     """Return the names of the grade models, the largest grade, and what the models say with all that is to note."""
     models, regressors = _models(choices, graders, inputs)

@@ -181,11 +181,7 @@ def uniform_beliefs(n_items: int, max_grade: int, *, with_factor: bool = True) -
 
 
 def believe(
-    inputs: Inputs,
-    kinds: str | Sequence[str],
-    max_grade: int,
-    rng: np.random.Generator,
-    **options: Unpack[FitOptions],
+    inputs: Inputs, kinds: str | Sequence[str], max_grade: int, rng: np.random.Generator, **options: Unpack[FitOptions]
 ) -> GradeBeliefs:
     """Fit the grade model and the query factor of inputs, or several models and their mixture.
 

@@ -73,11 +73,7 @@ class NightDraw:
 
 
 def draw_night(
-    store: Store,
-    name: str,
-    tonight: Tonight,
-    *,
-    progress: Callable[[str], object] = lambda what: None,
+    store: Store, name: str, tonight: Tonight, *, progress: Callable[[str], object] = lambda what: None
 ) -> NightDraw:
     """Draw what is new on a night and store it as a campaign; all of it or nothing.
 

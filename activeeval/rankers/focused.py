@@ -63,12 +63,7 @@ class FocusedSVM(MarginRanker):
     """
 
     def __init__(
-        self,
-        beta: float = 0.5,
-        C: float = 10.0,
-        standardize: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
+        self, beta: float = 0.5, C: float = 10.0, standardize: bool = True, tol: float = 1e-4, max_iter: int = 1000
     ) -> None:
         super().__init__(C, standardize, tol, max_iter)
         self.beta = beta
@@ -123,11 +118,7 @@ class FocusedBoost(BoostedRanker):
     """
 
     def __init__(
-        self,
-        beta: float = 0.5,
-        n_iter: int = 100,
-        max_repeats: int | None = None,
-        n_thresholds: int | None = None,
+        self, beta: float = 0.5, n_iter: int = 100, max_repeats: int | None = None, n_thresholds: int | None = None
     ) -> None:
         super().__init__(n_iter, max_repeats, n_thresholds)
         self.beta = beta

@@ -160,11 +160,7 @@ class ListMLE(GradientRanker):
     """
 
     def __init__(
-        self,
-        k: int = 10,
-        n_iter: int = 50,
-        standardize: bool = True,
-        rng: np.random.Generator | int | None = None,
+        self, k: int = 10, n_iter: int = 50, standardize: bool = True, rng: np.random.Generator | int | None = None
     ) -> None:
         super().__init__(n_iter, standardize)
         self.k = k

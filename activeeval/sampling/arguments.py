@@ -9,15 +9,7 @@ from typing import Any, TypedDict
 from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import (
-    graders_of,
-    judgments_in,
-    known_of,
-    listed,
-    looks_of,
-    runs_of,
-    sources_of,
-)
+from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, looks_of, runs_of, sources_of
 from activeeval.inputs.choices import Choices
 from activeeval.traffic.queries import drawn_of
 

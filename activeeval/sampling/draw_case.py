@@ -10,9 +10,7 @@ from activeeval.core.design import Design
 from activeeval.core.design.methods import default_method, find_method
 from activeeval.core.errors import BudgetError, InputError
 from activeeval.core.measures import Target
-from activeeval.formats.sample_file import (
-    lists_of,
-)
+from activeeval.formats.sample_file import lists_of
 from activeeval.inputs.budgets import Budget, check_open
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import check_differ

@@ -19,17 +19,7 @@ from activeeval.core.measures import SampledMeasure, Target
 from activeeval.core.pool import Rankings
 from activeeval.core.results import Caution, Estimate, Note, Told
 from activeeval.formats.arrays import pack, write_arrays
-from activeeval.formats.sample_file import (
-    FILES,
-    JUDGES,
-    MACHINES,
-    TEXTS,
-    Arrays,
-    beyond,
-    id_of,
-    lists_of,
-    to_arrays,
-)
+from activeeval.formats.sample_file import FILES, JUDGES, MACHINES, TEXTS, Arrays, beyond, id_of, lists_of, to_arrays
 from activeeval.formats.sample_sheet import sheet_of
 from activeeval.formats.writing import Together
 from activeeval.inputs.budgets import Budget

@@ -104,10 +104,7 @@ def _prepared(
 
 
 def _by_segment(
-    choices: Choices,
-    request: PlanRequest,
-    say: Callable[[Note | Caution], object],
-    progress: Callable[[str], object],
+    choices: Choices, request: PlanRequest, say: Callable[[Note | Caution], object], progress: Callable[[str], object]
 ) -> SegmentPlan:
     request.check_left_out(
         _FOR_ONE_BUDGET, "`segment_half_widths` asks which budget for itself: {} does not go with it"

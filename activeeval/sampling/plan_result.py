@@ -100,10 +100,7 @@ class Plan(PrintableResult):
     def _widest(self) -> tuple[float, float | None, float | None]:
         rows = [row.prospect for plan in self.sample.questions for row in plan.chosen]
         widest = max(rows, key=lambda prospect: prospect.half_width(self.scope, self.confidence))
-        return (
-            widest.half_width(self.scope, self.confidence),
-            *widest.known_half_widths(self.scope, self.confidence),
-        )
+        return (widest.half_width(self.scope, self.confidence), *widest.known_half_widths(self.scope, self.confidence))
 
     @property
     def sentences(self) -> list[str]:

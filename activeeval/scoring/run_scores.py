@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.estimation.first_phase import all_values, compare_drawn
-from activeeval.core.estimation.significance import (
-    MeanSummary,
-    PairedComparison,
-    compare_scores,
-    mean_interval,
-)
+from activeeval.core.estimation.significance import MeanSummary, PairedComparison, compare_scores, mean_interval
 from activeeval.core.judgments.judging import judging_of
 from activeeval.core.measures import Judged, Measure, SampledMeasure, Target, shown_name
 from activeeval.core.pool import QueryPool, Rankings

@@ -14,16 +14,7 @@ from activeeval.core.results import Caution, Interval
 from activeeval.core.types import Floats
 from activeeval.formats.loading import load_run
 from activeeval.formats.tables.frames import frame_of, kind_of_frame
-from activeeval.inputs.arguments import (
-    checked,
-    in_python,
-    is_path,
-    judgments_in,
-    listed,
-    measures_of,
-    runs_of,
-    warn_of,
-)
+from activeeval.inputs.arguments import checked, in_python, is_path, judgments_in, listed, measures_of, runs_of, warn_of
 from activeeval.inputs.file_names import asked_measure
 from activeeval.inputs.systems import checked_names, system_names
 from activeeval.report.cautions import counting_lines

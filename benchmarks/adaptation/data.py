@@ -39,11 +39,7 @@ SHIFTS = {0: -0.3, 3: 0.5}
 """Of the generated sets: the judges' first feature, worth 0.3 grades a standard deviation to them, is worth nothing to
 users, and their fourth one more than any is to judges.
 """
-REAL_SHIFTS = {
-    "MQ2008": {40: 0.4, 44: -0.4},
-    "OHSUMED": {0: 0.4, 15: -0.4},
-    "MSLR": {129: 0.4, 126: -0.4},
-}
+REAL_SHIFTS = {"MQ2008": {40: 0.4, 44: -0.4}, "OHSUMED": {0: 0.4, 15: -0.4}, "MSLR": {129: 0.4, 126: -0.4}}
 """By feature, in grades: of the web's pages users like those of many links from outside (PageRank) and of short
 addresses, of OHSUMED's references those with more of the query's words in the title and fewer in the abstract; judges
 do not care.
@@ -177,12 +173,7 @@ def _real(name: str, data: LetorData, scores: np.ndarray, shifts: Mapping[int, f
 
 
 def clicked_pairs(
-    pool: QueryPool,
-    X: np.ndarray,
-    grades: np.ndarray,
-    scores: np.ndarray,
-    shifts: Mapping[int, float],
-    seed: int,
+    pool: QueryPool, X: np.ndarray, grades: np.ndarray, scores: np.ndarray, shifts: Mapping[int, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Return the pairs of items that users' clicks on a ranking tell, all pairs of taste, and the report of clicks."""
     users = UserPopulation(shifts=shifts, noise=NOISE)

@@ -68,11 +68,7 @@ def news(rng: np.random.Generator) -> Iterator[Found]:
 
 def _of_coins(news: News, rows: Ints, coins: np.ndarray) -> dict[str, float]:
     strict, clear = news.labels[rows] != 3, news.is_clear[rows]
-    return {
-        "all": coins[strict].mean(),
-        "Set1": coins[clear].mean(),
-        "Set2": coins[strict & ~clear].mean(),
-    }
+    return {"all": coins[strict].mean(), "Set1": coins[clear].mean(), "Set2": coins[strict & ~clear].mean()}
 
 
 def _by_label(test: Pairs, labels: Ints, weights: Floats) -> Iterator[Found]:

@@ -12,16 +12,7 @@ import numpy as np
 from activeeval.formats.text.letor import read_letor
 from benchmarks.machine import data_folder
 from benchmarks.metric_learning.curves import by_difference
-from benchmarks.metric_learning.data import (
-    DECADES,
-    N_RANKS,
-    SHAPES,
-    TOP_GRADE,
-    TRUTHS,
-    Ints,
-    Pairs,
-    learned,
-)
+from benchmarks.metric_learning.data import DECADES, N_RANKS, SHAPES, TOP_GRADE, TRUTHS, Ints, Pairs, learned
 from benchmarks.metric_learning.running import Found
 
 TRUTH, OTHER = TRUTHS["Data 2"], TRUTHS["Data 1"]

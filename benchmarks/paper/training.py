@@ -115,11 +115,7 @@ class _Halves:
 
 
 def train(
-    collection: Collection,
-    fold: int,
-    n_jobs: int,
-    models: Sequence[str] = MODELS,
-    say: Callable[[str], object] = print,
+    collection: Collection, fold: int, n_jobs: int, models: Sequence[str] = MODELS, say: Callable[[str], object] = print
 ) -> Trained:
     """Train those models that are not there yet on one fold; store what they say of the pool and the tuning queries."""
     trained = Trained(collection, fold)

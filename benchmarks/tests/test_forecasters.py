@@ -8,11 +8,7 @@ import pytest
 
 from benchmarks.forecasters import FORECASTERS, figures, joined, markdown
 
-RATIOS = {
-    "outlook": [math.e, 1 / math.e, 2.0],
-    "forecast": [1.0, 1.0, math.nan],
-    "plan": [2.0, 2.0, 2.0],
-}
+RATIOS = {"outlook": [math.e, 1 / math.e, 2.0], "forecast": [1.0, 1.0, math.nan], "plan": [2.0, 2.0, 2.0]}
 
 
 def test_a_figure_is_over_the_samples_of_which_all_say_something():

@@ -118,11 +118,7 @@ def test_published_scores_are_held_against_ours_by_holm():
     shifts = {"AdaRank, AdaRank": -0.01, "RankBoost, RankBoost": 0.0, "RankSVM, svm_rank": 0.01}
     pairs = {name: (theirs + shift + random.normal(0, 0.03, 400), theirs) for name, shift in shifts.items()}
     rows = {row["rankers"]: row["verdict"] for row in against_published("mq2008", pairs)}
-    assert rows == {
-        "AdaRank, AdaRank": "below",
-        "RankBoost, RankBoost": "not below",
-        "RankSVM, svm_rank": "not below",
-    }
+    assert rows == {"AdaRank, AdaRank": "below", "RankBoost, RankBoost": "not below", "RankSVM, svm_rank": "not below"}
 
 
 def test_a_small_world_runs_from_data_to_pictures(monkeypatch, tmp_path):

@@ -12,12 +12,7 @@ from pathlib import Path
 
 from _ext import cautions, commands, decision, evidence
 
-MAKERS: tuple[Callable[[], dict[str, str]], ...] = (
-    commands.pages,
-    decision.pages,
-    evidence.pages,
-    cautions.pages,
-)
+MAKERS: tuple[Callable[[], dict[str, str]], ...] = (commands.pages, decision.pages, evidence.pages, cautions.pages)
 """Each returns texts by the path below docs/."""
 NOTEBOOKS = "notebooks"
 FOLDERS = ("commands", "evidence", "made", NOTEBOOKS)

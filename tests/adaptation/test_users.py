@@ -316,10 +316,7 @@ FEATURES = np.array([[1.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [0.0, 5.0]])
             lambda: UserPopulation().tastes(PoolGrades(POOL, [0, -1, 2, 0])),
             "item 'b' of query 'q' is not judged, expected a grade for every item",
         ),
-        (
-            lambda: UserPopulation(shifts={0: 1}).tastes(JUDGED),
-            "taste depends on feature 0, but there are no features",
-        ),
+        (lambda: UserPopulation(shifts={0: 1}).tastes(JUDGED), "taste depends on feature 0, but there are no features"),
         (
             lambda: UserPopulation(shifts={2: 1}).tastes(JUDGED, FEATURES),
             "taste depends on feature 2, but there are 2, counted from 0",

@@ -79,9 +79,7 @@ def test_what_is_shown_moves_no_cursor_and_turns_no_letters(folder):
         assert not UNSEEN.search(done.stdout.decode()), form
         assert "\\" in done.stdout.decode()
     lost = subprocess.run(
-        [sys.executable, "-m", "activeeval", "score", "c.csv", "d\x1b[2J.run", "P@1"],
-        capture_output=True,
-        check=False,
+        [sys.executable, "-m", "activeeval", "score", "c.csv", "d\x1b[2J.run", "P@1"], capture_output=True, check=False
     )
     assert lost.returncode == 1
     assert not UNSEEN.search(lost.stderr.decode())

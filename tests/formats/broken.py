@@ -463,13 +463,7 @@ LIMITS = [
     ("vast document", "a.run", b"q Q0 " + VAST + b" 1 1 t\n", read_run, r"a.run:1: an id of 4097 bytes, .* 4096"),
     ("vast tag", "a.run", b"q Q0 d 1 1 " + VAST + b"\n", read_run, r"a.run:1: an id of 4097 bytes, .* 4096"),
     ("vast id", "a.prels", b"q " + VAST + b" 1 1 1\n", read_prels, r"a.prels:1: an id of 4097 bytes, .* 4096"),
-    (
-        "vast id",
-        "a.csv",
-        b"qid,docno,score\nq," + VAST + b",1\n",
-        load_run,
-        r"a.csv:2: column docno: .*",
-    ),
+    ("vast id", "a.csv", b"qid,docno,score\nq," + VAST + b",1\n", load_run, r"a.csv:2: column docno: .*"),
     (
         "vast id",
         "a.jsonl",

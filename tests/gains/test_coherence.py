@@ -222,13 +222,7 @@ def test_measures_that_are_sums_are_taken():
 @pytest.mark.parametrize(
     ("second", "lists", "others", "edges", "text"),
     [
-        (
-            ERR(4),
-            [[1]],
-            [[0]],
-            5,
-            r"ERR is no sum of gains over ranks; choose DCG, RBP, P or",
-        ),
+        (ERR(4), [[1]], [[0]], 5, r"ERR is no sum of gains over ranks; choose DCG, RBP, P or"),
         (AP(), [[1]], [[0]], 5, r"AP is no sum of gains over ranks"),
         (Additive([0, 1]), [[1]], [[2]], 5, "the lists hold grade 2, above the largest of .*, 1"),
         (DCG(), [[1]], [[1], [0]], 5, r"lists have shape \(1, 1\) and others \(2, 1\), expected the same"),

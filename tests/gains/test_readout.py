@@ -7,15 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from naive_learning import (
-    EXPONENTIAL,
-    LINEAR,
-    log_discounts,
-    paper_pairs,
-    preferences_of,
-    random_pairs,
-    true_weights,
-)
+from naive_learning import EXPONENTIAL, LINEAR, log_discounts, paper_pairs, preferences_of, random_pairs, true_weights
 
 from activeeval.core.errors import InputError
 from activeeval.gains import (

@@ -66,10 +66,7 @@ ANSWERS = {
         ["a.run b.run", "old.qrels", "me", "nDCG@5", "60%"],
         ["plan", "sample", "estimate", "compare"],
     ),
-    "two people": (
-        ["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"],
-        ["plan", "sample", "estimate", "compare"],
-    ),
+    "two people": (["a.run b.run", "", "Ann, bob", "DCG@5 3", "40"], ["plan", "sample", "estimate", "compare"]),
     "two people and a half-width": (
         ["a.run b.run", "", "ann bob", "DCG@5 3", "±2.5"],
         ["plan", "create", "next", "import", "status", "report", "compare"],

@@ -114,8 +114,7 @@ def test_a_price_that_is_none_is_one_line(call, options, problem):
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [("watch", "submit", "w", "s.csv"), ("watch", "report", "w", "--out", "p.md"), ("campaign", "report", "c")],
+    "asked", [("watch", "submit", "w", "s.csv"), ("watch", "report", "w", "--out", "p.md"), ("campaign", "report", "c")]
 )
 def test_a_price_of_nothing_is_refused_everywhere(call, asked):
     done = call(*asked, "--price-per-judgment", "0")

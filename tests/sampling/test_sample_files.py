@@ -212,10 +212,7 @@ def test_the_sample_of_another_sheet_is_refused(call, sampled, method):
 @pytest.mark.parametrize("record", ["a.run", "d.csv", ".", "gone.npz"])
 def test_a_sample_that_is_none(call, sampled, record):
     sampled()
-    one_line(
-        call("estimate", record, "d.csv"),
-        rf"{re.escape(record)}: .*(no such file|directory|cannot be read).*",
-    )
+    one_line(call("estimate", record, "d.csv"), rf"{re.escape(record)}: .*(no such file|directory|cannot be read).*")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -225,10 +225,7 @@ def test_a_query_that_the_run_lacks_counts_as_zero(drawn, estimated):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("sample", "--budget", "33%", *files("x.csv")),
-        ("design", "--out", "x.csv", "--force"),
-    ],
+    [("sample", "--budget", "33%", *files("x.csv")), ("design", "--out", "x.csv", "--force")],
     ids=lambda command: command[0],
 )
 @pytest.mark.parametrize(
@@ -683,8 +680,7 @@ def test_the_work_of_judges_is_not_overwritten(call, folder, drawn):
     judge_file("d.csv", 1)
     before = (folder / "d.csv").read_bytes()
     one_line(
-        call("sample", *RUN, "--budget", "27%", *new_files("d.csv")),
-        r"d\.csv: is there already, --force overwrites it",
+        call("sample", *RUN, "--budget", "27%", *new_files("d.csv")), r"d\.csv: is there already, --force overwrites it"
     )
     assert (folder / "d.csv").read_bytes() == before
     assert call("sample", *RUN, "--budget", "27%", *files("d.csv")).code == 0
@@ -767,10 +763,9 @@ def test_the_talk_says_what_was_drawn(call):
     assert "uniform grade model" in model
     assert re.fullmatch(r"activeeval: to expect of about \d+ queries: P@4, .* ± [\d.]+", planned), planned
     assert "how wide it really gets is known after the first block" in unknown
-    assert re.fullmatch(
-        rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments",
-        what,
-    ), what
+    assert re.fullmatch(rf"activeeval: {len(rows)} items of {n_queries} queries, {len(rows)} of 23 judgments", what), (
+        what
+    )
     *others, last = sizes
     said = f"{', '.join(map(str, others))} and {counted(last, 'item')}"
     assert blocks == f"activeeval: 4 blocks of {said}: the sample may be read once one is complete"

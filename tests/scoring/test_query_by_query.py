@@ -258,10 +258,7 @@ def test_queries_without_a_relevant_document_are_counted_and_may_be_left_out(cal
 def test_python_leaves_the_same_queries_out():
     few = {q: docs for q, docs in BARREN.items() if any(docs.values())}
     for skipped, plain in (
-        (
-            ae.score(BARREN, {"a": NEW}, "nDCG@5", no_relevant="skip"),
-            ae.score(few, {"a": NEW}, "nDCG@5"),
-        ),
+        (ae.score(BARREN, {"a": NEW}, "nDCG@5", no_relevant="skip"), ae.score(few, {"a": NEW}, "nDCG@5")),
         (
             ae.evaluate(NEW, judgments=BARREN, measure="nDCG@5", no_relevant="skip"),
             ae.evaluate(NEW, judgments=few, measure="nDCG@5"),

@@ -217,12 +217,7 @@ def test_two_runs_are_a_sentence_a_table_and_what_its_words_mean(call):
     for row, cells in zip(expected, rows, strict=True):
         numbers = {name: cells[name] for name in ("measure", "a.run", "b.run", "w/t/l")}
         counts = f"{row['wins']}/{row['ties']}/{row['losses']}"
-        assert list(numbers.values()) == [
-            row["measure"],
-            f"{row['value']:.4f}",
-            f"{row['versus_value']:.4f}",
-            counts,
-        ]
+        assert list(numbers.values()) == [row["measure"], f"{row['value']:.4f}", f"{row['versus_value']:.4f}", counts]
         assert float(cells["difference"].replace("−", "-")) == round(row["difference"], 4)
         assert cells["p"] == f"{row['p_value']:.2f}".lstrip("0")
     assert "P@5 is P(rel=1)@5. DCG@3 is DCG(dcg='exp-log2')@3." in note

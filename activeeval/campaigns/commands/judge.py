@@ -87,14 +87,7 @@ def label(name: str, db: str | None, judge: str) -> None:
 @click.option("--key", help="The same key again is answered as it was the first time. Default: the token.")
 @click.option("--active-ms", type=click.IntRange(0), metavar="MS", help="How long the judge looked at it.")
 @click.option("--then-claim", is_flag=True, help="Take the next item in the same step, and print it as a second line.")
-def submit(
-    name: str,
-    db: str | None,
-    token: str,
-    key: str | None,
-    then_claim: bool,
-    **answer: Any,
-) -> None:
+def submit(name: str, db: str | None, token: str, key: str | None, then_claim: bool, **answer: Any) -> None:
     """Give the answer to an item, or to two documents: a JSON line with what was stored, once it is.
 
     An answer whose item has gone to another judge is kept, of kind `late`, and does not count.
@@ -136,8 +129,7 @@ def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
 @click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Judge so many. Default: all that is left.")
 @unjudged_option(
-    show_default=True,
-    help="What an item is that is asked for and has no grade there: an error, or of grade 0.",
+    show_default=True, help="What an item is that is asked for and has no grade there: an error, or of grade 0."
 )
 @machine_is_truth_option
 def judge(

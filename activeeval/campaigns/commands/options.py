@@ -23,9 +23,7 @@ _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 _LONGEST_LEASE = 366 * 86_400
 name_argument = click.argument("name", metavar="NAME")
 any_db_option = partial(click.option, "--db", metavar="URL")
-db_option = any_db_option(
-    help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.",
-)
+db_option = any_db_option(help="The store: a file or postgresql://USER@HOST/DATABASE. Default: NAME.activeeval.")
 as_of_option = click.option(
     "--as-of", type=click.IntRange(1), metavar="SEQ", help="As of this event of the log. Default: the last."
 )

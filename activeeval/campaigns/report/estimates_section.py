@@ -86,7 +86,7 @@ def over_time(summary: CampaignReport) -> list[Block]:
             "complete, and the last. Each plain interval holds by itself. Whoever looks at all of them and stops at "
             "one that looks good goes by the wider ones, which hold at every look (group-sequential); "
             "beyond the planned budget, and with several rounds, there are none."
-        ),
+        )
     ]
     others = [
         Chart(reading_chart(f"reading{k}", readings, k, summary.head.unit, summary.head.budget), name_of(estimate))
@@ -134,7 +134,7 @@ def queries(summary: CampaignReport) -> list[Block]:
             "The judged queries with the largest shares of the estimate's variance. Their grades are worth a second "
             "look: an error there moves the estimate most. The shift is what the judgments of a query have added to "
             "the estimate beyond what was expected of it."
-        ),
+        )
     ]
     header = ["query", "text", "items judged", "share of the variance", "shift"]
     has_texts = any(row.text for question in summary.queries for row in question.queries)

@@ -204,10 +204,7 @@ def skipped(summary: CampaignReport) -> list[Block]:
 
 def warning(skips: SkippedByJudge) -> str:
     """Return what a judge skips, and what that does."""
-    relevant, other = (
-        _share(skips.skipped_relevant, skips.n_relevant),
-        _share(skips.skipped_other, skips.n_other),
-    )
+    relevant, other = (_share(skips.skipped_relevant, skips.n_relevant), _share(skips.skipped_other, skips.n_other))
     return (
         f"{skips.judge} skips relevant items more often than others: {relevant} of those with a grade above 0, "
         f"{other} of the others. Where nobody else judges them the estimate is biased, and its interval misses more "

@@ -11,18 +11,11 @@ from sqlalchemy import Connection
 
 from activeeval.campaigns.store import answering, controls, history, stored_rows as reading, stored_texts, tables
 from activeeval.campaigns.store.adjudicating import Adjudication, ask_third, decide
-from activeeval.campaigns.store.claiming import hashed
+from activeeval.campaigns.store.claiming import Claim, hashed, lock_held, lock_judge
 from activeeval.campaigns.store.controls import Control
 from activeeval.campaigns.store.database import Database, clock_of
-from activeeval.campaigns.store.log import (
-    MOST_OF_A_NAME,
-    MOST_OF_A_REASON,
-    check_text,
-    checked_judge,
-    events,
-    with_key,
-)
-from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, ItemTexts, JudgeAnswer
+from activeeval.campaigns.store.log import MOST_OF_A_NAME, MOST_OF_A_REASON, check_text, checked_judge, events, with_key
+from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, ItemTexts, JudgeAnswer
 from activeeval.core.judgments.log import ANSWERS, Event
 from activeeval.core.judgments.state import MICROSECONDS
 
@@ -216,3 +209,33 @@ class LookingBack:
             with self._guard:
                 self._known[name] = known
         return known
+
+    def retract(self, name: str, seq: int, judge: str, reason: str = "") -> Acknowledged:
+        """Take back what event ``seq`` says: its item waits again.
+
+        Raises
+        ------
+        StateError
+            Where it is not an answer that stands.
+        InputError
+            Where it is another's and there is no reason.
+        """
+        judge = checked_judge(judge)
+        check_text("reason", reason, most=MOST_OF_A_REASON)
+
+        def work(connection: Connection, number: int, _: CampaignRow) -> Acknowledged:
+            return answering.retract(connection, number, seq, judge, reason, self._now(connection))
+
+        return self._write(name, work)
+
+    def reopen(self, name: str, seq: int, judge: str) -> Claimed:
+        """Take back that event ``seq`` settled a query, and give it to its judge in place of what he has."""
+        judge = checked_judge(judge)
+
+        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed:
+            now = self._now(connection)
+            lock_judge(connection, number, judge, now)
+            lock_held(connection, number, judge)
+            return answering.reopen(connection, Claim(number, campaign, judge, now), seq)
+
+        return self._write(name, work)

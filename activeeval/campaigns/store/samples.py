@@ -9,16 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, select, text
 
 from activeeval.campaigns.store import tables
-from activeeval.campaigns.store.log import (
-    append,
-    canonical,
-    check_text,
-    check_whole,
-    chunks,
-    digest_of,
-    lock_log,
-    tail,
-)
+from activeeval.campaigns.store.log import append, canonical, check_text, check_whole, chunks, digest_of, lock_log, tail
 from activeeval.campaigns.store.rows import CampaignRow, SampleRow, UnitRow
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event

@@ -18,22 +18,13 @@ from activeeval.campaigns.store import (
     lending,
     samples,
     schema,
-    stored_rows as reading,
+    stored_rows,
     tables,
 )
 from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge
-from activeeval.campaigns.store.log import (
-    MOST_OF_A_REASON,
-    breaks_of,
-    check_text,
-    checked_judge,
-    digest_at,
-    events,
-    genesis,
-    tail,
-)
+from activeeval.campaigns.store.log import breaks_of, checked_judge, digest_at, events, genesis, tail
 from activeeval.campaigns.store.looking_back import LookingBack
 from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
 from activeeval.campaigns.store.watching import Watches
@@ -63,7 +54,7 @@ class Store(LookingBack):
 
     def campaigns(self) -> list[str]:
         """Return the names of all campaigns, sorted."""
-        return self._database.read(reading.campaign_names)
+        return self._database.read(stored_rows.campaign_names)
 
     def create(self, campaign: CampaignRow, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store a new campaign with its sample, units and assignments.
@@ -93,7 +84,7 @@ class Store(LookingBack):
 
     def samples(self, name: str) -> list[SampleRow]:
         """Return the versions of a campaign's sample, the first one first."""
-        return self._read(name, lambda connection, number, _: reading.samples_of(connection, number))
+        return self._read(name, lambda connection, number, _: stored_rows.samples_of(connection, number))
 
     def grow(self, name: str, sample: SampleRow, units: Sequence[UnitRow], ended: str = "") -> int:
         """Store the next version of a sample with the units that are new; return the number of the last event.
@@ -112,7 +103,7 @@ class Store(LookingBack):
 
     def units(self, name: str) -> list[UnitRow]:
         """Return all units of a campaign by number."""
-        return self._read(name, lambda connection, number, _: reading.units_of(connection, number))
+        return self._read(name, lambda connection, number, _: stored_rows.units_of(connection, number))
 
     def events(
         self, name: str, until: int | None = None, *, since: Event | None = None, unit: int | None = None
@@ -309,41 +300,11 @@ class Store(LookingBack):
 
         self._write(name, work)
 
-    def retract(self, name: str, seq: int, judge: str, reason: str = "") -> Acknowledged:
-        """Take back what event ``seq`` says: its item waits again.
-
-        Raises
-        ------
-        StateError
-            Where it is not an answer that stands.
-        InputError
-            Where it is another's and there is no reason.
-        """
-        judge = checked_judge(judge)
-        check_text("reason", reason, most=MOST_OF_A_REASON)
-
-        def work(connection: Connection, number: int, _: CampaignRow) -> Acknowledged:
-            return answering.retract(connection, number, seq, judge, reason, self._now(connection))
-
-        return self._write(name, work)
-
-    def reopen(self, name: str, seq: int, judge: str) -> Claimed:
-        """Take back that event ``seq`` settled a query, and give it to its judge in place of what he has."""
-        judge = checked_judge(judge)
-
-        def work(connection: Connection, number: int, campaign: CampaignRow) -> Claimed:
-            now = self._now(connection)
-            lock_judge(connection, number, judge, now)
-            lock_held(connection, number, judge)
-            return answering.reopen(connection, Claim(number, campaign, judge, now), seq)
-
-        return self._write(name, work)
-
     def waiting(self, name: str) -> dict[str, int]:
         """Return how many assignments are ``free``, ``leased`` (and the lease is not over) and ``done``."""
 
         def work(connection: Connection, number: int, _: CampaignRow) -> dict[str, int]:
-            return reading.waiting_of(connection, number, self._now(connection))
+            return stored_rows.waiting_of(connection, number, self._now(connection))
 
         return self._read(name, work)
 

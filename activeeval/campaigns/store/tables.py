@@ -83,10 +83,7 @@ query = Table(
 )
 
 document = Table(
-    "document",
-    metadata,
-    Column("digest", Text, primary_key=True),
-    Column("content", Text, nullable=False),
+    "document", metadata, Column("digest", Text, primary_key=True), Column("content", Text, nullable=False)
 )
 
 unit = Table(

@@ -35,11 +35,7 @@ from activeeval.core.types import Floats
 
 
 def read_together(
-    campaigns: Sequence[Campaign],
-    targets: Sequence[Target | None],
-    scope: str = "pool",
-    *,
-    is_campaign: bool = False,
+    campaigns: Sequence[Campaign], targets: Sequence[Target | None], scope: str = "pool", *, is_campaign: bool = False
 ) -> Estimate:
     """Return what rounds say of a question together.
 

@@ -283,11 +283,7 @@ class Method:
         return replace(design, history=History.of(*about))
 
     def _beliefs(
-        self,
-        targets: Sequence[Target],
-        grade_probs: ArrayLike | GradeProbs | None,
-        known: Ints,
-        model: ModelOptions,
+        self, targets: Sequence[Target], grade_probs: ArrayLike | GradeProbs | None, known: Ints, model: ModelOptions
     ) -> GradeProbs | None:
         """Return what the method believes of the grades; nothing where it looks at no model."""
         pool = targets[0].pool

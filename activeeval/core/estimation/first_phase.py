@@ -236,11 +236,7 @@ def all_values(pool: QueryPool, values: Floats) -> DrawnValues | None:
 
 
 def compare_drawn(
-    first: Floats,
-    second: Floats,
-    pool: QueryPool,
-    confidence: float = 0.95,
-    limits: tuple[float, float] = UNLIMITED,
+    first: Floats, second: Floats, pool: QueryPool, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED
 ) -> PairedComparison | None:
     """Compare two runs, first − second, by their scores on queries that were drawn from a log; None on any others.
 

@@ -31,40 +31,19 @@ from activeeval.core.lazily import attached
 
 _HOMES = {
     "activeeval.core.grade_models.base": ("GradeModel",),
-    "activeeval.core.grade_models.calibration": (
-        "CalibrationReport",
-        "ReliabilityBin",
-        "calibration_report",
-    ),
+    "activeeval.core.grade_models.calibration": ("CalibrationReport", "ReliabilityBin", "calibration_report"),
     "activeeval.core.grade_models.cross_fitting": ("cross_fitted_probs",),
-    "activeeval.core.grade_models.features": (
-        "feature_names",
-        "run_features",
-    ),
+    "activeeval.core.grade_models.features": ("feature_names", "run_features"),
     "activeeval.core.grade_models.forest": ("ForestGradeModel",),
     "activeeval.core.grade_models.given": ("GivenProbabilities", "UniformGradeModel"),
     "activeeval.core.grade_models.grader": ("GraderModel",),
-    "activeeval.core.grade_models.mixture": (
-        "MixtureGradeModel",
-        "learned_weights",
-        "worth_fitting",
-    ),
+    "activeeval.core.grade_models.mixture": ("MixtureGradeModel", "learned_weights", "worth_fitting"),
     "activeeval.core.grade_models.ordered_logit": ("OrderedLogitModel",),
-    "activeeval.core.grade_models.probabilities": (
-        "average_probabilities",
-        "expected_grade",
-        "log_loss",
-    ),
+    "activeeval.core.grade_models.probabilities": ("average_probabilities", "expected_grade", "log_loss"),
     "activeeval.core.grade_models.query_factor": ("QueryFactor",),
     "activeeval.core.grade_models.refit": ("ValueRefit",),
-    "activeeval.core.grade_models.tuning": (
-        "TuningRow",
-        "tune_grade_model",
-    ),
-    "activeeval.core.grade_models.values": (
-        "ValueTable",
-        "default_shares",
-    ),
+    "activeeval.core.grade_models.tuning": ("TuningRow", "tune_grade_model"),
+    "activeeval.core.grade_models.values": ("ValueTable", "default_shares"),
 }
 
 __all__ = [

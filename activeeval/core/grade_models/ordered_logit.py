@@ -74,11 +74,7 @@ class OrderedLogitModel(ThresholdModel):
     """
 
     def __init__(
-        self,
-        alpha: float = 1.0,
-        loss: str = "proportional-odds",
-        max_grade: int | None = None,
-        max_iter: int = 1000,
+        self, alpha: float = 1.0, loss: str = "proportional-odds", max_grade: int | None = None, max_iter: int = 1000
     ) -> None:
         self.alpha = alpha
         self.loss = loss

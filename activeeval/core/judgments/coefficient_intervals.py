@@ -80,12 +80,7 @@ def resamples(n_queries: int, confidence: float, n_resamples: int, rng: Seed) ->
 
 
 def coefficient(
-    statistic: Statistic,
-    draws: Floats,
-    confidence: float,
-    n: int,
-    raw: float | None,
-    base_rate: float | None,
+    statistic: Statistic, draws: Floats, confidence: float, n: int, raw: float | None, base_rate: float | None
 ) -> Coefficient:
     n_queries = draws.shape[1]
     value = statistic(np.ones(n_queries))

@@ -166,10 +166,7 @@ def lists_of(lists, q, query_items, place, start, discounts):
     """Return the lists of a query by its places, and how many ranks of each count."""
     n = query_items.size
     at = QueryLists(
-        np.zeros(n),
-        np.full(discounts.size, -1, np.int64),
-        np.full(discounts.size, -1, np.int64),
-        np.zeros(n, np.bool_),
+        np.zeros(n), np.full(discounts.size, -1, np.int64), np.full(discounts.size, -1, np.int64), np.zeros(n, np.bool_)
     )
     for k in range(n):
         place[query_items[k] - start] = k

@@ -69,14 +69,7 @@ class LetorData:
         query_probs: ArrayLike | None = None,
     ) -> QueryPool:
         """Return the queries and documents as a pool, items in the order of the rows."""
-        return QueryPool(
-            self.query_ids,
-            self.query_offsets,
-            self.item_ids,
-            item_costs,
-            query_costs,
-            query_probs,
-        )
+        return QueryPool(self.query_ids, self.query_offsets, self.item_ids, item_costs, query_costs, query_probs)
 
     def judgments(self) -> Ints:
         """Return the grades of the pool's items, shape (n_items,)."""

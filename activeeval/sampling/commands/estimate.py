@@ -46,13 +46,7 @@ if TYPE_CHECKING:
 @output.explain_option
 @output.tracked_options
 def estimate(
-    path: str,
-    sheets: tuple[str, ...],
-    kind: str,
-    segments: str | None,
-    places: int,
-    form: str,
-    **asked: Any,
+    path: str, sheets: tuple[str, ...], kind: str, segments: str | None, places: int, form: str, **asked: Any
 ) -> None:
     """Turn a sample and its judged sheets into estimates with their intervals, a row for each measure and question.
 

@@ -37,14 +37,10 @@ looks_option = click.option(
     "campaigns each, of one ranking without a grade model none.",
 )
 documents_option = click.option(
-    "--documents",
-    metavar="FILE",
-    help="What judges read: a table of id and title, text or url.",
+    "--documents", metavar="FILE", help="What judges read: a table of id and title, text or url."
 )
 queries_option = click.option(
-    "--queries",
-    metavar="FILE",
-    help="Queries' texts: a table of id and text; or of `queries draw`.",
+    "--queries", metavar="FILE", help="Queries' texts: a table of id and text; or of `queries draw`."
 )
 log_queries_option = click.option(
     "--queries", metavar="FILE", help="Queries of `queries draw`: they stand for its log."

@@ -41,9 +41,7 @@ _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
     "--training", metavar="FILE", help="Items with query, grade and why: each judge begins with the first ten."
 )
 @click.option(
-    "--controls",
-    metavar="P%",
-    help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs.",
+    "--controls", metavar="P%", help="So many items of a judge are known or repeated ones, as 5%, or swapped pairs."
 )
 @click.option(
     "--controls-from", metavar="FILE", help="Known ones: as --training, with query_id and doc_id. Default: repeated."

@@ -54,8 +54,7 @@ class Judges:
 
 
 @pytest.mark.parametrize(
-    ("n_judges", "n_kills", "n_answers"),
-    [(3, 2, 20), pytest.param(8, 55, 5000, marks=pytest.mark.slow)],
+    ("n_judges", "n_kills", "n_answers"), [(3, 2, 20), pytest.param(8, 55, 5000, marks=pytest.mark.slow)]
 )
 def test_what_was_acknowledged_is_there_after_kills(
     database_url, tmp_path, n_judges, n_kills, n_answers, record_property

@@ -260,10 +260,7 @@ def test_what_is_no_round_of_another_is_refused():
     for campaigns, message in (
         ((second, first), "round 2 was drawn without the grades of round 1 .*in order"),
         ((first, first), "round 2 was drawn with the numbers of an earlier one"),
-        (
-            (first, run("items", *case_of(8, n=50), 7).campaigns[1]),
-            "rounds are of one pool: that of round 2",
-        ),
+        ((first, run("items", *case_of(8, n=50), 7).campaigns[1]), "rounds are of one pool: that of round 2"),
     ):
         with pytest.raises(InputError, match=message):
             read_together(campaigns, [None, None])

@@ -301,9 +301,7 @@ def enumerated_spreads(design):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "measure",
-    [Additive([0, 1, 3], [1.0, 0.6, 0.4]), ERR(2), Success(3, 2), NDCG(cutoff=2), Recall(2), AP()],
-    ids=str,
+    "measure", [Additive([0, 1, 3], [1.0, 0.6, 0.4]), ERR(2), Success(3, 2), NDCG(cutoff=2), Recall(2), AP()], ids=str
 )
 @pytest.mark.parametrize("n_nodes", [1, 3])
 def test_spreads_are_those_of_enumeration(measure, n_nodes):

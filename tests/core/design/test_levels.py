@@ -300,11 +300,7 @@ CASES = {
         {"compare": True, "lengths": (2, 1, 3, 2, 2), "overheads": (1, 0, 2, 0.5, 0)},
     ),
     "depth, ERR": ("depth_plain", ERR(2), {}),
-    "depth, ERR, one certain": (
-        "depth_plain",
-        ERR(2),
-        COMPARED,
-    ),
+    "depth, ERR, one certain": ("depth_plain", ERR(2), COMPARED),
     "depth, nDCG": ("depth_plain", NDCG(cutoff=2), {}),
     "depth, AP, no overhead": ("depth_plain", AP(), {"overheads": (0, 0, 0, 0)}),
     "depth, DCG": ("depth_plain", DCG(), {"overheads": (3, 0, 1, 3)}),

@@ -147,11 +147,7 @@ def judged_whole(random, weights, draw, values, predicted):
     regressors = np.column_stack((np.ones(values.size), predicted))
     left = chances < 1
     shown = JudgedValues(
-        queries=rows,
-        values=values[rows],
-        within=np.zeros(rows.size),
-        chances=chances[rows],
-        are_certain=~left[rows],
+        queries=rows, values=values[rows], within=np.zeros(rows.size), chances=chances[rows], are_certain=~left[rows]
     )
     opened = rows[left[rows]]
     return Evidence(

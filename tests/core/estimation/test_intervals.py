@@ -266,10 +266,7 @@ def test_skewed_covers_where_t_does_not():
 def test_boundaries_are_the_published_ones():
     """Five equal looks: spending as in Lan and DeMets (1983), then Pocock's and O'Brien and Fleming's own."""
     equal = (0.2, 0.4, 0.6, 0.8, 1.0)
-    published = {
-        "obrien-fleming": [4.877, 3.357, 2.680, 2.290, 2.031],
-        "pocock": [2.438, 2.427, 2.410, 2.397, 2.386],
-    }
+    published = {"obrien-fleming": [4.877, 3.357, 2.680, 2.290, 2.031], "pocock": [2.438, 2.427, 2.410, 2.397, 2.386]}
     for spending, expected in published.items():
         found = spending_boundaries(equal, equal, 0.05, spending)
         np.testing.assert_allclose(found, expected, atol=6e-4)

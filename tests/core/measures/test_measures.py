@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from kit import SHARED
-from naive import (
-    additive_value,
-    average_precision,
-    cascade_value,
-    dcg,
-    err,
-    ndcg,
-    pool_of,
-    random_lists,
-    rankings_of,
-)
+from naive import additive_value, average_precision, cascade_value, dcg, err, ndcg, pool_of, random_lists, rankings_of
 
 from activeeval import (
     AP,
@@ -509,10 +499,7 @@ def test_printing_and_parsing_give_the_measure_back(measure):
     [
         ("", "cannot read the measure ''; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
         ("nDCG(", "cannot read the measure 'nDCG('; expected Name(k=v,…)@cutoff, as nDCG@10 or ERR(max_rel=4)@20"),
-        (
-            "foo@3",
-            "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, kNDCG, kERR, A",
-        ),
+        ("foo@3", "unknown measure 'foo@3'; known: nDCG, DCG, ERR, RBP, P, R, Success, RR, AP, Judged, kNDCG, kERR, A"),
         ("ndgc@10", "unknown measure 'ndgc@10'; did you mean nDCG@10? known: nDCG, DCG"),
         ("NDGC_cut_10", "unknown measure 'NDGC_cut_10'; did you mean ndcg_cut_10? known: nDCG, DCG"),
         ("Sucess(rel=2)@5", "unknown measure 'Sucess(rel=2)@5'; did you mean Success(rel=2)@5? known: nDCG, DCG"),

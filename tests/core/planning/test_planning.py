@@ -268,12 +268,7 @@ def test_drawn_labels_have_the_models_marginals_and_the_querys_factor_in_common(
     known = np.full(planner.targets[0].pool.n_items, -1)
     known[1] = 3
     beliefs = replace(planner, known=known).beliefs
-    few = replace(
-        beliefs,
-        query_offsets=np.array([0, 4]),
-        nodes=beliefs.nodes[:, :4],
-        weights=beliefs.weights[:1],
-    )
+    few = replace(beliefs, query_offsets=np.array([0, 4]), nodes=beliefs.nodes[:, :4], weights=beliefs.weights[:1])
     labels = np.array([drawn_labels(few, seed) for seed in range(3000)])
     expected = np.tensordot(few.weights[0], few.nodes, 1)
     assert (labels[:, 1] == 3).all()

@@ -57,10 +57,7 @@ def case(measure="ERR", compare=True, seed=0, n_queries=24, longest=8):
     first[0] = second[0] = []
     lists = [rankings_of(pool, one) for one in (first, second)]
     target = Target(MEASURES.get(measure, measure), lists[0], lists[1] if compare else None)
-    model = {
-        "grade_probs": np.stack([random_probs(random, n_items, 5) for _ in range(2)]),
-        "node_weights": [0.4, 0.6],
-    }
+    model = {"grade_probs": np.stack([random_probs(random, n_items, 5) for _ in range(2)]), "node_weights": [0.4, 0.6]}
     return target, model, random.integers(0, 5, n_items)
 
 
