@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OF_BASE = {"n_trees": "--trees", "n_leaves": "--leaves", "learning_rate": "--learning-rate"}
 
 
-@command("Tune a ranker to what users prefer, and keep what judges say")
+@command()
 @click.argument("letor", metavar="LETOR")
 @click.argument("pairs", metavar="PAIRS...", nargs=-1, required=True)
 @click.option("--letor", "more", multiple=True, metavar="FILE", help="More judged documents; repeatable.")
@@ -96,7 +96,7 @@ def adapt(
     output.say(f"wrote {out}: regularization {choice.regularization:g}")
 
 
-@command("Score documents by a ranker that `adapt` wrote")
+@command()
 @click.argument("letor", metavar="LETOR")
 @click.option("--ranker", required=True, metavar="FILE", help="What `activeeval adapt` wrote.")
 @click.option("--base", "of_base", is_flag=True, help="Score by the ranker's base, as it was before it was tuned.")

@@ -28,7 +28,7 @@ through it at every 700 things, as Python does by itself, was a seventh of the t
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, "show_default": True}
 
 
-@group("Measure search quality with a fraction of the judgments", context_settings=_SETTINGS)
+@group(context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="activeeval")
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 def cli(quiet: bool) -> None:
@@ -43,45 +43,61 @@ def cli(quiet: bool) -> None:
     """
 
 
-cli.add_late("Begin", init="quickstart.commands.init:init", demo="quickstart.commands.demo:demo")
+cli.add_late(
+    "Begin",
+    init=("quickstart.commands.init:init", "Answer a few questions, get the commands to run"),
+    demo=("quickstart.commands.demo:demo", "See what sampling saves, on a generated collection"),
+)
 cli.add_late(
     "Measure",
-    score="scoring.commands.score:score",
-    compare="scoring.commands.compare:compare",
-    estimate="sampling.commands.estimate:estimate",
-    audit="graders.commands.audit:audit",
-    agreement="scoring.commands.agreement:agreement",
-    times="scoring.commands.times:times",
+    score=("scoring.commands.score:score", "Score runs against judgments, with intervals"),
+    compare=(
+        "scoring.commands.compare:compare",
+        "Whether a new run is better or worse than the old one: a gate for scripts",
+    ),
+    estimate=("sampling.commands.estimate:estimate", "Turn a sample and its judged sheets into estimates"),
+    audit=("graders.commands.audit:audit", "Hold a machine's grades against the labels of a sample"),
+    agreement=("scoring.commands.agreement:agreement", "How far judges agree"),
+    times=("scoring.commands.times:times", "How long judging takes"),
 )
 cli.add_late(
     "Plan",
-    plan="sampling.commands.plan:plan",
-    simulate="sampling.commands.simulate:simulate",
-    methods="sampling.commands.methods:methods",
-    calibration="sampling.commands.calibration:calibration",
-    design="sampling.commands.design:design",
+    plan=("sampling.commands.plan:plan", "What a budget should reach, or which budget a goal takes"),
+    simulate=("sampling.commands.simulate:simulate", "What each method would have saved on judgments that you have"),
+    methods=("sampling.commands.methods:methods", "The ways to draw a sample, and when to use which"),
+    calibration=("sampling.commands.calibration:calibration", "Hold a grade model against labels"),
+    design=("sampling.commands.design:design", "Write how likely each query is to be drawn"),
 )
 cli.add_late(
     "Sample",
-    queries="traffic.commands:queries",
-    pool="sampling.commands.pool:pool",
-    sample="sampling.commands.sample:sample",
-    next="sampling.commands.next:next_",
-    sheet="sampling.commands.sample:sheet_again",
-    label="campaigns.commands.label:label",
-    top_up="sampling.commands.sample:top_up",
-    grader="graders.commands.grader:grader",
+    queries=("traffic.commands:queries", "Which queries to evaluate with: drawn from a log of searches"),
+    pool=("sampling.commands.pool:pool", "Write pools that are too large for one machine"),
+    sample=("sampling.commands.sample:sample", "Draw what to judge, and write the sheet for the judges"),
+    next=("sampling.commands.next:next_", "The next sheet, where the first one's labels decide it"),
+    sheet=("sampling.commands.sample:sheet_again", "Write the sheet of a sample once more"),
+    label=("campaigns.commands.label:label", "Find the best documents of queries, two at a time, at the terminal"),
+    top_up=("sampling.commands.sample:top_up", "Add to the budget of a sample"),
+    grader=("graders.commands.grader:grader", "Grades of machines: what to ask them"),
 )
-cli.add_late("Judge together, for weeks", campaign="campaigns.commands:campaign", serve="web.commands.serve:serve")
-cli.add_late("Night after night", watch="monitoring.commands:watch")
+cli.add_late(
+    "Judge together, for weeks",
+    campaign=("campaigns.commands:campaign", "Judge a sample in a durable store, with several judges"),
+    serve=("web.commands.serve:serve", "Serve the judging page of a campaign"),
+)
+cli.add_late(
+    "Night after night", watch=("monitoring.commands:watch", "Watch the quality of an index, night after night")
+)
 cli.add_late(
     "Learn",
-    gains="gains.commands.gains:gains",
-    coherence="gains.commands.coherence:coherence",
-    adapt="adaptation.commands:adapt",
-    rank="adaptation.commands:rank",
+    gains=("gains.commands.gains:gains", "Learn what grades and ranks are worth from preferences"),
+    coherence=("gains.commands.coherence:coherence", "How often two measures prefer the same of two lists"),
+    adapt=("adaptation.commands:adapt", "Tune a ranker to what users prefer, and keep what judges say"),
+    rank=("adaptation.commands:rank", "Score documents by a ranker that `adapt` wrote"),
 )
-cli.add_late("Machine", warm_up="quickstart.commands.warm_up:warm_up")
+cli.add_late(
+    "Machine",
+    warm_up=("quickstart.commands.warm_up:warm_up", "Compile everything now, so that no later command waits for it"),
+)
 
 
 def run(arguments: Sequence[str] | None = None, *, is_all: bool = False) -> int:

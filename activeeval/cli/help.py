@@ -173,16 +173,21 @@ class LateCommands(MutableMapping[str, click.Command]):
 
     def __init__(self) -> None:
         self._commands: dict[str, click.Command | str] = {}
+        self.lines: dict[str, str] = {}
+
+    def place(self, name: str, home: str, line: str) -> None:
+        """Say where a command is, as ``module:function``, and what its line in a list says."""
+        self._commands[name], self.lines[name] = home, line
 
     def __getitem__(self, name: str) -> click.Command:
         home = self._commands[name]
         if isinstance(home, str):
             module, _, function = home.partition(":")
             home = self._commands[name] = getattr(import_module(module), function)
+            home.short_help = self.lines[name]
         return home
 
-    def __setitem__(self, name: str, command_of_it: click.Command | str) -> None:
-        """Place a command, or say where it is, as ``module:function``."""
+    def __setitem__(self, name: str, command_of_it: click.Command) -> None:
         self._commands[name] = command_of_it
 
     def __delitem__(self, name: str) -> None:
@@ -205,24 +210,18 @@ class HelpedGroup(Helped, click.Group):
         self.commands = LateCommands()
         self.sections: dict[str, list[str]] = {}
 
-    def add_section(self, title: str, *commands: click.Command) -> None:
-        """Add commands, listed under a title."""
-        for command_of_it in commands:
-            self.add_command(command_of_it)
-            self.sections.setdefault(title, []).append(str(command_of_it.name))
-
-    def add_late(self, title: str, **homes: str) -> None:
+    def add_late(self, title: str, **homes: tuple[str, str]) -> None:
         """Add commands, listed under a title, that are imported when they are asked for.
 
         Parameters
         ----------
         **homes
-            Of each command the module below `activeeval` and the function, as ``module:function``; its name with _
-            for -.
+            Of each command the module below `activeeval` and the function, as ``module:function``, and its line in the
+            list, without a full stop; its name with _ for -.
         """
-        for key, home in homes.items():
+        for key, (home, line) in homes.items():
             name = key.rstrip("_").replace("_", "-")
-            self.commands[name] = f"activeeval.{home}"
+            self.commands.place(name, f"activeeval.{home}", line)
             self.sections.setdefault(title, []).append(name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -234,18 +233,18 @@ class HelpedGroup(Helped, click.Group):
         width = max(map(len, self.commands), default=0)
         for title, names in self.sections.items():
             with formatter.section(title):
-                write_rows(formatter, [(name, self.commands[name].short_help or "") for name in names], width)
+                write_rows(formatter, [(name, self.commands.lines[name]) for name in names], width)
         super().format_options(ctx, formatter)
 
 
-def command(summary: str, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Helped]:
-    """Return what makes a function a command; ``summary`` is its line in the list of commands, without a full stop."""
-    return click.command(name, cls=Helped, short_help=summary, **settings)
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Helped]:
+    """Return what makes a function a command; the table of its group has its line in the list of commands."""
+    return click.command(name, cls=Helped, **settings)
 
 
-def group(summary: str, name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], HelpedGroup]:
+def group(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], HelpedGroup]:
     """Return what makes a function a group of commands."""
-    return click.group(name, cls=HelpedGroup, short_help=summary, **settings)
+    return click.group(name, cls=HelpedGroup, **settings)
 
 
 def write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]], width: int) -> None:

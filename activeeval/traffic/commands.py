@@ -8,7 +8,7 @@ from activeeval.cli import input_options, output
 from activeeval.cli.help import command, group
 
 
-@group("Which queries to evaluate with: drawn from a log of searches")
+@group()
 def queries() -> None:
     """Draw the queries to evaluate with from a log of searches: next month most of them stay, and their judgments.
 
@@ -17,7 +17,7 @@ def queries() -> None:
     """
 
 
-@command("Draw queries from a log, by how often they are asked")
+@command()
 @click.argument("log", metavar="LOG")
 @click.option("--n", "n", type=click.IntRange(1), required=True, metavar="N", help="How many; all there are if fewer.")
 @click.option("--out", required=True, metavar="FILE", help="The queries to write: .csv, .tsv, .jsonl or .parquet.")
@@ -70,4 +70,4 @@ def draw(
     output.say(f"wrote {out}")
 
 
-queries.add_section("From a log", draw)
+queries.add_late("From a log", draw=("traffic.commands:draw", "Draw queries from a log, by how often they are asked"))

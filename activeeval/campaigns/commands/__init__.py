@@ -5,7 +5,7 @@ from __future__ import annotations
 from activeeval.cli.help import group
 
 
-@group("Judge a sample in a durable store, with several judges")
+@group()
 def campaign() -> None:
     """Judge a sample in a durable store: several judges, early readings, nothing lost.
 
@@ -25,29 +25,29 @@ def campaign() -> None:
 
 campaign.add_late(
     "Draw",
-    create="campaigns.commands.create:create",
-    top_up="campaigns.commands.create:top_up",
-    redraw="campaigns.commands.create:redraw",
-    close="campaigns.commands.close:close",
-    list="campaigns.commands.create:list_",
+    create=("campaigns.commands.create:create", "Draw a sample and store it, ready for judges"),
+    top_up=("campaigns.commands.create:top_up", "Add to the budget"),
+    redraw=("campaigns.commands.create:redraw", "Draw a further round, with all that was learned so far"),
+    close=("campaigns.commands.close:close", "Give out nothing more, or open it again"),
+    list=("campaigns.commands.create:list_", "The campaigns of a store"),
 )
 campaign.add_late(
     "Judge",
-    next="campaigns.commands.judge:next_",
-    import_="campaigns.commands.judge:import_",
-    label="campaigns.commands.judge:label",
-    claim="campaigns.commands.judge:claim",
-    submit="campaigns.commands.judge:submit",
-    judge="campaigns.commands.judge:judge",
-    retract="campaigns.commands.judge:retract",
+    next=("campaigns.commands.judge:next_", "Write the sheet of what is to be judged next"),
+    import_=("campaigns.commands.judge:import_", "Take judged sheets and other judgments in"),
+    label=("campaigns.commands.judge:label", "Compare two documents at a time, at the terminal"),
+    claim=("campaigns.commands.judge:claim", "Take the next item, for a program"),
+    submit=("campaigns.commands.judge:submit", "Give the answer to an item"),
+    judge=("campaigns.commands.judge:judge", "Judge by a file of judgments"),
+    retract=("campaigns.commands.judge:retract", "Take a judgment back"),
 )
 campaign.add_late(
     "Read",
-    status="campaigns.commands.inspect:status",
-    estimate="campaigns.commands.inspect:estimate",
-    audit="campaigns.commands.grader_audit:audit",
-    report="campaigns.commands.report:report",
-    export="campaigns.commands.inspect:export",
-    cost="campaigns.commands.inspect:cost",
-    verify="campaigns.commands.inspect:verify",
+    status=("campaigns.commands.inspect:status", "How far the judging is, and the interval now"),
+    estimate=("campaigns.commands.inspect:estimate", "Estimates from what is judged so far"),
+    audit=("campaigns.commands.grader_audit:audit", "Hold a machine's grades against the labels so far"),
+    report=("campaigns.commands.report:report", "One page for the team: estimates, cost, judges"),
+    export=("campaigns.commands.inspect:export", "Write judgments and weights for other tools"),
+    cost=("campaigns.commands.inspect:cost", "How long judging takes, by the judges' clocks"),
+    verify=("campaigns.commands.inspect:verify", "Check that nothing was lost or changed"),
 )

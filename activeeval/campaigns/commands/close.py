@@ -10,7 +10,7 @@ from activeeval.cli.output import emit_done, output_option, say
 from activeeval.report.numbers import counted
 
 
-@command("Give out nothing more, or open it again")
+@command()
 @of_campaign
 @click.option("--reopen", "opens", is_flag=True, help="Give out again what was open when it was closed.")
 @output_option

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MINUTES = 60
 
 
-@command("Draw a sample and store it, ready for judges")
+@command()
 @of_campaign
 @sampling_options.drawing_options
 @sampling_options.target_options
@@ -141,7 +141,7 @@ def _labels(other: str, db: str | None) -> tuple[KnownGrades, TextFiles]:
         return known, kept_texts(store.campaign(name).config)
 
 
-@command("Add to the budget", "top-up")
+@command("top-up")
 @of_campaign
 @click.option("--budget", type=BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @sampling_options.texts_options
@@ -167,7 +167,7 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
     emit_done([asdict(made)], form)
 
 
-@command("Draw a further round, with all that was learned so far")
+@command()
 @of_campaign
 @sampling_options.drawing_options
 @sampling_options.budget_option
@@ -198,7 +198,7 @@ def redraw(name: str, db: str | None, documents: str | None, queries: str | None
     emit_done([asdict(made)], form)
 
 
-@command("The campaigns of a store", "list")
+@command("list")
 @any_db_option(required=True, help="A file, sqlite:///FILE or postgresql://USER@HOST/DATABASE.")
 @output_option
 def list_(db: str, form: str) -> None:

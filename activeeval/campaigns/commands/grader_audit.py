@@ -11,7 +11,7 @@ from activeeval.cli.waiting import tell
 from activeeval.graders.commands.audit import audit_options, show_audit
 
 
-@command("Hold a machine's grades against the labels so far")
+@command()
 @of_campaign
 @as_of_option
 @audit_options

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 
 
-@command("How far the judging is, and the interval now")
+@command()
 @of_campaign
 @as_of_option
 @confidence_option
@@ -142,7 +142,7 @@ def _command(step: Step, state: CampaignState, db: str | None) -> str:
     )
 
 
-@command("Estimates from what is judged so far")
+@command()
 @of_campaign
 @as_of_option
 @asked_options
@@ -191,7 +191,7 @@ def estimate(
     show_estimates(shown, form, places, f"as of event {state.as_of}, {where}", beside, Steps(grow, batch))
 
 
-@command("Write judgments and weights for other tools")
+@command()
 @of_campaign
 @as_of_option
 @click.option(
@@ -229,7 +229,7 @@ def export(name: str, db: str | None, as_of: int | None, kind: str, out: str | N
         output.emit_done(marked([{"out": out, "format": kind, "as_of": written.as_of}], written.notes), form)
 
 
-@command("Check that nothing was lost or changed")
+@command()
 @of_campaign
 @click.option(
     "--head", metavar="SEQ:DIGEST", help="Of an earlier `verify`: the log of then must be where this one began."
@@ -267,7 +267,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
     )
 
 
-@command("How long judging takes, by the judges' clocks")
+@command()
 @of_campaign
 @click.option("--out", metavar="FILE", help="Write what each item of the pool should take, for --cost: .csv, .tsv …")
 @documents_option

@@ -29,7 +29,7 @@ def _print(record: Row) -> None:
     sys.stdout.flush()
 
 
-@command("Take the next item, for a program")
+@command()
 @of_campaign
 @judge_option
 def claim(name: str, db: str | None, judge: str) -> None:
@@ -50,7 +50,7 @@ def claim(name: str, db: str | None, judge: str) -> None:
         _print(claimed_line(desk_of(store, name).claim(judge_of(judge)), store, name))
 
 
-@command("Compare two documents at a time, at the terminal")
+@command()
 @of_campaign
 @judge_option
 def label(name: str, db: str | None, judge: str) -> None:
@@ -75,7 +75,7 @@ def label(name: str, db: str | None, judge: str) -> None:
             say(summed_up(work.compared))
 
 
-@command("Give the answer to an item")
+@command()
 @of_campaign
 @click.option("--token", required=True, help="From `claim`.")
 @click.option("--grade", type=click.IntRange(0), help="The grade.")
@@ -123,7 +123,7 @@ def _judgment(answer: Mapping[str, Any]) -> JudgeAnswer:
     return JudgeAnswer.of(**answer)
 
 
-@command("Judge by a file of judgments")
+@command()
 @of_campaign
 @judge_option
 @click.option("--oracle", required=True, metavar="FILE", help="Judgments of any form, where the grades are looked up.")
@@ -156,7 +156,7 @@ def judge(
             _print(acknowledged_line(done, token))
 
 
-@command("Write the sheet of what is to be judged next", "next")
+@command("next")
 @of_campaign
 @click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
 @click.option("--items", type=click.IntRange(1), metavar="N", help="At most so many for each judge. Default: all.")
@@ -211,7 +211,7 @@ def next_(
     emit_done(list(map(asdict, sheets)), form)
 
 
-@command("Take judged sheets and other judgments in", "import")
+@command("import")
 @of_campaign
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a file names no judge.")
@@ -265,7 +265,7 @@ def import_(
     emit_done(rows, form)
 
 
-@command("Take a judgment back", context_settings={"show_default": False})  # that of a reason is nothing
+@command(context_settings={"show_default": False})
 @of_campaign
 @judge_option
 @click.option("--seq", type=click.IntRange(1), required=True, help="The event of the judgment.")

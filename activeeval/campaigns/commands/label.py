@@ -22,7 +22,7 @@ _LINES = 6
 _WIDTH = 100
 
 
-@command("Find the best documents of queries, two at a time, at the terminal")
+@command()
 @click.argument("sheet", metavar="SHEET")
 @click.option("--k", type=click.IntRange(1), required=True, metavar="K", help="How many of the best of each query.")
 @click.option(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
 
 
-@command("One page for the team: estimates, cost, judges")
+@command()
 @of_campaign
 @click.option("--out", metavar="FILE", help="Report to write: .html, .md or .json. Default: NAME.html in this folder.")
 @as_of_option

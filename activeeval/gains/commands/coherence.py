@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from activeeval.core.types import Ints
 
 
-@command("How often two measures prefer the same of two lists")
+@command()
 @click.argument("first", metavar="MEASURE")
 @click.argument("second", metavar="MEASURE")
 @click.option("--grades", metavar="LIST", help="Compare random orders of a list of grades, as 4,4,3,3,2,2,1,1,0,0.")

@@ -42,7 +42,7 @@ def _preference_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return input_options.with_options(command, _OPTIONS)
 
 
-@group("Learn what grades and ranks are worth from preferences")
+@group()
 def gains() -> None:
     """Learn what grades and ranks are worth from preferences between ranked lists.
 
@@ -54,7 +54,7 @@ def gains() -> None:
     """
 
 
-@command("Learn gains and discounts, and write them as a measure")
+@command()
 @_preference_options
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
@@ -198,7 +198,7 @@ def _by_grade(gains: Sequence[float]) -> dict[str, float]:
     return {f"grade {grade}": gain for grade, gain in enumerate(gains)}
 
 
-@command("Show what was learned")
+@command()
 @click.argument("file", metavar="FILE")
 @click.option("--plot", metavar="FILE", help="Draw gains and discounts (.png, .svg, .pdf).")
 @output.rows_options
@@ -229,7 +229,7 @@ def show(file: str, plot: str | None, places: int, form: str) -> None:
         output.say(f"wrote {plot}")
 
 
-@command("The pair worth asking about next", "next")
+@command("next")
 @_preference_options
 @click.option("--count", type=click.IntRange(1), default=1, help="How many pairs to name.")
 @click.option("--start", type=click.IntRange(1), default=20,
@@ -263,7 +263,7 @@ def next_pair(count: int, start: int, places: int, form: str, **options: Any) ->
     )
 
 
-@command("Test whether gains depend on the rank", "test")
+@command("test")
 @_preference_options
 @click.option("--samples", type=click.IntRange(1), default=199, help="Bootstrap samples of gains times discounts.")
 @output.rows_options
@@ -289,4 +289,10 @@ def test_rank_one(samples: int, places: int, form: str, **options: Any) -> None:
     output.emit([asdict(tested)], form, places)
 
 
-gains.add_section("Commands", learn, show, next_pair, test_rank_one)
+gains.add_late(
+    "Commands",
+    learn=("gains.commands.gains:learn", "Learn gains and discounts, and write them as a measure"),
+    show=("gains.commands.gains:show", "Show what was learned"),
+    next=("gains.commands.gains:next_pair", "The pair worth asking about next"),
+    test=("gains.commands.gains:test_rank_one", "Test whether gains depend on the rank"),
+)

@@ -50,7 +50,7 @@ def audit_options(command_of_it: Callable[..., Any]) -> Callable[..., Any]:
     return input_options.with_options(command_of_it, _OPTIONS)
 
 
-@command("Hold a machine's grades against the labels of a sample")
+@command()
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @audit_options

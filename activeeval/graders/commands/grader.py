@@ -13,7 +13,7 @@ from activeeval.cli.help import command, group
 from activeeval.report.numbers import agreeing, counted
 
 
-@group("Grades of machines: what to ask them")
+@group()
 def grader() -> None:
     """Grades of machines, as of a language model: they say where people's judgments are worth most, and are no labels.
 
@@ -23,7 +23,7 @@ def grader() -> None:
     """
 
 
-@command("Write a batch of questions for a language model")
+@command()
 @click.argument("sample", metavar="[SAMPLE]", required=False)
 @input_options.run_option("runs", multiple=True, help="In place of a sample: a run; repeatable.")
 @click.option(
@@ -67,4 +67,4 @@ def ask(force: bool, form: str, **asked: Any) -> None:
     output.emit_done([row], form)
 
 
-grader.add_section("Commands", ask)
+grader.add_late("Commands", ask=("graders.commands.grader:ask", "Write a batch of questions for a language model"))

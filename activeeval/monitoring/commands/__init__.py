@@ -5,7 +5,7 @@ from __future__ import annotations
 from activeeval.cli.help import group
 
 
-@group("Watch the quality of an index, night after night")
+@group()
 def watch() -> None:
     """Watch the quality of an index night after night: each night costs what is new.
 
@@ -25,13 +25,13 @@ def watch() -> None:
 
 watch.add_late(
     "Every night",
-    init="monitoring.commands.nights:init",
-    night="monitoring.commands.nights:night",
-    submit="monitoring.commands.nights:submit",
+    init=("monitoring.commands.nights:init", "Set up a watch"),
+    night=("monitoring.commands.nights:night", "Take tonight's run"),
+    submit=("monitoring.commands.nights:submit", "Take judged sheets in"),
 )
 watch.add_late(
     "Read",
-    status="monitoring.commands.inspect:status",
-    estimate="monitoring.commands.inspect:estimate",
-    report="monitoring.commands.inspect:report",
+    status=("monitoring.commands.inspect:status", "What the last night says"),
+    estimate=("monitoring.commands.inspect:estimate", "What the nights say, one after the other"),
+    report=("monitoring.commands.inspect:report", "What the nights say, as a page"),
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from activeeval.report.rendering import Cell
 
 
-@command("What the last night says")
+@command()
 @name_argument
 @db_option
 @holes_options
@@ -69,7 +69,7 @@ def status(
         _say_waiting(night, name, db, price)
 
 
-@command("What the nights say, one after the other")
+@command()
 @name_argument
 @db_option
 @click.option("--from", "begin", default="", metavar="DATE", help="The first night. Default: of the watch.")
@@ -104,7 +104,7 @@ def estimate(name: str, db: str | None, begin: str, end: str, places: int, form:
         output.emit(rows + [_row(change, nights[-1].settings) for change in spans], form, places)
 
 
-@command("What the nights say, as a page")
+@command()
 @name_argument
 @db_option
 @click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")

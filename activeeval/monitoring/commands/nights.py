@@ -47,7 +47,7 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
         raise click.UsageError("there is no --nights: errors are stated for 100 nights, by --false-alarms", context)
 
 
-@command("Set up a watch")
+@command()
 @name_argument
 @db_option
 @click.option("--measure", "measures", multiple=True, required=True, help=MEASURES_HELP)
@@ -120,7 +120,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
     output.say(f"Next: `{again}` draws the first night.")
 
 
-@command("Take tonight's run")
+@command()
 @name_argument
 @db_option
 @run_option(required=True, help="Tonight's run: TREC file or table.")
@@ -202,7 +202,7 @@ def night(
         _say_outlook(store, name)
 
 
-@command("Take judged sheets in")
+@command()
 @name_argument
 @db_option
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)

@@ -14,7 +14,7 @@ from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted
 
 
-@command("See what sampling saves, on a generated collection")
+@command()
 @click.option("--queries", type=click.IntRange(20), default=800, help="A tenth of them train.")
 @click.option("--repetitions", type=click.IntRange(2), default=1000, help="Replays of each method.")
 @seed_option

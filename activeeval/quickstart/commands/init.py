@@ -31,7 +31,7 @@ _HARMLESS = 0.01
 _T = TypeVar("_T")
 
 
-@command("Answer a few questions, get the commands to run")
+@command()
 def init() -> None:
     """Ask what you have and what you want to know, and print the commands to run. No file is touched.
 

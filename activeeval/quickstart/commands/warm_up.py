@@ -7,7 +7,7 @@ from activeeval.cli.output import say
 from activeeval.cli.waiting import progress
 
 
-@command("Compile everything now, so that no later command waits for it", "warm-up")
+@command("warm-up")
 def warm_up() -> None:
     """Compile everything now, so that no later call waits for it: for images and for the first morning.
 

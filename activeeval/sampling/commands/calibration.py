@@ -21,7 +21,7 @@ _MUCH = 1.5
 """How many times as large as observed, or as small, a variance is where the sentence says so: 1.2 of a half-width."""
 
 
-@command("Hold a grade model against labels")
+@command()
 @pool_options
 @click.option("--measure", default="DCG", help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE.")
 @rows_options

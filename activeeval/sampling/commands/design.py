@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from activeeval.inputs.budgets import Budget
 
 
-@command("Write how likely each query is to be drawn")
+@command()
 @input_options.pool_options
 @click.option("--measure", default="DCG", help=f"{input_options.MEASURES_HELP}.")
 @sampling_options.method_option

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     pass
 
 
-@command("Turn a sample and its judged sheets into estimates")
+@command()
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1)
 @sampling_options.asked_options

@@ -6,7 +6,7 @@ from activeeval.cli.help import command
 from activeeval.cli.output import emit, is_asked, output_option, wide_option
 
 
-@command("The ways to draw a sample, and when to use which")
+@command()
 @output_option
 @wide_option
 def methods(form: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from activeeval.sampling.sheets import SheetPlan
 
 
-@command("The next sheet, where the first one's labels decide it", "next")
+@command("next")
 @click.argument("path", metavar="SAMPLE")
 @click.argument("sheets", metavar="SHEET...", nargs=-1, required=True)
 @click.option("--sheet", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")

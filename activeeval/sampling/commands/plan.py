@@ -29,7 +29,7 @@ _TRAINS = "queries that train"
 """The note with which the text begins."""
 
 
-@command("What a budget should reach, or which budget a goal takes")
+@command()
 @input_options.pool_options
 @input_options.measures_option
 @input_options.judging_option

@@ -12,7 +12,7 @@ from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 
 
-@group("Write pools that are too large for one machine")
+@group()
 def pool() -> None:
     """Write pools to parquet, in partitions that several processes or machines go over.
 
@@ -23,10 +23,10 @@ def pool() -> None:
     """
 
 
-pool.add_late("Write", write="sampling.commands.pool:write")
+pool.add_late("Write", write=("sampling.commands.pool:write", "Write a pool to parquet"))
 
 
-@command("Write a pool to parquet")
+@command()
 @input_options.pool_options
 @click.option("--partitions", type=click.IntRange(1), default=8, show_default=True, metavar="N",
               help="Files that it is written to.")  # fmt: skip

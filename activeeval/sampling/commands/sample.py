@@ -30,7 +30,7 @@ _sheet_option = click.option(
 )
 
 
-@command("Draw what to judge, and write the sheet for the judges")
+@command()
 @sampling_options.drawing_options
 @sampling_options.target_options
 @_out_option
@@ -81,7 +81,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 
-@command("Add to the budget of a sample", "top-up")
+@command("top-up")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--budget", type=input_options.BUDGET, required=True, help=f"What is added. {input_options.BUDGET_HELP}.")
 @_out_option
@@ -139,7 +139,7 @@ def top_up(
     output.say(f"`{reads}` reads it with the sheets so far")
 
 
-@command("Write the sheet of a sample once more", "sheet")
+@command("sheet")
 @click.argument("path", metavar="SAMPLE")
 @click.option("--out", required=True, metavar="FILE", help=f"Sheet to write: {sheet_options.FORMS}.")
 @sheet_options.people_options

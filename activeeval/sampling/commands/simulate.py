@@ -28,7 +28,7 @@ _OFTEN = 0.1
 """What the estimates of one run in ten say of themselves may be why their intervals are too short."""
 
 
-@command("What each method would have saved on judgments that you have")
+@command()
 @pool_options
 @click.option("--measure", "measures", multiple=True, default=("DCG",), help=f"{MEASURES_HELP}; repeatable.")
 @click.option(

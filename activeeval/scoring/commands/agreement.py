@@ -23,7 +23,7 @@ _WIDE = ("of", "what", "confidence", "why_undefined")
 _BRIEF = {"raw_agreement": "raw", "base_rate": "base"}
 
 
-@command("How far judges agree")
+@command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--resamples", type=click.IntRange(1, 100_000), default=1000,
               help="Bootstrap resamples of the queries, for the intervals.")  # fmt: skip

@@ -38,7 +38,7 @@ _OWN = {
 """Options that go with some sources alone; a campaign keeps what it was told of machines."""
 
 
-@command("Whether a new run is better or worse than the old one: a gate for scripts")
+@command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--qrels", metavar="FILE", help="Judgments, looked up for the items that are asked for.")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HALF = 0.5
 
 
-@command("Score runs against judgments, with intervals")
+@command()
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
 @click.argument("measures", metavar="MEASURE...", nargs=-1, required=True)

@@ -10,7 +10,7 @@ from activeeval.cli.help import command
 from activeeval.cli.output import emit, is_asked, rows_options, say, show_text
 
 
-@command("How long judging takes")
+@command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @rows_options
 def times(files: tuple[str, ...], places: int, form: str) -> None:

@@ -28,7 +28,7 @@ _WAIT_S = 5.0  # whoever looks at a page is told sooner than whoever waits for a
 _NEEDED = ("fastapi", "uvicorn", "markdown_it", "argon2", "httptools")
 
 
-@command("Serve the judging page of a campaign")
+@command()
 @of_campaign
 @click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who is invited: each has a link. Repeatable.")
 @click.option("--lead", default="lead", metavar="NAME", help="Who leads: the name that decisions are stored under.")
