@@ -28,7 +28,7 @@ from benchmarks.house import (
 )
 
 LIMITS: dict[str, int] = {
-    "code lines: package": 56_636,
+    "code lines: package": 56_658,
     "code lines: core": 16_839,
     "code lines: tests": 49_504,
     "code lines: benchmarks": 17_034,

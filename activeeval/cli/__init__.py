@@ -28,7 +28,7 @@ through it at every 700 things, as Python does by itself, was a seventh of the t
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH, "show_default": True}
 
 
-@group(context_settings=_SETTINGS)
+@group(short_help="Measure search quality with a fraction of the judgments", context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="activeeval")
 @click.option("--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 def cli(quiet: bool) -> None:
