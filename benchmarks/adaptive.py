@@ -2,9 +2,9 @@
 
 Nothing is known at first: the first round, a fifth of the budget, is drawn with the uniform model and its query factor.
 What it says trains a mixture (a logit of the features and one of the rankers' own scores, recalibrated by a query
-factor), which the next round is drawn with; weights are planned (`activeeval.core.campaign.together`). Total budget a
-tenth of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10 and
-ERR@10.
+factor), which the next round is drawn with; weights are planned (`activeeval.core.campaign.joint_estimates`). Total
+budget a tenth of judging everything, an overhead of one item a query, one ranking; MQ2008 and MQ2007-agg; DCG, DCG@10
+and ERR@10.
 
 Efficiency is the squared error of passive over a design's, at the same budget. *Informed* is the design with a forest
 that was trained on labels of other queries, which cost nothing here, *fixed* the one with the uniform model and its
@@ -29,8 +29,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from activeeval import Target
+from activeeval.core.campaign.joint_estimates import planned_weights
 from activeeval.core.campaign.rounds import Rounds
-from activeeval.core.campaign.together import planned_weights
 from activeeval.core.design import Design
 from activeeval.core.design.methods import METHODS, Method, default_method
 from activeeval.core.simulation import replicate

@@ -2,8 +2,8 @@
 
 All of n queries are judged; each changes with a probability, by a size drawn from those that a measure has, and the
 interval is for all queries like them. Shares of intervals that hold the true mean difference, and that lie beyond it on
-either side, by the default rule (`activeeval.core.ends`) and by t alone. Stores benchmarks/results/gate-intervals.json,
-and the table beside it.
+either side, by the default rule (`activeeval.core.interval_ends`) and by t alone. Stores
+benchmarks/results/gate-intervals.json, and the table beside it.
 """
 
 from __future__ import annotations

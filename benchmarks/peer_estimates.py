@@ -20,8 +20,8 @@ import numpy as np
 
 from activeeval import Target
 from activeeval.core.design.methods import METHODS
-from activeeval.core.ends import t_quantile
 from activeeval.core.estimation import Evidence, evaluate
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.simulation import replicate
 from benchmarks.machine import data_folder
 from benchmarks.pools import JudgedPool, generated, load

@@ -19,7 +19,7 @@ import numpy as np
 
 from activeeval import replicate
 from activeeval.core.design.methods import default_method
-from activeeval.core.ends import t_quantile
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning import BoundedPlan, Goal, Planner, least_budget
 from benchmarks.machine import ROOT, describe, figure, section_tables, show, store
 from benchmarks.pools import SEED, JudgedPool, load

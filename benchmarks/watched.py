@@ -22,7 +22,7 @@ import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.carried import InHand, going_on
+from activeeval.core.design.carried_samples import InHand, going_on
 from activeeval.core.design.methods import METHODS
 from activeeval.core.design.selections import Selection
 from activeeval.core.errors import StateError

@@ -28,7 +28,7 @@ import numpy as np
 
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.design import Design
-from activeeval.core.design.carried import InHand, going_on
+from activeeval.core.design.carried_samples import InHand, going_on
 from activeeval.core.design.methods import METHODS
 from activeeval.core.errors import StateError
 from activeeval.core.estimation import estimate, evidence_of

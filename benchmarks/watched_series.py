@@ -18,14 +18,14 @@ from joblib import parallel_config
 from activeeval import Rankings, Target, parse_measure
 from activeeval.core.answers import Answer
 from activeeval.core.campaign import Campaign
-from activeeval.core.design.carried import going_on
+from activeeval.core.design.carried_samples import going_on
 from activeeval.core.grade_models import ForestGradeModel
 from activeeval.core.pool import QueryPool, key_of
 from activeeval.core.results import Estimate
 from activeeval.formats.loading import load_run
 from activeeval.formats.text.trec import Run
 from activeeval.monitoring.cases import case_of
-from activeeval.monitoring.leaving import Held, Pair, held_after, in_hand
+from activeeval.monitoring.night_outputs import Held, Pair, held_after, in_hand
 from activeeval.monitoring.series import PLAIN, change_of, same_lists
 from activeeval.monitoring.settings import Settings
 from benchmarks.pools import JudgedPool, load

@@ -9,7 +9,7 @@ import numpy as np
 
 from activeeval.campaigns.scripted_judge import judge_all
 from activeeval.campaigns.store import open_store
-from activeeval.monitoring.before import Tonight
+from activeeval.monitoring.night_inputs import Tonight
 from activeeval.monitoring.nights import draw_night
 from activeeval.monitoring.series import last_says, nights_say
 from activeeval.monitoring.settings import Settings, set_up

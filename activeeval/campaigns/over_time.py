@@ -15,8 +15,8 @@ from activeeval.campaigns.report.content import CampaignReading, Largest, QueryS
 from activeeval.campaigns.state import CampaignState, answered
 from activeeval.campaigns.status import spent_by_block
 from activeeval.core.answers import Answer
+from activeeval.core.campaign.joint_estimates import round_weights
 from activeeval.core.campaign.reading import carried
-from activeeval.core.campaign.together import round_weights
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.measures import Target
 from activeeval.core.results import Interval

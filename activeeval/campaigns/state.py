@@ -13,8 +13,8 @@ from activeeval.campaigns.corrections import asked_again, check_known, known_now
 from activeeval.campaigns.store import CampaignRow, SampleRow, Store
 from activeeval.campaigns.versions import n_budgets, rounds_of, unpacked_version
 from activeeval.core.campaign import Campaign, Rules, Unit
+from activeeval.core.campaign.joint_estimates import check_rounds
 from activeeval.core.campaign.labels import Progress
-from activeeval.core.campaign.together import check_rounds
 from activeeval.core.design import Design
 from activeeval.core.errors import InputError, StateError
 from activeeval.core.judgments.log import Event

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
-from activeeval.core.ends import UNLIMITED, Basis, Shares
+from activeeval.core.interval_ends import UNLIMITED, Basis, Shares
 from activeeval.core.types import Floats
 
 
@@ -351,7 +351,7 @@ class Estimate:
         return max(interval.low - below, self.limits[0]), min(interval.high + above, self.limits[1])
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Compute the default interval at a confidence; see `activeeval.core.ends`.
+        """Compute the default interval at a confidence; see `activeeval.core.interval_ends`.
 
         Raises
         ------

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from activeeval.core.campaign.campaign import Campaign
 from activeeval.core.design import Design, GradeProbs, Order
-from activeeval.core.design.carried import GRADES, Carried
+from activeeval.core.design.carried_samples import GRADES, Carried
 from activeeval.core.design.histories import History
 from activeeval.core.design.methods import find_method
-from activeeval.core.design.paths import Paths
+from activeeval.core.design.query_paths import Paths
 from activeeval.core.errors import ActiveEvalError, InputError
 from activeeval.core.grade_models.query_factor import QueryFactor
 from activeeval.core.grade_models.refit import ValueRefit

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from activeeval.core.campaign.campaign import Campaign
-from activeeval.core.campaign.rules import Rules
+from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.errors import InputError, unseen_difference
 from activeeval.core.judgments.judge_names import judge_name
 from activeeval.core.judgments.policies import Differing, add_grade, check_alike

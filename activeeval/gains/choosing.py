@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
+from activeeval.gains.convex_program import Program
 from activeeval.gains.pairs import PreferenceData
-from activeeval.gains.program import Program
 from activeeval.gains.readout import told_apart
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats
 
-# of the size of the others: the solver leaves an error of some 3e-7 in the weights (`activeeval.gains.program`), which
-# a discount of the first rank must exceed by far, as all others are divided by it
+# of the size of the others: the solver leaves an error of some 3e-7 in the weights (`activeeval.gains.convex_program`),
+# which a discount of the first rank must exceed by far, as all others are divided by it
 _NOISE = 1e-6
 _UNSEEN = 1e-5
 

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 
 from activeeval.core.campaign import Campaign
+from activeeval.core.campaign.joint_estimates import round_weights
 from activeeval.core.campaign.probabilities import item_probabilities
-from activeeval.core.campaign.together import round_weights
 from activeeval.core.estimation.clustered import (
     by_query,
     correlation,

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.store import Store
-from activeeval.core.design.carried import InHand, going_on
-from activeeval.core.ends import t_quantile
+from activeeval.core.design.carried_samples import InHand, going_on
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import Target
 from activeeval.core.types import Floats
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.case import Case
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import labels_so_far
-from activeeval.monitoring.leaving import NightRecord, in_hand
+from activeeval.monitoring.night_outputs import NightRecord, in_hand
 from activeeval.monitoring.series import PLAIN
 from activeeval.monitoring.settings import Settings
 

@@ -10,7 +10,7 @@ from activeeval.inputs.case import Case, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.known_grades import KnownGrades
 from activeeval.monitoring.judged_labels import certain_grades
-from activeeval.monitoring.leaving import Pair, pairs_in
+from activeeval.monitoring.night_outputs import Pair, pairs_in
 from activeeval.monitoring.settings import Settings
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from activeeval.campaigns.import_judgments import TakenFile, read_files
 from activeeval.campaigns.store import JudgeAnswer, NightRow, Store
-from activeeval.campaigns.taking import TakenFile, read_files
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.log import Event
 from activeeval.formats.judgments.from_files import read
-from activeeval.monitoring.before import last_night
 from activeeval.monitoring.judged_labels import by_night, folded, left_by, n_waiting
-from activeeval.monitoring.leaving import Held, Pair, is_same_text
+from activeeval.monitoring.night_inputs import last_night
+from activeeval.monitoring.night_outputs import Held, Pair, is_same_text
 from activeeval.monitoring.settings import Settings
 
 Answers = dict[str, Event]
@@ -27,7 +27,7 @@ def take_sheets(
     Raises
     ------
     InputError
-        As `activeeval.campaigns.taking.take_files`, and where a sheet is of no night of the watch.
+        As `activeeval.campaigns.import_judgments.take_files`, and where a sheet is of no night of the watch.
     """
     last, rows = last_night(store, name), store.watches.nights(name)
     steps = {sample.digest: row for row in rows for sample in store.samples(row.campaign)}

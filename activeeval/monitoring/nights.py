@@ -16,7 +16,7 @@ from activeeval.campaigns.making import create
 from activeeval.campaigns.store import NightRow, Store, WatchRow
 from activeeval.core.campaign import Campaign
 from activeeval.core.design import Design
-from activeeval.core.design.carried import Carried, InHand, going_on, numbers_of
+from activeeval.core.design.carried_samples import Carried, InHand, going_on, numbers_of
 from activeeval.core.errors import InputError, StateError, did_you_mean, shown
 from activeeval.core.pool import key_of
 from activeeval.core.results import Caution, Note
@@ -28,10 +28,10 @@ from activeeval.formats.sample_file import lists_of
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import Asked
-from activeeval.monitoring.before import Before, Tonight, before_more, before_night, last_night
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, n_waiting
-from activeeval.monitoring.leaving import NightRecord, Pair, held_after, in_hand, run_of
+from activeeval.monitoring.night_inputs import Before, Tonight, before_more, before_night, last_night
+from activeeval.monitoring.night_outputs import NightRecord, Pair, held_after, in_hand, run_of
 from activeeval.monitoring.settings import OF_NIGHTS, REFERENCE, Settings, segments_of
 from activeeval.monitoring.watched_segments import NightPlan, plan_night
 from activeeval.sampling.draw import with_texts as texts_of_sample

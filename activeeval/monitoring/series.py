@@ -19,8 +19,8 @@ from activeeval.core.measures import Target
 from activeeval.core.results import Caution, Estimate
 from activeeval.core.types import Bools
 from activeeval.formats.tables.segments import Segments
-from activeeval.monitoring.before import last_night
 from activeeval.monitoring.judged_labels import by_night
+from activeeval.monitoring.night_inputs import last_night
 from activeeval.monitoring.nights import MISSING
 from activeeval.monitoring.settings import REFERENCE, Settings, segments_of
 from activeeval.monitoring.watched_segments import answers_by_segment

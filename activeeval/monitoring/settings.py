@@ -22,7 +22,7 @@ from activeeval.formats.loading import load_run
 from activeeval.formats.tables.segments import Segments, read_segments
 from activeeval.inputs.choices import POOL_DEPTH
 from activeeval.inputs.loading import sampled_measure
-from activeeval.monitoring.leaving import run_arrays
+from activeeval.monitoring.night_outputs import run_arrays
 from activeeval.sampling.draw import fresh_seed
 from activeeval.sampling.policies import policy_for
 from activeeval.sampling.segment_budgets import SegmentGoals

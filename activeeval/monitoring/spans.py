@@ -5,11 +5,11 @@ from __future__ import annotations
 from activeeval.campaigns.store import Store
 from activeeval.core.answers import Answer
 from activeeval.core.campaign import Campaign
-from activeeval.core.design.carried import reread
+from activeeval.core.design.carried_samples import reread
 from activeeval.core.pool import key_of
 from activeeval.monitoring.cases import case_of
 from activeeval.monitoring.judged_labels import by_night, labels_so_far
-from activeeval.monitoring.leaving import NightRecord, in_hand
+from activeeval.monitoring.night_outputs import NightRecord, in_hand
 from activeeval.monitoring.nights import check_judged
 from activeeval.monitoring.series import change_of, same_lists
 from activeeval.monitoring.settings import Settings

@@ -12,9 +12,9 @@ from activeeval.core.pool.keyed import Qrels
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.loading import pool_from_tables
 from activeeval.inputs.loading import sampled_measure
-from activeeval.monitoring.before import last_night
 from activeeval.monitoring.judged_labels import labels_so_far
-from activeeval.monitoring.leaving import NightRecord, Pair, pairs_in
+from activeeval.monitoring.night_inputs import last_night
+from activeeval.monitoring.night_outputs import NightRecord, Pair, pairs_in
 from activeeval.monitoring.settings import Settings
 from activeeval.scoring.unjudged import Holes, holes_of
 

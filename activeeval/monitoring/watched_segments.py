@@ -2,8 +2,9 @@
 
 Intervals of segments hold at once, as everywhere (`activeeval.sampling.answers.by_segment`). A night draws the least
 new labels that should bring tonight's values to the half-widths, with all that earlier nights have drawn in hand. So
-that alarms still work, what a night is more than another keeps `activeeval.core.planning.carried.SHARE` of what rates
-are made of, and an item that no night could draw comes with `activeeval.core.design.carried.LEAST` at least.
+that alarms still work, what a night is more than another keeps `activeeval.core.planning.new_labels.SHARE` of what
+rates are made of, and an item that no night could draw comes with `activeeval.core.design.carried_samples.LEAST` at
+least.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from activeeval.core.design.carried import InHand
+from activeeval.core.design.carried_samples import InHand
 from activeeval.core.design.methods import find_method
 from activeeval.core.measures import Target
 from activeeval.core.planning import LeastLabels, Prospect, least_labels

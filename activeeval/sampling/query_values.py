@@ -8,7 +8,7 @@ import numpy as np
 
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.reading import judged_queries
-from activeeval.core.ends import ROUNDING
+from activeeval.core.interval_ends import ROUNDING
 from activeeval.core.measures import LabelsLike, Target
 from activeeval.core.types import Floats
 from activeeval.report.numbers import agreeing, counted

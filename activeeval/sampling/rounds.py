@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from activeeval.core.campaign.joint_estimates import read_together, round_weights
 from activeeval.core.campaign.labels import Progress
 from activeeval.core.campaign.rounds import Believe
-from activeeval.core.campaign.together import read_together, round_weights
 from activeeval.core.design.methods import Method
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.policies import Agreement
@@ -105,12 +105,12 @@ def round_answers(
     Parameters
     ----------
     is_campaign : bool
-        See `activeeval.core.campaign.together.read_together`.
+        See `activeeval.core.campaign.joint_estimates.read_together`.
 
     Raises
     ------
     InputError, StateError
-        As `activeeval.core.campaign.together.read_together`, and where a round does not reach a question.
+        As `activeeval.core.campaign.joint_estimates.read_together`, and where a round does not reach a question.
     """
     asked = [sample.asked(measures, questions, contrasts) for sample in samples]
     is_contest = samples[0].is_contest

@@ -39,11 +39,11 @@ from activeeval.core.types import Floats, Ints
 from activeeval.scale.chunks import Chunk, by_query
 from activeeval.scale.engines import Engine
 from activeeval.scale.engines.here import Here
-from activeeval.scale.fetching import fetched
-from activeeval.scale.gathering import Gathering, PartitionUnits, UnitsTask, waves
-from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.fetch_rows import fetched
+from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.recipe import OfItsRankings, PartitionOptions, Progress, Questions, Recipe
 from activeeval.scale.scratch import Scratch, TemporaryFolder
+from activeeval.scale.select_queries import Gathering, PartitionUnits, UnitsTask, waves
 from activeeval.scale.sources import Chunks, GivenChunks, Source
 from activeeval.scale.surveys import PartitionSurvey, Survey, SurveyTask
 from activeeval.scale.tables import UnitTable

@@ -11,7 +11,7 @@ from activeeval.core.design.rates import variance_terms
 from activeeval.core.types import Floats
 from activeeval.scale.designs import ChunkedDesign
 from activeeval.scale.engines import Engine
-from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.tables import UnitTable

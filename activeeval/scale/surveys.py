@@ -15,7 +15,7 @@ from activeeval.core.errors import InputError
 from activeeval.core.pool import known_digest, pool_hashes
 from activeeval.core.types import Floats, Ints, Words
 from activeeval.scale.chunks import Chunk
-from activeeval.scale.packing import Arrays, as_array, of_array, packed, unpacked
+from activeeval.scale.packed_arrays import Arrays, as_array, of_array, packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, keep_state, named

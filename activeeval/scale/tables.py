@@ -19,7 +19,7 @@ from activeeval.core.design.rates import Variances, order_of
 from activeeval.core.design.readings import planned_by
 from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints, Words
-from activeeval.scale.packing import Arrays, as_array, long, of_array, packed, short, unpacked
+from activeeval.scale.packed_arrays import Arrays, as_array, long, of_array, packed, short, unpacked
 from activeeval.scale.recipe import Recipe
 
 Curves = tuple[tuple[Planned, Planned | None], ...]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from activeeval.core.errors import InputError
 from activeeval.core.pool.texts import Texts
 from activeeval.scale.engines import Engine
-from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.scratch import Scratch
 
 _MOST_AT_ONCE = 2_000_000

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from activeeval.campaigns.assignments import desk_of
-from activeeval.campaigns.lines import acknowledged_line, claimed_line
+from activeeval.campaigns.program_lines import acknowledged_line, claimed_line
 from activeeval.campaigns.store import JudgeAnswer
 from activeeval.web.desks import owned
 from activeeval.web.openapi import ClaimedItem, NothingLeft, Progress, Stored, refusals

@@ -21,7 +21,7 @@ from activeeval.campaigns.seconds import fitted
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store
 from activeeval.campaigns.top_k_judging import sided
-from activeeval.core.campaign.together import planned_weights, round_weights
+from activeeval.core.campaign.joint_estimates import planned_weights, round_weights
 from activeeval.core.errors import InputError
 from activeeval.formats.judgments.from_files import read
 from activeeval.formats.text.trec import read_prels, read_qrels

@@ -15,6 +15,7 @@ from activeeval import METHODS, NDCG, Campaign, InputError, StateError, Target
 from activeeval.campaigns import assignments, draw
 from activeeval.campaigns.batches import Lease, write_batches
 from activeeval.campaigns.exporting import FORMATS, export
+from activeeval.campaigns.import_judgments import take_files
 from activeeval.campaigns.known_labels import labels_of
 from activeeval.campaigns.making import create, grow, redraw, top_up
 from activeeval.campaigns.overview import overview
@@ -24,10 +25,9 @@ from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import answered, state_of
 from activeeval.campaigns.status import estimates_of, progress_of, spent_by_block, status, step_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
-from activeeval.campaigns.taking import take_files
 from activeeval.campaigns.verifying import verify
 from activeeval.core.campaign import Rules
-from activeeval.core.campaign.together import planned_weights, round_weights
+from activeeval.core.campaign.joint_estimates import planned_weights, round_weights
 from activeeval.core.results import Note
 from activeeval.core.simulation.replications import replicate_with
 from activeeval.inputs.budgets import Budget

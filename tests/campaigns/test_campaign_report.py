@@ -21,7 +21,7 @@ from activeeval.campaigns.report.collect import summary
 from activeeval.campaigns.report.page import campaign_text
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import JudgeAnswer, open_store
-from activeeval.core.campaign.together import planned_weights
+from activeeval.core.campaign.joint_estimates import planned_weights
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.skipping import skipping_of
 from activeeval.core.results import Interval

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from activeeval.campaigns.batches import Lease, write_batches
+from activeeval.campaigns.import_judgments import take_files
 from activeeval.campaigns.making import create
 from activeeval.campaigns.state import state_of
 from activeeval.campaigns.store import open_store
-from activeeval.campaigns.taking import take_files
 from activeeval.core.campaign import Rules
 from activeeval.core.errors import InputError
 from activeeval.core.pool.texts import Texts

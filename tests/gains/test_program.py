@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 from naive_learning import edges, least_loss, loss, preferences_of, random_pairs, slope, true_weights
 
 from activeeval.core.errors import SolverError
-from activeeval.gains import PreferenceData, program as program_module, random_list_pairs
-from activeeval.gains.program import Program
+from activeeval.gains import PreferenceData, convex_program as program_module, random_list_pairs
+from activeeval.gains.convex_program import Program
 
 SHAPES = ("decreasing", "monotone", "free")
 

@@ -23,7 +23,7 @@ from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
 from activeeval.report.rendering import render
 from activeeval.sampling.draw_case import draw
-from activeeval.sampling.estimate import estimate
+from activeeval.sampling.estimate import EstimateRequest, estimate
 
 DATA = SHARED / "data" / "dl-passage-llm"
 QUERIES, DOCS, TOP = 30, 10, 3
@@ -97,7 +97,8 @@ def test_corrected_is_what_estimate_says_and_bias_is_its_interval_shifted(folder
     rounds = drawn(questions=ALL)
     audited = audit(rounds, ["llm.qrels"], confidence=0.9)
     answers = {
-        (answer.system, answer.versus): answer for answer in estimate(rounds, questions=ALL, confidence=0.9).answers
+        (answer.system, answer.versus): answer
+        for answer in estimate(rounds, EstimateRequest(questions=ALL, confidence=0.9)).answers
     }
     assert len(audited.rows) == 3
     for row in audited.rows:
@@ -113,7 +114,8 @@ def test_ends_that_hold_at_once_are_bonferronis_of_runs_and_the_shared_ones_of_p
     rounds = drawn(("a.run", "b.run", "c.run"), questions=("run", "difference"))
     rows = audit(rounds, ["llm.qrels"]).rows
     answers = {
-        (answer.system, answer.versus): answer for answer in estimate(rounds, questions=("run", "difference")).answers
+        (answer.system, answer.versus): answer
+        for answer in estimate(rounds, EstimateRequest(questions=("run", "difference"))).answers
     }
     assert len(rows) == 6
     for row in rows:
@@ -433,7 +435,7 @@ def test_a_sheet_that_is_judged_in_part_is_read_as_far(folder):
     assert [row.corrected for row in audited.rows] == [
         next(
             answer.estimate.value
-            for answer in estimate(rounds, questions=ALL).answers
+            for answer in estimate(rounds, EstimateRequest(questions=ALL)).answers
             if answer.question == row.question
         )
         for row in audited.rows

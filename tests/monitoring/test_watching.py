@@ -25,8 +25,8 @@ from activeeval.campaigns.store import open_store
 from activeeval.core.answers import FINE, OPEN, WORSE, verdict_of
 from activeeval.core.campaign.reading import judged_queries
 from activeeval.core.errors import InputError, StateError
-from activeeval.monitoring.before import Tonight, last_night
 from activeeval.monitoring.judged_labels import certain_grades, labels_of_step
+from activeeval.monitoring.night_inputs import Tonight, last_night
 from activeeval.monitoring.nights import draw_more, draw_night
 from activeeval.monitoring.settings import checked_policy, set_up
 from activeeval.monitoring.spans import change_between
@@ -588,16 +588,16 @@ def test_random_nights_are_there_or_not_as_a_whole(monkeypatch):
     """A fault in the middle of storing leaves neither the night nor its campaign."""
     watch = Watch()
     watch.night(1)
-    from activeeval.campaigns.store import watching
+    from activeeval.campaigns.store import watches
 
-    real = watching.insert
+    real = watches.insert
 
     def broken(table):
         if table.name == "night":
             raise OSError("the power is gone")
         return real(table)
 
-    monkeypatch.setattr(watching, "insert", broken)
+    monkeypatch.setattr(watches, "insert", broken)
     with pytest.raises(OSError, match="the power is gone"):
         watch.draw(2)
     assert watch.is_stored(2) == (False, False)

@@ -10,7 +10,7 @@ from cli_cases import LETOR, RUN, both, case_of, files, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
 from activeeval import METHODS, Rankings
-from activeeval.core.campaign.together import planned_weights, read_together
+from activeeval.core.campaign.joint_estimates import planned_weights, read_together
 from activeeval.core.grade_models import average_probabilities, run_features
 from activeeval.report.words import text_of
 from activeeval.sampling.judged_samples import judged

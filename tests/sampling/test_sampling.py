@@ -30,8 +30,8 @@ from cli_files import csv_rows, write_csv, write_lines
 from activeeval import Campaign, Target, parse_measure
 from activeeval.core.answers import verdict_of
 from activeeval.core.design.methods import METHODS
-from activeeval.core.ends import half_widths
 from activeeval.core.estimation import INTERVALS
+from activeeval.core.interval_ends import half_widths
 from activeeval.core.results import LEVELS
 from activeeval.formats.tables.draws import read_draws
 from activeeval.inputs.budgets import whole_cost

@@ -88,6 +88,6 @@ def test_everything_is_planned_to_have_no_error(case):
 @pytest.mark.parametrize("share", [None, 0.7])
 def test_a_run_is_evaluated(share):
     qrels = {query: {doc: GRADES[query, doc] for doc in docs} for query, docs in RUN.items()}
-    of_pool = evaluate(RUN, judgments=qrels, measure=DCG(), share=share).pool
+    of_pool = evaluate(RUN, judgments=qrels, measure=DCG(), share=share).of("pool")
     assert (of_pool.std_error == 0) == (share is None)
     assert of_pool.value == pytest.approx(TRUTH, abs=1e-12 if share is None else 6 * of_pool.std_error)

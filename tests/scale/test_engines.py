@@ -26,7 +26,7 @@ from pyarrow import parquet
 import activeeval
 from activeeval import DCG, ERR, InputError, chunked_design
 from activeeval.core.errors import EngineError
-from activeeval.scale.engines import caches, lost_workers, shipping
+from activeeval.scale.engines import kernel_cache, lost_workers, shipping
 from activeeval.scale.engines.executors import OnExecutor, Processes
 from activeeval.scale.engines.here import Here
 from activeeval.scale.engines.selection import opened_engine
@@ -360,15 +360,15 @@ def test_a_task_is_unpickled_once_for_its_keys():
 
 
 def test_a_cache_that_cannot_be_written_is_kept_elsewhere(monkeypatch, tmp_path):
-    assert caches.private_place() is None
+    assert kernel_cache.private_place() is None
     monkeypatch.setattr(activeeval, "__file__", "/proc/nowhere/activeeval/__init__.py")
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    folder = Path(caches.private_place())
-    assert folder == Path(caches.private_place())
+    folder = Path(kernel_cache.private_place())
+    assert folder == Path(kernel_cache.private_place())
     assert folder == tmp_path / f"activeeval-numba-{os.getuid()}-{activeeval.__version__}"
     folder.chmod(0o777)  # anybody may have left code there
-    other = Path(caches.private_place())
+    other = Path(kernel_cache.private_place())
     assert other.parent == tmp_path
     assert other != folder
     assert other.stat().st_mode & 0o777 == 0o700

@@ -16,8 +16,8 @@ from cli_files import json_rows, tables, write_lines
 from scipy import stats
 
 import activeeval as ae
-from activeeval.core.ends import Basis, Shares
 from activeeval.core.estimation.significance import holm_confidences
+from activeeval.core.interval_ends import Basis, Shares
 
 MEASURES = ["nDCG@10", "nDCG(dcg='exp-log2')@10", "P@5", "RR", "AP", "RBP(p=0.8,rel=1)"]
 MEASURES += ["R(rel=1)@5", "R(rel=2)@3", "Success(rel=2)@2", "AP(rel=1)@4"]

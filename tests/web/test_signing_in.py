@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from web.conftest import Site, come_in
 
-from activeeval.campaigns.store.trying import N_FREE
+from activeeval.campaigns.store.password_attempts import N_FREE
 from activeeval.web import passwords
 from activeeval.web.people import invited
 from activeeval.web.settings import Door

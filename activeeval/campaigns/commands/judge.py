@@ -44,7 +44,7 @@ def claim(name: str, db: str | None, judge: str) -> None:
     activeeval campaign claim week1 --judge ann
     """
     from activeeval.campaigns.assignments import desk_of
-    from activeeval.campaigns.lines import claimed_line
+    from activeeval.campaigns.program_lines import claimed_line
 
     with opened(name, db) as store:
         _print(claimed_line(desk_of(store, name).claim(judge_of(judge)), store, name))
@@ -98,7 +98,7 @@ def submit(name: str, db: str | None, token: str, key: str | None, then_claim: b
     activeeval campaign submit ranked --token TOKEN --preferred d17
     """
     from activeeval.campaigns.assignments import desk_of
-    from activeeval.campaigns.lines import acknowledged_line, claimed_line
+    from activeeval.campaigns.program_lines import acknowledged_line, claimed_line
 
     judgment = _judgment(answer)
     with opened(name, db) as store:
@@ -145,7 +145,7 @@ def judge(
     \b
     activeeval campaign judge week1 --judge ann --oracle qrels.txt --limit 50
     """
-    from activeeval.campaigns.lines import acknowledged_line
+    from activeeval.campaigns.program_lines import acknowledged_line
     from activeeval.campaigns.scripted_judge import judge_all, script_of
 
     script = script_of(oracle, machine_is_truth=machine_is_truth)
@@ -245,7 +245,7 @@ def import_(
     activeeval campaign import week1 batch1.csv --judge ann
     """
     leave_small_to_python(*files)
-    from activeeval.campaigns.taking import take_files
+    from activeeval.campaigns.import_judgments import take_files
     from activeeval.report.cautions import marked
 
     with opened(name, db) as store:
@@ -276,7 +276,7 @@ def retract(name: str, db: str | None, judge: str, seq: int, reason: str) -> Non
     \b
     activeeval campaign retract week1 --seq 214 --judge ann --reason "wrong tab"
     """
-    from activeeval.campaigns.lines import acknowledged_line
+    from activeeval.campaigns.program_lines import acknowledged_line
 
     with opened(name, db) as store:
         _print(acknowledged_line(store.retract(name, seq, judge_of(judge), reason)))

@@ -16,7 +16,7 @@ from activeeval.campaigns.calibrating import calibrations
 from activeeval.campaigns.control_items import checked
 from activeeval.campaigns.grader_audit import audit_of
 from activeeval.campaigns.judges import agreement_of, cost_model_of, days_of, seconds_of, skipped_by, work_of
-from activeeval.campaigns.losing import losses_of
+from activeeval.campaigns.losing_queries import losses_of
 from activeeval.campaigns.over_time import date_of, queries_that_matter, readings_of
 from activeeval.campaigns.report.content import (
     CampaignEstimate,

@@ -19,7 +19,7 @@ from activeeval.campaigns.store.rows import (
 )
 from activeeval.campaigns.store.store import Store
 from activeeval.campaigns.store.stored_texts import GuidelinesRow, ItemPosition, TextCounts, TextRow, Wanted
-from activeeval.campaigns.store.watching import MORE, REDRAWN, NightRow, WatchRow
+from activeeval.campaigns.store.watches import MORE, REDRAWN, NightRow, WatchRow
 
 __all__ = [
     "LOOKS",

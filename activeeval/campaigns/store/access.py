@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
-from activeeval.campaigns.store import sign_ins, tables, trying
+from activeeval.campaigns.store import password_attempts, sign_ins, tables
 from activeeval.campaigns.store.claiming import hashed
 from activeeval.campaigns.store.log import checked_judge
 from activeeval.campaigns.store.rows import CampaignRow
@@ -204,7 +204,7 @@ class Access:
         name = judge_name(person)
 
         def work(connection: Connection, number: int, _: CampaignRow) -> PasswordTry:
-            wait_s = trying.take(connection, number, self._now(connection), name, address)
+            wait_s = password_attempts.take(connection, number, self._now(connection), name, address)
             return PasswordTry(wait_s=wait_s, hash=_password(connection, number, name))
 
         return self._write(work)
@@ -227,7 +227,7 @@ class Access:
             now = self._now(connection)
             if _password(connection, number, lead.name) != password_hash:
                 return None
-            trying.give_back(connection, number, lead.name, address)
+            password_attempts.give_back(connection, number, lead.name, address)
             connection.execute(update(credential).where(credential.c.digest == password_hash).values(seen_at=now))
             return self._begin(connection, number, lead, instead_of), lead
 

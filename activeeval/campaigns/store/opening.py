@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from activeeval.campaigns.store import schema
 from activeeval.campaigns.store.database import Database
-from activeeval.campaigns.store.looking_back import Clock
+from activeeval.campaigns.store.past_answers import Clock
 from activeeval.campaigns.store.store import Store
 
 

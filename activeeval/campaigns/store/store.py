@@ -25,9 +25,9 @@ from activeeval.campaigns.store.access import Access
 from activeeval.campaigns.store.adjudicating import ask_third
 from activeeval.campaigns.store.claiming import Claim, claim, hashed, lock_held, lock_judge
 from activeeval.campaigns.store.log import breaks_of, checked_judge, digest_at, events, genesis, tail
-from activeeval.campaigns.store.looking_back import LookingBack
+from activeeval.campaigns.store.past_answers import LookingBack
 from activeeval.campaigns.store.rows import Acknowledged, CampaignRow, Claimed, JudgeAnswer, SampleRow, UnitRow
-from activeeval.campaigns.store.watching import Watches
+from activeeval.campaigns.store.watches import Watches
 from activeeval.core.errors import InputError, StateError, shown
 from activeeval.core.judgments.log import Event
 from activeeval.core.judgments.state import MICROSECONDS

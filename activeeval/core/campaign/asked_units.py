@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from activeeval.core.campaign.instalments import KEPT, Instalments
+from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.labels import Labels, Progress
-from activeeval.core.campaign.rules import Rules
 from activeeval.core.campaign.units import Unit, units_of
 from activeeval.core.design import Design, DrawnUnits, Selection
-from activeeval.core.design.paths import Paths
+from activeeval.core.design.query_paths import Paths
 from activeeval.core.errors import InputError
 from activeeval.core.judgments.policies import Agreement
 from activeeval.core.measures import SoftLabels

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.outlook import Outlook
 from activeeval.core.campaign.reading import looks_at, read
 from activeeval.core.campaign.record import Record
-from activeeval.core.campaign.rules import Rules
 from activeeval.core.design import Design, Selection
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.errors import InputError, StateError, UndrawnError

@@ -24,7 +24,7 @@ from statistics import NormalDist
 from activeeval.core.answers import Needed, about, verdict_of, wanted_half_width
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.outlook import Outlook
-from activeeval.core.ends import t_quantile
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import Target
 from activeeval.core.results import Estimate, Interval
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from activeeval.core.campaign.rules import Rules
+from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.units import Unit
 from activeeval.core.design import Design
 from activeeval.core.judgments.judging import Judging

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from activeeval.core.campaign.asked_units import AskedUnits
+from activeeval.core.campaign.judging_rules import Rules
 from activeeval.core.campaign.labels import grades_of_place
-from activeeval.core.campaign.rules import Rules
 from activeeval.core.campaign.units import Unit
 from activeeval.core.checks import brief, is_number
 from activeeval.core.design import Design

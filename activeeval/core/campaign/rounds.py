@@ -1,6 +1,6 @@
 """Rounds of judging: each is drawn with what those before have taught, and all of them answer together.
 
-What they say together, and with which weights, is in `activeeval.core.campaign.together`.
+What they say together, and with which weights, is in `activeeval.core.campaign.joint_estimates`.
 
 *Taught readings.* A round can be read with a better model than it was drawn with, as long as what that says of a query
 does not come from the round's own sample of it: queries are parted into folds by their ids, and those of a fold are
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from activeeval.core.campaign.campaign import Campaign
-from activeeval.core.campaign.together import check_closed, read_together
+from activeeval.core.campaign.joint_estimates import check_closed, read_together
 from activeeval.core.design import GradeProbs, known_grades
 from activeeval.core.design.methods import Method
 from activeeval.core.errors import InputError, StateError

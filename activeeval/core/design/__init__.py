@@ -21,7 +21,7 @@ from activeeval.core.design.replacement import Replacement, ReplacementDraws
 from activeeval.core.design.schemes import DrawnUnits, Scheme, ascending, check_budget
 from activeeval.core.design.selections import Selection, Selections, whole
 from activeeval.core.design.stages import DEPTH, ITEMS, WHOLE, Items, Stage
-from activeeval.core.design.sums import JudgedTotals, PoolSums
+from activeeval.core.design.value_sums import JudgedTotals, PoolSums
 
 __all__ = [
     "DEPTH",

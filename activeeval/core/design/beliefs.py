@@ -21,7 +21,7 @@ from activeeval.core.design.nodes import (
     turned_probs,
 )
 from activeeval.core.errors import InputError
-from activeeval.core.kernels import known as known_kernel
+from activeeval.core.kernels import known_grades as known_kernel
 from activeeval.core.measures.ranking_checks import checked_grades, checked_nodes
 from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints

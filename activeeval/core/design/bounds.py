@@ -16,9 +16,9 @@ a_b Σ_g w_g W_gb, summed over blocks with a_b < 1. Newton steps, w kept from fa
 D has continuous first derivatives, so that they end quadratically: within 25 steps in all cases of
 tests/core/design/test_bounds.py, which also has a general optimiser beside. A bound that others imply has w_g = 0.
 
-Where earlier samples have taken place i with probability M_i already (`activeeval.core.design.carried`) its label costs
-only what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of items the best
-is a = max(M, min(1, p sqrt(V / λ))), of lists judged to depths that of a chain above floors
+Where earlier samples have taken place i with probability M_i already (`activeeval.core.design.carried_samples`) its
+label costs only what lies above, Σ λ_i (a_i − M_i)⁺, without overheads: convex in a as well, and D is as smooth. Of
+items the best is a = max(M, min(1, p sqrt(V / λ))), of lists judged to depths that of a chain above floors
 (`activeeval.core.kernels.rates`). A block that stays at the M of one of its places does not move with w, and has no
 second derivatives.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.readings import Reading, ReadingJudge, Rows, taken_of
-from activeeval.core.design.sums import JudgedTotals, n_products
+from activeeval.core.design.value_sums import JudgedTotals, n_products
 from activeeval.core.kernels import items as item_kernel
 from activeeval.core.measures import LabelsLike
 from activeeval.core.types import Floats, sealed

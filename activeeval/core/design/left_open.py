@@ -11,9 +11,9 @@ import numpy as np
 
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.expectations import walked
+from activeeval.core.design.n_threads import n_threads
 from activeeval.core.design.orders import Order
 from activeeval.core.design.planned import Planned
-from activeeval.core.design.threads import n_threads
 from activeeval.core.kernels import rates, residual_variance
 from activeeval.core.measures import SoftLabels, Target
 from activeeval.core.types import Bools, Floats, Ints, sealed

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from activeeval.core.errors import InputError
-from activeeval.core.kernels import known as known_kernel
+from activeeval.core.kernels import known_grades as known_kernel
 from activeeval.core.measures.ranking_checks import checked_nodes
 from activeeval.core.pool import QueryPool
 from activeeval.core.types import Floats, Ints

@@ -11,7 +11,7 @@ import numpy as np
 from activeeval.core.design.beliefs import GradeProbs
 from activeeval.core.design.expectations import expectations_of
 from activeeval.core.design.readings import Reading, ReadingJudge, Rows, taken_of
-from activeeval.core.design.sums import JudgedTotals, n_products
+from activeeval.core.design.value_sums import JudgedTotals, n_products
 from activeeval.core.kernels import prefixes
 from activeeval.core.kernels.bundles import Rates, Taken
 from activeeval.core.measures import LabelsLike, SoftLabels

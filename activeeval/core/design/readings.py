@@ -19,9 +19,9 @@ from activeeval.core.design.orders import Order, Places
 from activeeval.core.design.planned import Planned
 from activeeval.core.design.rates import Variances, variance_terms
 from activeeval.core.design.selections import Selection, Selections
-from activeeval.core.design.sums import JudgedTotals, PoolSums, n_products
-from activeeval.core.ends import UNLIMITED
+from activeeval.core.design.value_sums import JudgedTotals, PoolSums, n_products
 from activeeval.core.errors import InputError
+from activeeval.core.interval_ends import UNLIMITED
 from activeeval.core.kernels.bundles import Rates, Taken
 from activeeval.core.measures import LabelsLike, SoftLabels, Target
 from activeeval.core.types import Floats, Ints

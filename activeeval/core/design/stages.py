@@ -18,11 +18,11 @@ from activeeval.core.design.expectations import NO_DEPTHS, expectations_of, walk
 from activeeval.core.design.histories import ranked_first
 from activeeval.core.design.item_readings import ItemReading
 from activeeval.core.design.label_values import label_values
+from activeeval.core.design.n_threads import n_threads
 from activeeval.core.design.orders import Order, Places
 from activeeval.core.design.prefix_readings import PrefixReading
 from activeeval.core.design.rates import Ratios, Variances, pooled
 from activeeval.core.design.readings import Reading, check_reaches
-from activeeval.core.design.threads import n_threads
 from activeeval.core.errors import InputError
 from activeeval.core.kernels import rates, sequential_values
 from activeeval.core.measures import Measure, Target

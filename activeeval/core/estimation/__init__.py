@@ -1,6 +1,5 @@
 """What a judged sample says about the pool: estimates and their intervals."""
 
-from activeeval.core.ends import half_widths
 from activeeval.core.estimation.effective import effective_sample_size
 from activeeval.core.estimation.estimators import (
     SCOPES,
@@ -37,6 +36,7 @@ from activeeval.core.estimation.simultaneous import (
     simultaneous_confidence,
 )
 from activeeval.core.estimation.slopes import GradeSlope, grade_slope
+from activeeval.core.interval_ends import half_widths
 
 __all__ = [
     "INTERVALS",

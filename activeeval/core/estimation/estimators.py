@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from activeeval.core.checks import one_of
 from activeeval.core.design import Reading
-from activeeval.core.ends import UNLIMITED, Basis, Shares
 from activeeval.core.errors import StateError
 from activeeval.core.estimation.evidence import Evidence, EvidenceArrays
 from activeeval.core.estimation.first_phase import NO_SPREAD
+from activeeval.core.interval_ends import UNLIMITED, Basis, Shares
 from activeeval.core.kernels import estimates, evidence as kernel
 from activeeval.core.results import Estimate
 from activeeval.core.types import Floats

@@ -9,8 +9,8 @@ from functools import singledispatch
 import numpy as np
 
 from activeeval.core.design import Design, Reading, ReadingJudge, Replacement, Scheme, Selection, Selections
-from activeeval.core.ends import Shares
 from activeeval.core.estimation.first_phase import DrawnValues, JudgedValues, values_of
+from activeeval.core.interval_ends import Shares
 from activeeval.core.kernels import estimates, evidence as kernel
 from activeeval.core.kernels.bundles import ReadingQueries, Rows, Taken
 from activeeval.core.types import Floats, Ints

@@ -26,8 +26,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from activeeval.core.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.core.estimation.significance import MeanSummary, PairedComparison
+from activeeval.core.interval_ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.core.kernels import estimates
 from activeeval.core.pool import QueryDraw, QueryPool
 from activeeval.core.types import Bools, Floats, Ints

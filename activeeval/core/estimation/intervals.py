@@ -17,10 +17,10 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from activeeval.core.checks import strict_share
 from activeeval.core.design import Reading
-from activeeval.core.ends import half_widths, inside, t_quantile
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.estimation.estimators import Evaluated, evaluate
 from activeeval.core.estimation.evidence import Evidence
+from activeeval.core.interval_ends import half_widths, inside, t_quantile
 from activeeval.core.kernels import intervals
 from activeeval.core.results import Interval
 from activeeval.core.types import Floats
@@ -95,7 +95,7 @@ def _has_contributions(evaluated: Evaluated) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """The default interval: R̂ ± t se for a difference; `activeeval.core.ends` has the rule."""
+    """The default interval: R̂ ± t se for a difference; `activeeval.core.interval_ends` has the rule."""
 
     name: ClassVar[str] = "t"
     when: ClassVar[str] = "the default: one look, planned beforehand"

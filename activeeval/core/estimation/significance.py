@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from activeeval.core.checks import floats, generator, one_of, strict_share, whole_number
-from activeeval.core.ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.core.errors import InputError
+from activeeval.core.interval_ends import ROUNDING, UNLIMITED, Basis, Shares
 from activeeval.core.results import LARGEST_SHARE
 from activeeval.core.types import Floats
 
@@ -102,7 +102,7 @@ class PairedComparison:
 
 
 def mean_interval(scores: ArrayLike, confidence: float = 0.95, limits: tuple[float, float] = UNLIMITED) -> MeanSummary:
-    """Compute the mean of per-query scores with its interval: a t interval, see `activeeval.core.ends`.
+    """Compute the mean of per-query scores with its interval: a t interval, see `activeeval.core.interval_ends`.
 
     Parameters
     ----------

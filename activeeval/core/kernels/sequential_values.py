@@ -21,7 +21,7 @@ import numpy as np
 
 from activeeval.core.kernels.compiling import jit as _jit
 from activeeval.core.kernels.numbers import mixed, number
-from activeeval.core.kernels.partial import cascade_terms, ideal_value, plant, precision_terms, settle
+from activeeval.core.kernels.partly_judged import cascade_terms, ideal_value, plant, precision_terms, settle
 
 ADDITIVE, CASCADE = 0, 1
 _IMPOSSIBLE = 1e-300

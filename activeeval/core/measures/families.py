@@ -14,18 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from activeeval.core.ends import UNLIMITED
 from activeeval.core.errors import InputError
-from activeeval.core.measures.labels import LabelsLike, checked_labels
-from activeeval.core.measures.ranking_checks import (
-    WithCutoff,
-    check_pool,
-    checked_cutoff,
-    checked_nodes,
-    longest_list,
-    moments_over_nodes,
-)
-from activeeval.core.measures.rules import (
+from activeeval.core.interval_ends import UNLIMITED
+from activeeval.core.measures.gains_and_discounts import (
     AtLeast,
     Discounts,
     Exponential,
@@ -35,6 +26,15 @@ from activeeval.core.measures.rules import (
     log_discount,
     number_text,
     reciprocal_discount,
+)
+from activeeval.core.measures.labels import LabelsLike, checked_labels
+from activeeval.core.measures.ranking_checks import (
+    WithCutoff,
+    check_pool,
+    checked_cutoff,
+    checked_nodes,
+    longest_list,
+    moments_over_nodes,
 )
 from activeeval.core.measures.terms import ADDITIVE, CASCADE, Terms, plain_terms
 from activeeval.core.pool import QueryPool, Rankings

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from activeeval.core.checks import LARGEST_GRADE, strict_share, whole_number
 from activeeval.core.errors import InputError
 from activeeval.core.measures.families import Additive, Cascade
-from activeeval.core.measures.rules import (
+from activeeval.core.measures.gains_and_discounts import (
     AtLeast,
     ConstantDiscount,
     Exponential,

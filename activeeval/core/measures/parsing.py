@@ -11,10 +11,10 @@ from typing import Any
 from activeeval.core.checks import LARGEST_GRADE, brief
 from activeeval.core.errors import InputError, did_you_mean
 from activeeval.core.measures.families import Additive
+from activeeval.core.measures.gains_and_discounts import Exponential, log_discount
 from activeeval.core.measures.named import DCG, ERR, RBP, RR, Precision, Success, gain_rule
 from activeeval.core.measures.rank_gains import RankGains
 from activeeval.core.measures.ranked import AP, NDCG, Judged, Recall
-from activeeval.core.measures.rules import Exponential, log_discount
 from activeeval.core.measures.target import Measure
 from activeeval.core.measures.top_k import kERR, kNDCG
 

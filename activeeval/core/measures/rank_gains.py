@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from activeeval.core.checks import LARGEST_GRADE
 from activeeval.core.errors import InputError
+from activeeval.core.measures.gains_and_discounts import number_text
 from activeeval.core.measures.labels import SoftLabels
 from activeeval.core.measures.ranked import _Ranked
 from activeeval.core.measures.ranking_checks import (
@@ -19,7 +20,6 @@ from activeeval.core.measures.ranking_checks import (
     longest_list,
     moments_over_nodes,
 )
-from activeeval.core.measures.rules import number_text
 from activeeval.core.measures.terms import Terms
 from activeeval.core.pool import QueryPool, Rankings
 from activeeval.core.results import Moments

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from activeeval.core.errors import InputError
 from activeeval.core.measures.families import Additive
+from activeeval.core.measures.gains_and_discounts import AtLeast, ConstantDiscount, GradeRule, Linear
 from activeeval.core.measures.labels import LabelsLike, SoftLabels, checked_labels
 from activeeval.core.measures.named import DCG, gain_rule, needed_cutoff, relevance_rule
 from activeeval.core.measures.ranking_checks import WithCutoff, check_pool, checked_cutoff, checked_nodes, longest_list
-from activeeval.core.measures.rules import AtLeast, ConstantDiscount, GradeRule, Linear
 from activeeval.core.measures.terms import ADDITIVE, PRECISION, Terms, normalised_terms
 from activeeval.core.pool import QueryPool, Rankings, hashed_uniforms, pool_hashes
 from activeeval.core.results import Moments

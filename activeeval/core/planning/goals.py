@@ -9,8 +9,8 @@ from activeeval.core.checks import brief, is_number, strict_share
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import check_scope
 from activeeval.core.planning.forecasts import Forecast
+from activeeval.core.planning.forecasts_by_sums import ForecastBySums
 from activeeval.core.planning.prospects import RANGE, Prospect
-from activeeval.core.planning.sums import ForecastBySums
 
 _CLOSE = 1.0001
 _MOST_QUERIES = 2.0**40

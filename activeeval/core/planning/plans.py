@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from activeeval.core.design.levels import quarters
 from activeeval.core.design.methods import robust_methods
-from activeeval.core.ends import t_quantile
 from activeeval.core.errors import InputError
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.measures import SampledMeasure, Target
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from activeeval.core.checks import strict_share
-from activeeval.core.ends import t_quantile
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning.rehearsals import Noise
 from activeeval.core.planning.scales import Scale
 from activeeval.core.types import Floats

@@ -14,7 +14,6 @@ from activeeval.core.checks import check_names
 from activeeval.core.design import Design, Levels, Reading, Replacement, Scheme, ascending, whole
 from activeeval.core.design.replacement import DRAWS_PER_QUERY
 from activeeval.core.design.schemes import ROUNDING
-from activeeval.core.ends import default_ends, half_widths
 from activeeval.core.errors import InputError
 from activeeval.core.estimation import (
     Evaluated,
@@ -26,6 +25,7 @@ from activeeval.core.estimation import (
     find_interval,
     looks_of,
 )
+from activeeval.core.interval_ends import default_ends, half_widths
 from activeeval.core.kernels import estimates, replication
 from activeeval.core.measures import Target
 from activeeval.core.measures.ranking_checks import checked_grades

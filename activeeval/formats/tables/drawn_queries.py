@@ -71,9 +71,7 @@ class DrawnQueries:
 
     def write(self, path: PathLike) -> None:
         """Write them as a table, .csv, .tsv, .jsonl or .parquet."""
-        from activeeval.formats.tables.export import (
-            write_columns,  # polars, for which whoever reads alone does not wait
-        )
+        from activeeval.formats.tables.export import write_columns
 
         write_columns(self.columns(), path)
 

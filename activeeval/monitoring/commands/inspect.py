@@ -167,7 +167,7 @@ def say_earlier(context: click.Context, store: Store, name: str, steps: Iterable
         Steps of nights that judgments have come to.
     """
     from activeeval.core.answers import WORSE
-    from activeeval.monitoring.before import last_night
+    from activeeval.monitoring.night_inputs import last_night
     from activeeval.monitoring.night_pages import night_sentences
     from activeeval.monitoring.series import nights_say
 

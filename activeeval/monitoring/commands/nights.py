@@ -165,8 +165,8 @@ def night(
     activeeval watch night quality --run tonight.run --sheet tonight.csv
     activeeval watch night quality --run tonight.run --date 2026-11-25 --oracle qrels.txt -o jsonl
     """
-    from activeeval.monitoring.before import Tonight
     from activeeval.monitoring.late_sheets import share_labels
+    from activeeval.monitoring.night_inputs import Tonight
     from activeeval.monitoring.nights import draw_night
 
     price = price_of(options)
@@ -232,7 +232,7 @@ def submit(
     activeeval watch submit quality tonight.csv --judge ann
     activeeval watch submit quality tonight-more.csv --judge ann
     """
-    from activeeval.monitoring.before import last_night
+    from activeeval.monitoring.night_inputs import last_night
 
     price = price_of(options)
     with opened(name, db) as store:
@@ -264,7 +264,7 @@ def _take(store: Store, name: str, sheets: tuple[str, ...], judge: str | None, m
 
 def _of_earlier(store: Store, name: str, step: NightRow) -> str:
     """Write for which night judgments are stored where that is not the last one."""
-    from activeeval.monitoring.before import last_night
+    from activeeval.monitoring.night_inputs import last_night
 
     return "" if step.date == last_night(store, name).date else f" for {step.date}"
 

@@ -22,8 +22,8 @@ from typing import Any
 from activeeval import __version__
 from activeeval.core.errors import ActiveEvalError, EngineError, InputError
 from activeeval.scale.engines import Task
-from activeeval.scale.engines.caches import private_place
 from activeeval.scale.engines.here import Future, in_order
+from activeeval.scale.engines.kernel_cache import private_place
 from activeeval.scale.engines.lost_workers import one_line
 
 _RESULT, _ERROR = b"\0", b"\1"

@@ -9,7 +9,7 @@ from store_cases import make_campaign
 
 from activeeval.campaigns.store import Person
 from activeeval.campaigns.store.access import IDLE_S, LASTS_S
-from activeeval.campaigns.store.trying import FORGOTTEN_S, LONGEST_WAIT_S, N_FREE
+from activeeval.campaigns.store.password_attempts import FORGOTTEN_S, LONGEST_WAIT_S, N_FREE
 from activeeval.core.errors import InputError
 
 

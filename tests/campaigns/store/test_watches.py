@@ -8,7 +8,7 @@ import pytest
 from store_cases import complaint, make_units
 from test_racing import in_threads
 
-from activeeval.campaigns.store import CampaignRow, NightRow, SampleRow, WatchRow, open_store, watching
+from activeeval.campaigns.store import CampaignRow, NightRow, SampleRow, WatchRow, open_store, watches
 from activeeval.core.errors import InputError, StateError
 
 WATCH = WatchRow(name="quality", config={"b": [1, 0.5], "a": None}, payload=b"\x00\xffrun")
@@ -72,10 +72,10 @@ def test_a_fault_leaves_neither_night_nor_campaign(store, monkeypatch, table):
     store.watches.create(WATCH)
     add(store, "2026-11-01")
     if table == "night":
-        real = watching.insert
-        monkeypatch.setattr(watching, "insert", lambda of: broken() if of.name == "night" else real(of))
+        real = watches.insert
+        monkeypatch.setattr(watches, "insert", lambda of: broken() if of.name == "night" else real(of))
     else:
-        monkeypatch.setattr(watching.samples, "_add", lambda *given: broken())
+        monkeypatch.setattr(watches.samples, "_add", lambda *given: broken())
     with pytest.raises(OSError, match="the power is gone"):
         add(store, "2026-11-02", "2026-11-01")
     monkeypatch.undo()

@@ -12,8 +12,8 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 from activeeval import AP, DCG, ERR, METHODS, NDCG, RBP, RR, Additive, Campaign, InputError, Precision, Recall, Target
 from activeeval.core.design import GradeProbs
 from activeeval.core.design.expectations import expectations_of
-from activeeval.core.ends import t_quantile
 from activeeval.core.grade_models import QueryFactor
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.kernels import items as item_kernel
 from activeeval.core.measures import SoftLabels
 from activeeval.core.planning import Planner

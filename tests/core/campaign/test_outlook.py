@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, Rankings, Target
-from activeeval.core.ends import t_quantile
 from activeeval.core.estimation import confidence_after
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.pool.generated import WEIGHTS, generate_pool
 
 MEASURES = {"items": DCG(cutoff=10), "depth": ERR(4, cutoff=10), "passive": DCG(cutoff=10), "random": DCG(cutoff=10)}

@@ -10,8 +10,8 @@ import pytest
 from naive import pool_of, rankings_of
 
 from activeeval import DCG, ERR, METHODS, Campaign, Estimate, InputError, StateError, Target
+from activeeval.core.campaign.joint_estimates import combined, planned_weights, read_together
 from activeeval.core.campaign.rounds import N_FOLDS, Rounds
-from activeeval.core.campaign.together import combined, planned_weights, read_together
 from activeeval.core.grade_models import QueryFactor
 from activeeval.core.pool import pool_hashes
 from activeeval.core.results import Note

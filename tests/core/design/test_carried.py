@@ -16,8 +16,8 @@ import pytest
 from naive import dcg, err, fixed_samples, ndcg, pool_of, random_probs, rankings_of, roots_of, selection_of
 
 from activeeval import DCG, ERR, METHODS, NDCG, Campaign, InputError, QueryPool, Rankings, Target
-from activeeval.core.design import carried
-from activeeval.core.design.carried import Carried, InHand, going_on, numbers_of, reread
+from activeeval.core.design import carried_samples
+from activeeval.core.design.carried_samples import Carried, InHand, going_on, numbers_of, reread
 from activeeval.core.estimation import evaluate, evidence_of
 from activeeval.core.pool import hashed_uniforms
 from activeeval.formats.sample_file import from_arrays, to_arrays
@@ -106,7 +106,7 @@ def at_numbers(monkeypatch, numbers, is_nested):
     def given(order, key, versions):
         return numbers[order.place_queries if is_nested else order.items]
 
-    monkeypatch.setattr(carried, "numbers_of", given)
+    monkeypatch.setattr(carried_samples, "numbers_of", given)
 
 
 def judge_all(design, grades, key=KEY):

@@ -23,9 +23,9 @@ from activeeval import (
     compare_scores,
     mean_interval,
 )
-from activeeval.core.ends import Basis, Shares, wilson_limits
 from activeeval.core.errors import InputError
 from activeeval.core.estimation.significance import holm, holm_confidences
+from activeeval.core.interval_ends import Basis, Shares, wilson_limits
 from activeeval.core.measures import AP, NDCG, Additive, Recall, Target
 
 DIFFERENCE = (-1.0, 1.0)

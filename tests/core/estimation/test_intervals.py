@@ -10,7 +10,6 @@ from naive import pool_of, random_lists, random_probs, rankings_of
 from scipy import stats
 
 from activeeval import DCG, ERR, METHODS, Campaign, InputError, Precision, Target, replicate
-from activeeval.core.ends import t_quantile
 from activeeval.core.estimation import (
     INTERVALS,
     Evaluated,
@@ -27,6 +26,7 @@ from activeeval.core.estimation import (
     spending_boundaries,
 )
 from activeeval.core.estimation.evidence import DrawnEvidence
+from activeeval.core.interval_ends import t_quantile
 
 
 def labelled(seed=0, n_queries=60, measure=None, compare=False):

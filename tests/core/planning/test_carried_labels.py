@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from activeeval import METHODS, QueryPool, Rankings, Target, parse_measure
-from activeeval.core.design.carried import InHand, PlacesInHand
+from activeeval.core.design.carried_samples import InHand, PlacesInHand
 from activeeval.core.planning import Goal, Planner, least_labels
-from activeeval.core.planning.bounded import plan_of
-from activeeval.core.planning.carried import SHARE, shared
+from activeeval.core.planning.least_budget import plan_of
+from activeeval.core.planning.new_labels import SHARE, shared
 
 N_QUERIES, N_ITEMS, TOP = 40, 8, 2
 MANY = 1e6

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from activeeval.core.design.carried import InHand
+from activeeval.core.design.carried_samples import InHand
 from activeeval.core.pool import QueryPool
 from activeeval.core.pool.texts import Texts
 from activeeval.formats.arrays import pack, unpacked
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     Attributes
     ----------
     prob : float
-        M, see `activeeval.core.design.carried`.
+        M, see `activeeval.core.design.carried_samples`.
     text : int
         A digest of its text; 0 where nobody has given one.
     version : int

@@ -13,7 +13,7 @@ from activeeval.core.pool import pool_hashes
 from activeeval.core.types import Ints
 from activeeval.scale.chunks import Chunk, chunk_arrays, chunk_of, joined
 from activeeval.scale.engines import Engine
-from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, check_state, named
 from activeeval.scale.surveys import Survey, mark_of

@@ -1,6 +1,6 @@
 """The least new labels with which a sample that goes on from earlier ones reaches half-widths, of segments say.
 
-As in `activeeval.core.planning.bounded` half-widths become bounds on variances, v_g = h_g² / f_g, for which
+As in `activeeval.core.planning.least_budget` half-widths become bounds on variances, v_g = h_g² / f_g, for which
 `activeeval.core.design.least_cost` finds the weights of the targets, now above what is in hand. The design that these
 make has least rates of its own, so that all it may be read for can come; the threshold is then the one at which this
 design reaches every half-width, and bounds of those that it more than reaches are widened. What is in hand counts with
@@ -22,14 +22,14 @@ from functools import cached_property
 import numpy as np
 
 from activeeval.core.design import DesignInput, LeastCost, equal_loss_weights, least_cost
-from activeeval.core.design.carried import InHand, PlacesInHand
+from activeeval.core.design.carried_samples import InHand, PlacesInHand
 from activeeval.core.design.inputs import joint_variances
 from activeeval.core.design.methods import Method
 from activeeval.core.design.rates import weighed
-from activeeval.core.ends import t_quantile
-from activeeval.core.planning.bounded import forecasts_like, move, plan_of
+from activeeval.core.interval_ends import t_quantile
 from activeeval.core.planning.forecasts import ByLevels, Forecast
 from activeeval.core.planning.goals import Goal
+from activeeval.core.planning.least_budget import forecasts_like, move, plan_of
 from activeeval.core.planning.planner import Planner
 from activeeval.core.planning.prospects import Prospect
 from activeeval.core.types import Floats

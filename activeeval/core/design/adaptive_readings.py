@@ -15,7 +15,7 @@ from activeeval.core.design.orders import Order
 from activeeval.core.design.planned import Planned
 from activeeval.core.design.prefix_readings import PrefixJudge, PrefixReading, RefittedJudge
 from activeeval.core.design.readings import ReadingJudge, Rows
-from activeeval.core.design.sums import JudgedTotals
+from activeeval.core.design.value_sums import JudgedTotals
 from activeeval.core.measures import LabelsLike, SoftLabels
 from activeeval.core.types import Floats, Ints
 

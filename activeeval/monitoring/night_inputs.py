@@ -16,7 +16,7 @@ from activeeval.formats.tables.text_tables import DOCUMENTS, read_texts
 from activeeval.formats.text.trec import Run
 from activeeval.inputs.known_grades import graded_rows
 from activeeval.monitoring.judged_labels import by_night, folded, labels_so_far, left_by
-from activeeval.monitoring.leaving import Held, NightRecord, Pair, held_also, pairs_in, with_texts
+from activeeval.monitoring.night_outputs import Held, NightRecord, Pair, held_also, pairs_in, with_texts
 from activeeval.monitoring.settings import Settings
 
 MOST_REDRAWN = 99

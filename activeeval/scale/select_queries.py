@@ -20,7 +20,7 @@ from activeeval.core.design import Levels, Order, Planned, PoolSums, Queue, Rate
 from activeeval.core.design.schemes import ROUNDING
 from activeeval.core.errors import InputError
 from activeeval.core.types import Floats, Ints, Words
-from activeeval.scale.packing import packed, unpacked
+from activeeval.scale.packed_arrays import packed, unpacked
 from activeeval.scale.recipe import Recipe
 from activeeval.scale.scratch import Scratch
 from activeeval.scale.sources import Source, check_state, named
