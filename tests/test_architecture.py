@@ -16,7 +16,7 @@ import activeeval
 
 HOUSE = Path(activeeval.__file__).parent
 
-BASE = {"core/errors", "core/checks", "core/types", "core/lazily", "core/ends", "core/results", "core/secrets"}
+BASE = {"core/errors", "core/checks", "core/types", "core/lazily", "core/interval_ends", "core/results", "core/secrets"}
 NOUNS = BASE | {"core/kernels", "core/pool", "core/measures", "core/judgments"}
 SCIENCE = NOUNS | {"core/design", "core/estimation", "core/grade_models", "core/answers"}
 CORE = SCIENCE | {"core/campaign", "core/simulation", "core/planning"}
@@ -29,8 +29,8 @@ ALLOWED = {
     "core/secrets": set(),
     "core/kernels": {"core/types"},
     "core/checks": {"core/errors", "core/types"},
-    "core/ends": {"core/checks", "core/errors", "core/types"},
-    "core/results": {"core/ends", "core/types"},
+    "core/interval_ends": {"core/checks", "core/errors", "core/types"},
+    "core/results": {"core/interval_ends", "core/types"},
     "core/answers": {"core/results"},
     "core/pool": BASE | {"core/kernels"},
     "core/measures": BASE | {"core/kernels", "core/pool"},
