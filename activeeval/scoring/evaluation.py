@@ -67,7 +67,9 @@ class Evaluation:
             sentences=[*missing_lists(self.pool.notes), sentence(findings[scope])],
             table=_table(findings),
             footnotes=self._footnotes(confidence),
-            records=[self._row(each, findings[each], confidence) for each in findings],
+            records=[
+                self._row(each, findings[each], confidence, p_holm if each == scope else None) for each in findings
+            ],
             queries=self.queries,
             frame_kind=frame_kind,
         )
@@ -95,16 +97,16 @@ class Evaluation:
         intervals = f"{100 * confidence:g} % intervals; all queries: {wide}."
         return [*defined, intervals, *counting_lines(self.pool.notes)]
 
-    def _row(self, scope: str, finding: Answer, confidence: float) -> dict[str, Cell]:
-        """Tabulate what a scope says, as the command line does."""
+    def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
+        """Tabulate what a scope says, as the command line does; of several measures with Holm's p value."""
         question = "difference" if self.versus else "run"
         asked: dict[str, str] = {"measure": self.target.name, "question": question, "system": self.system}
         asked |= {"versus": self.versus} if self.versus else {}
         asked |= {"direction": direction(self.system, self.versus), "definition": str(self.target.measure)}
         estimate = self.of(scope)
-        row = estimate_row(
-            asked, estimate, estimate.interval(confidence), p_value=estimate.p_value if self.versus else None
-        )
+        more: dict[str, Cell] = {"p_value": estimate.p_value if self.versus else None}
+        more |= {} if p_holm is None else {"p_holm": p_holm}
+        row = estimate_row(asked, estimate, estimate.interval(confidence), **more)
         row |= missing_fields(self.pool.notes, self.system, self.versus)
         row |= no_relevant_fields(self.pool.notes)
         return row | {"sentence": sentence(finding)}
