@@ -30,7 +30,7 @@ from benchmarks.house import (
 LIMITS: dict[str, int] = {
     "code lines: package": 56_658,
     "code lines: core": 16_839,
-    "code lines: tests": 49_518,
+    "code lines: tests": 49_522,
     "code lines: benchmarks": 17_034,
     "classes that hold a value and its interval": 5,
     "commands": 55,
