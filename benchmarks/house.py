@@ -170,8 +170,8 @@ def called_elsewhere(path: Path, node: ast.FunctionDef) -> set[str]:
     called = {ast.unparse(each.func) for part in node.body for each in ast.walk(part) if isinstance(each, ast.Call)}
     own = {"cli", "report", room_of(path)}
     homes = {name: home.split(".")[1] for name, home in homes.items() if home.startswith("activeeval.")}
-    called = {name for name in called if not name.endswith("Error")}
-    return {name for name in called if homes.get(name.split(".")[0], "cli") not in own}
+    elsewhere = (name for name in called if homes.get(name.split(".")[0], "cli") not in own)
+    return {name for name in elsewhere if not name.endswith("Error")}
 
 
 def texts() -> Iterator[str]:
@@ -298,16 +298,13 @@ def walks() -> Iterator[dict]:
 
 def _page() -> Iterator[dict]:
     """Yield the walk of a grade that is given on the page, and of the item that comes next."""
-    from tests.web.conftest import Site, answer
+    sys.path.insert(0, str(ROOT / "tests"))  # whose modules import each other from there
+    from web.conftest import Site, answer
 
     site = Site()
     browser = site.at()
     page = [browser.get("/judge")]
-
-    def graded() -> None:
-        page.append(answer(browser, page[-1], 1))
-
-    yield from walked("a grade on the page", graded)
+    yield from walked("a grade on the page", lambda: page.append(answer(browser, page[-1], 1)))
 
 
 def markdown(result: dict) -> str:
