@@ -15,7 +15,7 @@ from activeeval.core.answers import Answer, Needed
 from activeeval.core.campaign import Campaign
 from activeeval.core.campaign.deciding import needed_of_sample
 from activeeval.core.errors import InputError, StateError
-from activeeval.core.estimation import pair_roots, simultaneous_confidence
+from activeeval.core.estimation import SCOPES, pair_roots, simultaneous_confidence
 from activeeval.core.estimation.significance import holm
 from activeeval.core.measures import Target
 from activeeval.core.pool import Rankings
@@ -120,6 +120,12 @@ class SampleAnswer:
         return answer if self.other is None or self.shared is not None else answer.with_other(self.other.finding)
 
 
+def other_scope(scope: str) -> str:
+    """Return the scope that is not this one: an interval about these queries has one about all queries beside it."""
+    (other,) = {*SCOPES} - {scope}
+    return other
+
+
 def answers(
     sample: DrawnSample,
     asked: Sequence[Asked],
@@ -160,8 +166,8 @@ def answers(
         if sample.is_contest:
             answered = together(sample, [read(question, scope) for question in asked], kind)
             return [_with_needed(sample.campaign, answer) for answer in answered], ends
-        (other,) = {"pool", "population"} - {scope}
-        both = [[_with_needed(sample.campaign, read(question, each)) for each in (scope, other)] for question in asked]
+        scopes = scope, other_scope(scope)
+        both = [[_with_needed(sample.campaign, read(question, each)) for each in scopes] for question in asked]
         return [replace(answer, other=beside) for answer, beside in both], ends
     answered, notes = by_segment(sample, asked, read_segments(segments), scope=scope, kind=kind, confidence=confidence)
     if not answered:

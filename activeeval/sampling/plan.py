@@ -12,7 +12,7 @@ from activeeval.core.estimation import check_scope
 from activeeval.core.planning.prices import Price
 from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
-from activeeval.inputs.case import check_fits, prepare
+from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
 from activeeval.inputs.judging_choice import chosen_judging
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
@@ -91,7 +91,7 @@ def _prepared(
     notes: Sequence[Note | Caution],
     say: Callable[[Note | Caution], object],
     progress: Callable[[str], object],
-) -> Any:
+) -> Case:
     """Return the case of choices, once all that is to be known of it is said, behind other notes."""
     for note in notes:
         say(note)

@@ -8,11 +8,11 @@ from activeeval.core.answers import Answer
 from activeeval.core.campaign.deciding import needed_of_queries
 from activeeval.core.measures import Target
 from activeeval.core.results import Estimate
-from activeeval.inputs.systems import direction
 from activeeval.report.cautions import counting_lines, missing_fields, missing_lists, no_relevant_fields
 from activeeval.report.findings import sentence, table_of
 from activeeval.report.rendering import Cell
-from activeeval.sampling.estimate import estimate_row
+from activeeval.sampling.answers import other_scope
+from activeeval.sampling.estimate import asked_row, estimate_row
 from activeeval.sampling.query_values import QueryValues
 from activeeval.sampling.results import Result
 
@@ -48,6 +48,11 @@ class Evaluation:
         """Whether both lists of a difference are the same in all queries, as far as the measure reads them."""
         return bool(self.versus) and not self.target.matters.any()
 
+    @property
+    def question(self) -> str:
+        """Whether it is about a run or a difference."""
+        return "difference" if self.versus else "run"
+
     def of(self, scope: str) -> Estimate:
         """Return the estimate of a scope, ``pool`` or ``population``."""
         estimate: Estimate = getattr(self, scope)
@@ -55,12 +60,12 @@ class Evaluation:
 
     def result(self, scope: str, confidence: float, p_holm: float | None = None, frame_kind: str = "") -> Result:
         """Make the result for a scope, whose interval has a confidence and a p value by Holm's method beside it."""
-        (other,) = {"pool", "population"} - {scope}
-        answers = {each: self._answer(each, confidence, p_holm if each == scope else None) for each in (scope, other)}
-        findings = {each: answers[each].with_other(answers[{scope: other, other: scope}[each]]) for each in answers}
+        scopes = scope, other_scope(scope)
+        answers = {each: self._answer(each, confidence, p_holm if each == scope else None) for each in scopes}
+        findings = {each: answers[each].with_other(answers[other_scope(each)]) for each in scopes}
         return Result(
             answer=findings[scope],
-            question="difference" if self.versus else "run",
+            question=self.question,
             definition=str(self.target.measure),
             estimates={"pool": self.pool, "population": self.population},
             confidence=confidence,
@@ -99,10 +104,7 @@ class Evaluation:
 
     def _row(self, scope: str, finding: Answer, confidence: float, p_holm: float | None) -> dict[str, Cell]:
         """Tabulate what a scope says, as the command line does; of several measures with Holm's p value."""
-        question = "difference" if self.versus else "run"
-        asked: dict[str, str] = {"measure": self.target.name, "question": question, "system": self.system}
-        asked |= {"versus": self.versus} if self.versus else {}
-        asked |= {"direction": direction(self.system, self.versus), "definition": str(self.target.measure)}
+        asked = asked_row(self.target.measure, self.question, self.system, self.versus)
         estimate = self.of(scope)
         more: dict[str, Cell] = {"p_value": estimate.p_value if self.versus else None}
         more |= {} if p_holm is None else {"p_holm": p_holm}

@@ -21,7 +21,7 @@ from activeeval.report.cautions import missing_fields, no_relevant_fields
 from activeeval.report.findings import sentence
 from activeeval.report.numbers import counted
 from activeeval.report.rendering import Cell
-from activeeval.sampling.answers import cut_notes, missing_lists_of
+from activeeval.sampling.answers import cut_notes, missing_lists_of, other_scope
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.estimate import asked_row, estimate_row
 from activeeval.sampling.query_values import QueryValues, values_of_sample
@@ -213,7 +213,7 @@ def by_judgments(
             answer = compare(before, after, judgments=labels, measure=measure, **options)
         except BudgetError as problem:
             raise InputError(f"{text}: {problem}", field="budget") from None
-        estimate, other = answer.of(request.scope), answer.of(_other(request.scope))
+        estimate, other = answer.of(request.scope), answer.of(other_scope(request.scope))
         read = _Read(measure, called[0], called[1], estimate, other, answer.same_lists, estimate.p_value)
         estimates.append(read)
         queries.append(answer.queries)
@@ -266,14 +266,9 @@ class _Read(NamedTuple):
 def _read(sample: DrawnSample, asked: Asked, scope: str) -> _Read:
     """Read a difference from a judged sample, for both scopes."""
     target = asked.target
-    estimate, other = (sample.estimate(target, about) for about in (scope, _other(scope)))
+    estimate, other = (sample.estimate(target, about) for about in (scope, other_scope(scope)))
     p_value = sample.campaign.p_value_now(estimate.p_value, target, scope=scope)
     return _Read(target.measure, asked.system, asked.versus, estimate, other, not target.matters.any(), p_value)
-
-
-def _other(scope: str) -> str:
-    (other,) = {"pool", "population"} - {scope}
-    return other
 
 
 def _decided(estimates: Sequence[_Read], request: GateRequest) -> list[Decision]:
