@@ -71,7 +71,7 @@ def robust03() -> JudgedPool:
     runs = {path.name.split(".")[1]: str(path) for path in sorted((home / "runs").glob("input.*.gz"))}
     first, second = runs.pop("pircRBa1"), runs.pop("THUIRr0301")
     given = {"qrels": str(home / "robust03_qrels.txt.gz"), "runs": [first], "versus_run": second}
-    choices = Choices(**given, pool_runs=list(runs.values()), train_fraction=0.4, unjudged="irrelevant", pool_depth=50)
+    choices = Choices(**given, pool_runs=list(runs.values()), train=(0.4,), unjudged="irrelevant", pool_depth=50)
     case = prepare(choices, use_labels=True)
     own = case.inputs
     inputs = Inputs(own.pool, (own.ranking,), np.maximum(own.grades, 0), own.features)

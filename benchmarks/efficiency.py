@@ -27,7 +27,7 @@ from activeeval.core.design.methods import METHODS, default_method
 from activeeval.core.errors import BudgetError
 from activeeval.core.simulation import Summary, simulate
 from activeeval.inputs.modelling import GradeBeliefs, uniform_beliefs
-from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_of
+from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_of
 from benchmarks.efficiency_report import KEYS, MEASURES, Row, markdown
 from benchmarks.machine import ROOT, describe, store
 from benchmarks.pools import POOLS, JudgedPool, load
@@ -67,9 +67,9 @@ def rows_of(
     designs = {"passive": METHODS["passive"].design(target)}
     origins = []
     for (model, belief), method in product(beliefs.items(), methods):
-        looks = looks_of(method, [target.measure], None, OF_CAMPAIGNS)
+        looks = adaptive_depth_of(method, [target.measure], None, OF_CAMPAIGNS)
         asked = belief.for_method(method, pool.max_grade + 1)
-        followed = method if looks == "none" else method.looking(looks)
+        followed = method if looks == "off" else method.looking(looks)
         designs[f"{method.name}, {model}"] = followed.design(target, **asked)
         origins.append({"model": model, "method": method.name, "looks": looks})
     where = {"pool": pool.name, **dict(zip(("measure", "case", "overhead"), question, strict=True))}

@@ -85,7 +85,7 @@ def _compared(
     asked = beliefs.for_method(method, pool.max_grade + 1)
     truth = float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))
     runs, seconds = {}, {}
-    for looks in ("none", *options.looks):
+    for looks in ("off", *options.looks):
         design = method.looking(looks).design(target, **asked)
         started = time.perf_counter()
         budgets = [share * cost for share in SHARES]
@@ -93,7 +93,7 @@ def _compared(
         seconds[looks] = time.perf_counter() - started
     for looks in options.looks:
         for k, share in enumerate(SHARES):
-            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("none", looks))
+            static, history = ((runs[name].values[:, k] - truth) ** 2 for name in ("off", looks))
             exact = [each.mean() <= ROUNDING for each in (static, history)]
             if any(exact):  # what stops costs nothing, so that a budget may pay for everything
                 errors_of = {"rmse_today": math.sqrt(static.mean()), "rmse": math.sqrt(history.mean())}
@@ -115,7 +115,7 @@ def _compared(
             row |= {"queries": float(run.n_queries[:, k].mean()), "items": float(run.n_items[:, k].mean())}
             row |= {"queries_today": float(runs["none"].n_queries[:, k].mean())}
             row |= {"spent": float(run.spent[:, k].mean() / (share * cost))}
-            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["none"]}
+            yield looks, share, row | {"seconds": seconds[looks], "seconds_today": seconds["off"]}
 
 
 def shop() -> JudgedPool:
@@ -137,7 +137,7 @@ def few(options: argparse.Namespace) -> list[Row]:
     for pool in (mq2008(data_folder()), shop()):
         target, method = pool.target("nDCG@10", "one ranking", 0.0), METHODS["depth"]
         asked = pool.beliefs.for_method(method, pool.max_grade + 1)
-        for looks in ("none", *options.looks):
+        for looks in ("off", *options.looks):
             design = method.looking(looks).design(target, **asked)
             run = replicate(design, pool.inputs.grades, [FEW], options.repetitions, SEED)
             errors = run.values - float(pool.inputs.pool.query_probs @ target.values(pool.inputs.grades))

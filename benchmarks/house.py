@@ -269,7 +269,7 @@ def walked(name: str, work: Callable[[], object]) -> Iterator[dict]:
 
 def walks() -> Iterator[dict]:
     """Yield the walks through a sample, an estimate, a night of a watch, the judging page and a design."""
-    pairs = ["--run", "new.run", "--versus-run", "old.run", "--train-qrels", "train.qrels", "--max-grade", "3"]
+    pairs = ["--run", "new.run", "--versus-run", "old.run", "--train", "train.qrels", "--max-grade", "3"]
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         grades = write_collection()
         budget = ["--measure", "DCG@10", "--budget", "5%", "--seed", "1"]

@@ -92,7 +92,7 @@ def biases(options: argparse.Namespace) -> Iterator[Row]:
         target, labels, probs = small(n)
         truth = float(target.pool.query_probs @ target.values(labels))
         cost = METHODS["depth"].design(target, probs).cost
-        for name, looks in (("depth_plain", "each"), ("depth_plain", "3"), ("depth", "each"), ("depth_plain", "none")):
+        for name, looks in (("depth_plain", "each"), ("depth_plain", "3"), ("depth", "each"), ("depth_plain", "off")):
             design = METHODS[name].looking(looks).design(target, probs)
             errors = replicate(design, labels, [share * cost], options.repetitions, SEED).values[:, 0] - truth
             yield _bias(f"{n} queries, {name}, looks {looks}", errors, name == "depth_plain")
@@ -122,12 +122,12 @@ def table(options: argparse.Namespace) -> Iterator[Row]:
             budget, squares = SHARE * passive.cost, {}
             asked = pool.beliefs.for_method(METHODS["depth"], pool.max_grade + 1)
             designs = {"passive": passive}
-            for looks in ("none", "1", "3", "each"):
+            for looks in ("off", "1", "3", "each"):
                 designs[looks] = METHODS["depth"].looking(looks).design(target, **asked)
             for looks, design in designs.items():
                 run = replicate(design, pool.inputs.grades, [budget], options.rows, SEED)
                 squares[looks] = (run.values[:, 0] - truth) ** 2
-            for looks in ("none", "1", "3", "each"):
+            for looks in ("off", "1", "3", "each"):
                 times = float(squares["passive"].mean() / squares[looks].mean())
                 relative = squares["passive"] / squares["passive"].mean() - squares[looks] / squares[looks].mean()
                 error = times * float(relative.std()) / math.sqrt(relative.size)

@@ -58,7 +58,7 @@ def robust03(overhead: float, model: str) -> Case:
         new.write_text("".join(line for line in judged if int(line.split()[0]) in GRADED_TOPICS))
         old.write_text("".join(line for line in judged if int(line.split()[0]) not in GRADED_TOPICS))
         runs = [str(path) for path in sorted((home / "runs").glob("input.*.gz"))]
-        given = {"qrels": str(new), "train_qrels": str(old), "unjudged": "irrelevant", "pool_depth": 100}
+        given = {"qrels": str(new), "train": (str(old),), "unjudged": "irrelevant", "pool_depth": 100}
         choices = Choices(runs=runs, overhead=overhead, model=model, max_grade=2, seed=1, **given)
         return prepare(choices, use_labels=True)
 

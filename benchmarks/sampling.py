@@ -78,7 +78,7 @@ def robust_files(folder: Path) -> list[str]:
         lines = gzip.decompress((source / "runs" / f"input.{run}.gz").read_bytes()).decode().splitlines()
         (folder / f"{run}.run").write_text("\n".join(x for x in lines if x.split()[0] in topics) + "\n")
     first, second = (str(folder / f"{run}.run") for run in RUNS)
-    return ["--run", first, "--versus-run", second, "--train-qrels", str(folder / "train.qrels"), "--max-grade", "2"]
+    return ["--run", first, "--versus-run", second, "--train", str(folder / "train.qrels"), "--max-grade", "2"]
 
 
 def processor_seconds(checkout: Path, arguments: list[str]) -> tuple[float, float]:

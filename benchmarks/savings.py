@@ -61,7 +61,7 @@ def robust03(folder: Path, scratch: Path) -> dict[str, list[str]]:
     first, second = runs.pop("pircRBa1"), runs.pop("THUIRr0301")
     common = [f"--qrels={qrels}", f"--run={first}", *(f"--pool-run={path}" for path in runs.values())]
     # The pool's judgments end at a depth; what lies below counts as irrelevant, as in the track's own measures.
-    common += ["--unjudged=irrelevant", "--train-fraction=0.4", "--measure=DCG@10", "--measure=ERR@10"]
+    common += ["--unjudged=irrelevant", "--train=40%", "--measure=DCG@10", "--measure=ERR@10"]
     return {"Robust 2003, pircRBa1": common, "Robust 2003, pircRBa1 - THUIRr0301": [*common, f"--versus-run={second}"]}
 
 

@@ -110,7 +110,7 @@ def judge(sheet: str, grades: dict[tuple[str, str], int], *, n_cannot: int = 0) 
 
 def cases() -> dict[str, list[str]]:
     """Return the options of 30 samples by name."""
-    models = {"uniform": ["--model", "uniform"], "forest": ["--train-qrels", "train.qrels"]}
+    models = {"uniform": ["--model", "uniform"], "forest": ["--train", "train.qrels"]}
     pairs = ["--run", "new.run", "--versus-run", "old.run"]
     one = ["--run", "new60.run", "--model", "uniform"]
     found = {

@@ -63,7 +63,7 @@ ACTIVEEVAL = (sys.executable, "-m", "activeeval", "--quiet")
 NAMED = ("--grades", "grades.toml", "--guidelines", "guide.md")
 PANS = (
     *("campaign", "create", "pans", "--run", "new.run", "--versus-run", "old.run", "--max-grade", "4", "--seed", "5"),
-    *("--judging", "top-k", "--measure", "kNDCG(k=5)@10", "--budget", "10%"),
+    *("--measure", "kNDCG(k=5)@10", "--budget", "10%"),
     *("--queries", "queries.csv", "--documents", "documents.jsonl"),
 )
 BROWSER = (

@@ -27,12 +27,12 @@ def case_of(*, use_labels=False, **given):
     return prepare(Choices(**given), use_labels=use_labels)
 
 
-def campaign_of(measure, method, budget, *, seed=0, expected=False, looks="none", **given):
+def campaign_of(measure, method, budget, *, seed=0, expected=False, looks="off", **given):
     """Return the campaign that the command line's options mean."""
     case = case_of(seed=seed, **given)
     target = case.target(measure)
     paid = Budget.parse(str(budget)).of(target)
-    design = case.design(method, target, budget=paid, expected=expected, looks=looks)
+    design = case.design(method, target, budget=paid, expected=expected, adaptive_depth=looks)
     return Campaign(design, rng=case.seed, by_instalments=True)
 
 

@@ -164,7 +164,6 @@ def test_a_value_of_another_kind_is_an_answer_or_an_error_in_one_line(verbs, nam
         ("compare", "names", ["one"], "`names` are 2 different ones, of each system in its order, got one"),
         ("sample", "method", len, "`method` must be a text, got <built-in function len>"),
         ("sample", "overhead", "1", "`overhead` must be a number, got '1'"),
-        ("sample", "query_factor", "yes", "`query_factor` must be True or False, got 'yes'"),
         ("sample", "cost", 3, "`cost` must be the name of a file, got 3"),
         ("sample", "segments", len, "`segments` must be the name of a file, got <built-in function len>"),
         ("plan", "segment_half_widths", {"a": "x"}, "`segment_half_widths` of a must be a number, got 'x'"),
@@ -186,9 +185,9 @@ def test_scalars_of_numpy_and_pandas_are_numbers_and_texts():
     cells = pd.Series(["new", "old"])
     others = [
         {"budget": np.int64(40), "max_grade": np.uint8(2), "seed": np.int32(1), "overhead": np.float32(0.5)},
-        {"method": np.str_("items"), "names": cells, "query_factor": np.bool_(True)},
+        {"method": np.str_("items"), "names": cells},
         {"names": pd.Index(cells), "max_grade": pd.Series([2]).iloc[0], "budget": pd.Series([40.0]).max()},
-        {"names": None, "method": None, "looks": None, "overhead": 0.5},
+        {"names": None, "method": None, "adaptive_depth": None, "overhead": 0.5},
     ]
     expected = ae.sample([NEW, OLD], measure="DCG@3", **plain)
     for other in others[:-1]:

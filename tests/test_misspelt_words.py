@@ -36,7 +36,7 @@ CASES = [
     (planned, "questions", "diff", "difference, run, versus, got 'diff'"),
     (drawn, "weights", "minmax", "equal, sum, minimax, got 'minmax'; did you mean minimax?"),
     (planned, "weights", "foo", "equal, sum, minimax, got 'foo'"),
-    (drawn, "looks", "every", "each, 3, 1, none, got 'every'"),
+    (drawn, "adaptive_depth", "every", "each, 3, 1, off, got 'every'"),
     (drawn, "contrasts", "al", "all, first, got 'al'; did you mean all?"),
     (drawn, "ties", "name", "id, rank, input, got 'name'"),
     (planned, "scope", "pol", "pool, population, got 'pol'; did you mean pool?"),
@@ -50,7 +50,7 @@ CASES = [
 
 @pytest.mark.parametrize(("call", "name", "word", "says"), CASES)
 def test_a_misspelt_word_is_refused_with_those_that_there_are(call, name, word, says):
-    options = {name: word} | ({"measure": "nDCG@5"} if name == "looks" else {})
+    options = {name: word} | ({"measure": "nDCG@5"} if name == "adaptive_depth" else {})
     with pytest.raises(ae.InputError) as refused:
         call(**options)
     assert f"{name}` must be one of {says}" in str(refused.value).replace(f"{name} must", f"{name}` must")
@@ -67,7 +67,6 @@ def test_a_misspelt_word_is_refused_with_those_that_there_are(call, name, word, 
         (drawn, {"measure": len}, "cannot read the measure"),
         (scored, {"test": "tt"}, "test"),
         (scored, {"correction": "holms"}, "correction"),
-        (drawn, {"judging": "grade"}, "judging"),
         (drawn, {"model": "forrest"}, "forest"),
         (drawn, {"method": "item"}, "items"),
     ],

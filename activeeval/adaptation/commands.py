@@ -9,7 +9,8 @@ import click
 
 from activeeval.cli import output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import POSITIVE, SHARE, seed_option
+from activeeval.cli.input_options import seed_option
+from activeeval.cli.option_types import POSITIVE, SHARE
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted, number
 

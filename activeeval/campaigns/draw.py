@@ -29,7 +29,7 @@ from activeeval.inputs.known_grades import KnownGrades
 from activeeval.inputs.loading import sampled_measure
 from activeeval.inputs.texts import SheetTexts, TextFile, TextFiles, texts_of
 from activeeval.inputs.traffic import drawn_among
-from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, looks_in
+from activeeval.sampling.adaptive_depth import OF_CAMPAIGNS, adaptive_depth_in
 from activeeval.sampling.draw import Drawn, SampleRequest, draw_for, fresh_seed, with_texts
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.policies import policy_for
@@ -113,12 +113,12 @@ def _would_follow(request: SampleRequest, drawn: Drawn) -> bool:
     if drawn.case is None:
         return False
     targets = drawn.sample.campaign.design.targets
-    return request.looks is None and looks_in(drawn.case, _method_of(request), targets, None) != "none"
+    return request.adaptive_depth is None and adaptive_depth_in(drawn.case, _method_of(request), targets, None) != "off"
 
 
 def _looks_before(request: SampleRequest, config: Mapping[str, Any]) -> str:
     """Return when a campaign looks at labels, of a method that has depths."""
-    return str(config.get(LOOKS, "none")) if _method_of(request).has_depths else "none"
+    return str(config.get(LOOKS, "off")) if _method_of(request).has_depths else "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ class CampaignDrawing:
         ActiveEvalError
             As `draw_for`; InputError also where the name is taken, or a sample cannot be judged by the rules.
         """
-        request = replace(request, surely=True, usual="none" if rules.strict_order else OF_CAMPAIGNS)
+        request = replace(request, surely=True, usual="off" if rules.strict_order else OF_CAMPAIGNS)
         drawn = draw_for(choices, request, progress=self.progress, say=self.say)
         if rules.strict_order and _would_follow(request, drawn):
             self.say(Note("strict without looks", {}))
@@ -203,7 +203,7 @@ class CampaignDrawing:
         if choices.queries is None and choices.traffic is None and "queries" in kept:
             choices = replace(choices, queries=drawn_among(kept["queries"].path))
         choices = replace(choices, judged=(*choices.judged, known))
-        request = replace(request, surely=True, looks=request.looks or _looks_before(request, config))
+        request = replace(request, surely=True, adaptive_depth=request.adaptive_depth or _looks_before(request, config))
         sample = draw_for(choices, request, progress=self.progress, say=self.say).sample
         _, texts = self._texts(sample, kept)
         with self.opened() as store:

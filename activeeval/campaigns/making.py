@@ -126,11 +126,11 @@ def check_rules(sample: DrawnSample, rules: Rules) -> None:
     if sample.campaign.paths is None:
         return
     if rules.strict_order:
-        problem = "`strict_order` reads below the lowest item that waits: where depths follow labels (`looks`) a lower "
+        problem = "`strict_order` reads below the lowest item that waits: with `adaptive_depth` a lower "
         raise InputError(problem + "one may still come; what is complete is read block by block", field="strict_order")
     if sample.campaign.judging.is_whole:
-        problem = "`looks` are for graded items: in top-k judging a query is judged as a whole, there is no depth"
-        raise InputError(problem, field="looks")
+        problem = "`adaptive_depth` is for graded items: in top-k judging a query is judged as a whole"
+        raise InputError(problem, field="adaptive_depth")
 
 
 def top_up(
@@ -167,7 +167,7 @@ def redraw(store: Store, name: str, sample: DrawnSample, texts: Texts | None = N
         Where its depths follow labels and those of the campaign do not.
     """
     check_judged(store, name)
-    check_looks_alike(store.campaign(name), sample)
+    check_same_depths(store.campaign(name), sample)
     return grow(store, name, sample, REDRAWN, texts or {}, version=store.samples(name)[-1].version + 1)
 
 
@@ -185,11 +185,11 @@ def check_judged(store: Store, name: str) -> None:
         raise StateError(f"campaign {name}: {problem} end")
 
 
-def check_looks_alike(campaign: CampaignRow, sample: DrawnSample) -> None:
+def check_same_depths(campaign: CampaignRow, sample: DrawnSample) -> None:
     """Raise InputError where depths of a further round follow labels, and nobody who claims would look for more."""
     if sample.campaign.paths is not None and not campaign.follows_labels:
-        problem = "was made without `looks`: depths of its further rounds follow no labels either; create one with them"
-        raise InputError(f"campaign {campaign.name}: {problem}", field="looks")
+        problem = "was made without `adaptive_depth`: its further rounds have none either; create one with it"
+        raise InputError(f"campaign {campaign.name}: {problem}", field="adaptive_depth")
 
 
 def grow(store: Store, name: str, sample: DrawnSample, reason: str, texts: Texts, *, version: int) -> int:

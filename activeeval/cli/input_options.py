@@ -1,64 +1,64 @@
-"""The options that describe a pool, shared by simulate, sample and design, and what they are turned into."""
+"""Options made of the fields that declare them, those that several commands share, and what pools they mean."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.core.errors import ChoiceError, InputError
+from activeeval.cli.option_types import SCALE, SEED, SHARE, TYPES
+from activeeval.core.errors import ChoiceError
+from activeeval.core.options import Option, declared
+from activeeval.inputs.options import FILES, PoolFields
 
 if TYPE_CHECKING:
-    from activeeval.inputs.budgets import Budget
     from activeeval.inputs.case import Case
 
 
-class FiniteRange(click.FloatRange):
-    """A range of floats that refuses NaN and infinity too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number that a text stands for."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
+def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Add options that several commands share, in the order in which help shows them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
-class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
-    """A number of judgments, as 200, or a share of judging everything, as 10%."""
+def options_of(
+    *owners: Any, only: Iterable[str] | None = None, leave_out: Iterable[str] = (), **changes: dict[str, Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options that dataclasses declare to a command, which gets their values by the fields' names.
 
-    name = "N|P%"
+    Parameters
+    ----------
+    owners : dataclasses
+        See `activeeval.core.options`.
+    only, leave_out : iterable of str
+        Fields that the command has, and that it has not.
+    **changes
+        Of a field what the command has otherwise: ``help``, ``default``, ``required``, ``is_many`` ….
+    """
+    held = {name: each for owner in owners for name, each in declared(owner).items()}
+    names = [name for name in (held if only is None else only) if name not in set(leave_out)]
+    return lambda command: with_options(command, [_click_option(held[name], changes.get(name, {})) for name in names])
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
-        """Return the budget that a text stands for."""
-        from activeeval.inputs.budgets import Budget
 
-        if isinstance(value, Budget):
-            return value
-        try:
-            return Budget.parse(str(value))
-        except InputError as problem:
-            self.fail(str(problem), param, ctx)
+def _click_option(made: Option, changes: dict[str, Any]) -> Callable[[Any], Any]:
+    more = {key: value for key, value in changes.items() if not hasattr(made, key)}
+    made = replace(made, **{key: value for key, value in changes.items() if hasattr(made, key)})
+    if made.kind == "flag":
+        return click.option(made.flag, made.name, is_flag=True, help=made.help, **more)
+    if made.default is not None and made.default != () and not more.get("required"):
+        more["default"] = made.default
+    if made.is_many and made.default:
+        more.setdefault("show_default", ", ".join(map(str, made.default)))
+    kind = click.Choice(made.choices) if made.choices else TYPES[made.kind]
+    metavar = made.metavar or ("FILE" if made.kind == "file" else None)
+    return click.option(made.flag, made.name, type=kind, multiple=made.is_many, metavar=metavar, help=made.help, **more)
 
 
-BUDGET = BudgetType()
-BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
-MEASURES_HELP = (
-    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; @FILE: learned gains; of top-k judging kNDCG(k=5)@10"
-)
-measures_option = click.option(
-    "--measure", "measures", multiple=True, default=["DCG"], show_default="DCG", help=f"{MEASURES_HELP}; repeatable."
-)
-POSITIVE = FiniteRange(0, min_open=True)
-SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
-SCALE = click.IntRange(1, 1000)
-"""Of the largest grade; the library has the same, which a test holds."""
-SEED = click.IntRange(0, 2**63 - 1)
-"""The library has the same, which a test holds."""
 SCOPES = ("pool", "population")
 confidence_option = click.option("--confidence", type=SHARE, default=0.95, help="Confidence of the intervals.")
 # what commands declare with a help of their own: the name, the metavar and the type are the same in each
@@ -72,50 +72,16 @@ unjudged_option = partial(click.option, "--unjudged", type=click.Choice(("error"
 any_seed_option = partial(click.option, "--seed", type=SEED)
 any_policy_option = partial(click.option, "--policy")
 seed_option = any_seed_option(default=0, help="One seed, one answer.")
-fresh_seed_option = any_seed_option(help="One seed, one answer. Default: a new one, which is said.")
-name_option = click.option(
-    "--name", "names", multiple=True, metavar="TEXT",
-    help="What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
-)  # fmt: skip
 policy_option = any_policy_option(
     type=click.Choice(("refuse", "majority", "median", "mean-gain")),
     default="refuse",
     help="Where judges differ: an error, the grade that most give, the lower median, or the mean gain.",
 )
-ties_option = click.option(
-    "--ties",
-    type=click.Choice(("id", "rank", "input")),
-    default="id",
-    help="Order of equal scores: by document id, descending (trec_eval); by the rank column; as read.",
-)
-
-
-contrasts_option = click.option(
-    "--contrasts",
-    type=click.Choice(("all", "first")),
-    help="Of several runs: compare every pair (the default), or the first with each of the others.",
-)
-weights_option = click.option(
-    "--weights",
-    type=click.Choice(("equal", "sum", "minimax")),
-    default="equal",
-    help="Several questions share a sample: each loses alike, the least in sum, or the least for the worst.",
-)
-
-
-judging_option = click.option(
-    "--judging",
-    type=click.Choice(("grades", "top-k")),
-    default="grades",
-    help="Documents are graded; or the k best of a query are found by comparing two at a time.",
-)
-
-
-machine_is_truth_option = click.option(
-    "--machine-is-truth",
-    is_flag=True,
-    help="Take a machine's grades in files of judgments for people's; every output says so.",
-)
+ties_option = options_of(PoolFields, only=("ties",))
+name_option = options_of(PoolFields, only=("names",))
+machine_is_truth_option = options_of(PoolFields, only=("machine_is_truth",))
+pool_options = options_of(PoolFields, leave_out=FILES)
+"""A pool that is at hand."""
 
 
 def scope_option(default: str) -> Callable[[Any], Any]:
@@ -126,75 +92,6 @@ def scope_option(default: str) -> Callable[[Any], Any]:
         default=default,
         help="The interval is about: these queries, or all the queries that they are a sample of.",
     )
-
-
-_OPTIONS = (
-    click.option("--letor", multiple=True, metavar="FILE", help="LETOR/SVMlight file, in place of runs; repeatable."),
-    qrels_option(help="Judgments of the documents in the runs."),
-    run_option("runs", multiple=True, help="A run: TREC file or table; repeatable."),
-    click.option("--pool-run", "pool_runs", multiple=True, metavar="FILE",
-                 help="A run for the model's features only; repeatable."),
-    click.option("--scores", multiple=True, metavar="FILE",
-                 help="Scores of the documents of each --letor, a number a line; repeatable."),
-    click.option("--versus-scores", multiple=True, metavar="FILE", help="Scores of the second of two rankers."),
-    versus_run_option(help="The run to compare with: the value is --run less this one."),
-    name_option,
-    contrasts_option,
-    click.option("--index-update", type=SHARE, metavar="SHARE",
-                 help="Compare with the same ranking, less this share of its items, removed at random."),
-    ties_option,
-    click.option("--pool-depth", type=click.IntRange(1), metavar="K",
-                 help="Lists end at this rank. Default: 100 for --run without --qrels."),
-    model_option(help="Predicts grades: forest, logit, uniform, scores, probs=FILE. Default: the graders, else forest "
-                      "with labels to learn from, else uniform. Repeatable: a mixture."),
-    click.option("--grader", "graders", multiple=True, metavar="FILE[:OPTIONS]",
-                 help="A machine's grades (a language model's): they say where to look and are never labels. Options: "
-                      "cost=.01, scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable."),
-    click.option("--grader-trust", type=click.Choice(("auto", "model", "regressor", "off")), default="auto",
-                 help="Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off."),
-    click.option("--train", multiple=True, metavar="FILE", help="LETOR file to train on; repeatable."),
-    click.option("--train-scores", multiple=True, metavar="FILE",
-                 help="Scores of each --train, as --scores, for --model scores."),
-    click.option("--train-qrels", metavar="FILE",
-                 help="Judgments to train on; their queries are not measured (--judged: are)."),
-    click.option("--train-fraction", type=SHARE, metavar="SHARE",
-                 help="Share of the queries to train on; they are not measured."),
-    click.option("--tune", is_flag=True, help="Choose the model's parameters on half of the training queries."),
-    click.option("--query-factor/--no-query-factor", default=True,
-                 help="Learn what the grades of a query have in common."),
-    judged_option(help="Judgments, judged sheets or samples: free, and they train the model; their queries are "
-                       "measured (--train-qrels: are not). Repeatable."),
-    click.option("--judged-policy", type=click.Choice(("refuse", "majority", "median")), default="refuse",
-                 help="Where known grades differ: an error, the grade that most give, or the lower median."),
-    machine_is_truth_option,
-    max_grade_option(help="Largest grade of the scale. Default: the largest label."),
-    unjudged_option(help="Items without a grade where one is needed: an error, or grade 0."),
-    click.option("--overhead", type=FiniteRange(0), default=0.0,
-                 help="Cost of turning to a query, in mean item costs."),
-    click.option("--cost", default="uniform", metavar="COST",
-                 help="Cost of an item: uniform, log-length:FEATURE (log(e + feature)) or a FILE."),
-    click.option("--traffic", metavar="FILE",
-                 help="How often each query is asked: a line `query weight`. Default: alike."),
-    click.option("--defensive-share", type=FiniteRange(0, 1),
-                 help="Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by --method."),
-)  # fmt: skip
-
-
-def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Add options that several commands share, in the order in which help shows them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that describe a pool."""
-    return with_options(command, (*_OPTIONS, seed_option))
-
-
-def drawn_pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that describe a pool that judges are asked of: no two samples by chance have one seed."""
-    return with_options(command, (*_OPTIONS, fresh_seed_option))
 
 
 @contextmanager
@@ -212,7 +109,6 @@ def prepared(
     options: Mapping[str, Any],
     measures: Sequence[str] = (),
     *,
-    judging: str = "grades",
     use_labels: bool,
     most_systems: int | None = None,
     kept: str = "",
@@ -228,10 +124,11 @@ def prepared(
     from activeeval.cli.waiting import tell
     from activeeval.inputs.case import prepare
     from activeeval.inputs.choices import Choices
-    from activeeval.inputs.judging_choice import chosen_judging
+    from activeeval.inputs.judging_choice import check_graded
 
     with worded():
-        choices = Choices(**options, judging=chosen_judging(judging, measures))
+        check_graded(measures)
+        choices = Choices(**options)
         if most_systems is not None and len(choices.systems) > most_systems:
             raise ChoiceError(f"one question is looked at here: of one system or two, got {len(choices.systems)}")
         case = prepare(choices, use_labels=use_labels, measures=measures, progress=tell)

@@ -203,7 +203,7 @@ def _design(arrays: Arrays) -> Design:
     ids = {name: _ids(arrays, name) for name in _IDS}
     pool = QueryPool(**columns, **ids, draw=QueryDraw.of_arrays(arrays))
     name, *measures = (str(word) for word in arrays["words"])
-    method = find_method(name).looking(_word(arrays, "looks") if "looks" in arrays else "none")
+    method = find_method(name).looking(_word(arrays, "looks") if "looks" in arrays else "off")
     scale = int(arrays["scale"][0])
     n_lists = int(arrays["targets"].max()) + 1
     lists = [Rankings(pool, arrays[f"ranking{k}.offsets"], arrays[f"ranking{k}.items"]) for k in range(n_lists)]

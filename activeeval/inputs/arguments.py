@@ -25,9 +25,6 @@ from activeeval.inputs.known_grades import KnownGrades, graded_rows
 from activeeval.inputs.systems import loaded_run
 from activeeval.report.cautions import caution_lines
 
-_NAMES = {"train_qrels": "judged", "train_fraction": "grade_probs"}
-"""What stands in a verb for what trains a grade model elsewhere; `train` takes judgments there."""
-
 
 def _seed(value: Any, what: str) -> Any:
     generator(value, what)
@@ -64,7 +61,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("strata", "kind", "currency"), text),
     **dict.fromkeys(("seed", "as_of", "active_ms", "grade"), _whole),
     **dict.fromkeys(("cannot", "preferred", "discard", "key", "judge"), text),
-    "looks": _text_or_number,
+    "adaptive_depth": _text_or_number,
     "rng": _seed,
     **dict.fromkeys(
         ("share", "half_width", "difference", "power", "confidence", "overhead", "defensive_share"), number
@@ -72,7 +69,7 @@ _KINDS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("ask_price", "ask_skill", "price_per_judgment", "seconds_per_item", "hourly_rate"), number),
     **dict.fromkeys(("max_grade", "pool_depth", "n", "judges_per_item", "lease_s"), _positive_whole),
     "segment_half_widths": _half_widths,
-    **dict.fromkeys(("query_factor", "tune", "force", "later", "tie"), flag),
+    **dict.fromkeys(("force", "later", "tie"), flag),
     **dict.fromkeys(("segments", "cost", "traffic", "path", "sheet", "url", "documents"), file_name),
     **dict.fromkeys(("pilot", "last"), file_name),
     **dict.fromkeys(("pilots", "sheets"), _file_names),
@@ -116,10 +113,10 @@ def in_python(parameter: str) -> str:
 
     Examples
     --------
-    >>> in_python("train_qrels"), in_python("max_grade")
-    ('`judged`', '`max_grade`')
+    >>> in_python("max_grade")
+    '`max_grade`'
     """
-    return f"`{_NAMES.get(parameter, parameter)}`"
+    return f"`{parameter}`"
 
 
 def is_path(source: Any) -> bool:
@@ -247,6 +244,6 @@ def _calls_within() -> int:
     return n_calls
 
 
-def looks_of(looks: str | int | None) -> str | None:
+def adaptive_depth_of(adaptive_depth: str | int | None) -> str | None:
     """Return when labels are looked at, once it is known to be a way there is; None where nobody says it."""
-    return None if looks is None else check_looks(str(looks))
+    return None if adaptive_depth is None else check_looks(str(adaptive_depth))

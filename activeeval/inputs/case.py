@@ -138,19 +138,19 @@ class Case:
         budget: float | None = None,
         expected: bool = False,
         weights: str | Sequence[float] = "equal",
-        looks: str = "none",
+        adaptive_depth: str = "off",
         beside: Sequence[Target] = (),
     ) -> Design:
         """Return a method's design for targets with what is believed and known of grades; ``budget`` in mean items.
 
         Draws with replacement take no notice of what is known. ``weights`` says how targets are balanced: that all lose
         the same share of precision (equal), that the sum of their variances (sum) or the largest loss of any (minimax)
-        is least; or they are numbers, those of targets that count ``beside`` behind the others'. ``looks`` says when
-        the labels of a query decide how deep it is judged, of methods that judge to depths: see
+        is least; or they are numbers, those of targets that count ``beside`` behind the others'. ``adaptive_depth`` says
+        when the labels of a query decide how deep it is judged, of methods that judge to depths: see
         `activeeval.core.design.Method.looking`.
         """
         chosen, asked = find_method(method), [targets] if isinstance(targets, Target) else targets
-        chosen = chosen.looking(looks) if chosen.has_depths else chosen
+        chosen = chosen.looking(adaptive_depth) if chosen.has_depths else chosen
         n_grades = self.n_grades(asked[0])
         beliefs = self.beliefs.for_method(chosen, n_grades)
         return chosen.design(
@@ -248,8 +248,8 @@ def prepare(
     notes += known_notes
     if (known is not None or taught) and inputs.training is None:
         inputs = inputs.taught_by(all_known(inputs, known, taught or {}))
-    if choices.tune and inputs.training is None:
-        raise ChoiceError("`tune` has nothing to tune on: the known grades are too few", field="tune")
+    if choices.is_tuned and inputs.training is None:
+        raise ChoiceError("`model` …:tune has nothing to tune on: the known grades are too few", field="model")
     models, max_grade, beliefs = _fitted(choices, graders, inputs, known, progress)
     case = Case(
         inputs=inputs,
@@ -301,8 +301,8 @@ def _fitted(
         models, regressors = _models(choices, graders, inputs, low)
     notes += _training_notes(choices, inputs, known)
     rng = np.random.default_rng(_OF_MODELS)
-    fitting: FitOptions = {"known": known, "tune": choices.tune, "progress": progress}
-    fitting["with_factor"] = choices.query_factor
+    fitting: FitOptions = {"known": known, "tune": choices.is_tuned, "progress": progress}
+    fitting["with_factor"] = choices.with_factor
     beliefs = believe(inputs, models, max_grade, rng, **fitting)
     extra = beliefs.extra_probs
     if regressors:

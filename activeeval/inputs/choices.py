@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,136 +11,43 @@ from typing import TYPE_CHECKING, Any
 from activeeval.core.checks import LARGEST_SEED, one_of, whole_number
 from activeeval.core.errors import ChoiceError
 from activeeval.core.judgments.judging import GRADES, Judging
-from activeeval.inputs.systems import CONTRASTS, checked_names
+from activeeval.inputs.options import CONTRASTS, TRUSTS, PoolFields
+from activeeval.inputs.systems import checked_names
 
 if TYPE_CHECKING:
-    from activeeval.core.pool.keyed import Costs
-    from activeeval.inputs.known_grades import KnownGrades
+    pass
 
 POOL_DEPTH = 100
 """As deep as the field pools runs: a thousand ranks of two runs make a pool of which the ideal of nDCG needs all."""
 
 GRADER = "grader="
 """What stands before a grader's name where models are named."""
-TRUSTS = ("auto", "model", "regressor", "off")
-_OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run", "train_qrels"), ("scores", "versus_scores", "train")
+TUNED, NO_FACTOR = "tune", "no-factor"
+_OF_RUNS, _OF_LETOR = ("qrels", "pool_runs", "versus_run"), ("scores",)
+_SETTINGS = re.compile(f"(:({TUNED}|{NO_FACTOR}))+$")
+_ENGINE = re.compile(r"(?:^|,)(scratch=[^,]*|trust-ids)")
+_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class Choices(PoolFields):
     """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
-
-    Fields are named as the options of the command line are.
 
     Attributes
     ----------
-    letor, scores, versus_scores, train : sequence of str
-        LETOR files of the pool, score files aligned with them, ranker by ranker, those of a second ranker, and LETOR
-        files to train on.
-    runs, pool_runs : sequence of str, Run, mapping or data frame
-        The runs to evaluate, and others for features only: files, or what `activeeval.formats.loading.load_run` takes.
-    names : sequence of str
-        What the systems are called, in their order; by default their files.
-    versus_run : as of ``runs``, or None
-        The second of two runs.
-    qrels, train_qrels : str, Judgments, Qrels, mapping, data frame or None
-        Judgments of the pool, and judgments to train on: a file, or what
-        `activeeval.formats.judgments.from_files.labels_of` takes.
-    contrasts : {"all", "first"} or None
-        Of several systems: which are compared; every pair, the default, or the first with each of the others.
-    judged : sequence of str or KnownGrades
-        What is known: it costs nothing and is not asked for again. Files of judgments, judged sheets or samples, or
-        the grades themselves, as of another campaign.
-    judged_policy : {"refuse", "majority", "median"}
-        What several judges' different grades of a known item count as.
-    index_update : float or None
-        Compare with the ranking less this share of its items.
-    ties : {"id", "rank", "input"}
-        Order of equal scores in a run.
-    pool_depth : int or None
-        The rank at which lists end; the pool is what they hold then. By default `POOL_DEPTH` for runs without
-        judgments and without an update of the index, else none.
-    model : str, sequence of str or None
-        forest, logit, uniform, scores or probs=FILE; several make a mixture.
-    graders : sequence of path, data frame, Judgments or Grades
-        Machines that graded the items, each as ``FILE[:cost=.01][:scale=0-3][:name=…][:made=RUN]``: models too.
-    grader_trust : {"auto", "model", "regressor", "off"}
-        What graders are for: the grade model, which says whom to judge (auto and model); a further column of fitted
-        estimates beside another model, the uniform one by default; or nothing.
     tables : mapping of str to object
         What stands for a file that ``model`` names: a data frame, judgments, or of probabilities a function of the
         pool that returns an array of shape (n_items, n_grades).
-    train_scores : sequence of str
-        Scores of the files to train on, ranker by ranker as ``scores``, for the model of scores.
-    machine_is_truth : bool
-        Take what machines say in files of judgments for labels; every output says so.
-    train_fraction : float or None
-        Share of the queries that is set aside to train on.
-    tune, query_factor : bool
-    max_grade : int or None
-        Largest grade of the scale; by default the largest label.
-    unjudged : {"error", "irrelevant"}
-    overhead : float
-        Cost of turning to a query, in mean item costs.
-    cost : str or Costs
-        uniform, log-length:FEATURE, a file, or what one would hold.
     judging : Judging
         Items by grades, or whole queries by comparisons of two items; ``cost`` then follows from that.
-    traffic : str or None
-        A file that says how often each query is asked.
     queries : path, DrawnQueries or None
-        In its place queries that were drawn from a log: they say how often, and with which chance each was drawn.
-    defensive_share : float or None
-    seed : int
-    pool_parquet : str or None
-        In place of files of runs a pool in parquet, as of `activeeval.scale.partitions`, some of whose ``runs`` are
-        named.
-    engine : str or Engine
-        Who goes over its partitions, as of `activeeval.scale.engines.selection`.
-    scratch : str or None
-        A folder, or its address, where tables of the partitions are left that all workers reach.
-    trust_ids : bool
-        Do not look whether its query ids are unique.
+        In place of ``traffic`` queries that were drawn from a log: they say how often each is asked, and with which
+        chance each was drawn.
     """
 
-    letor: Sequence[str] = ()
-    qrels: Any = None
-    runs: Sequence[Any] = ()
-    pool_runs: Sequence[Any] = ()
-    scores: Sequence[str] = ()
-    versus_scores: Sequence[str] = ()
-    versus_run: Any = None
-    names: Sequence[str] = ()
-    contrasts: str | None = None
-    index_update: float | None = None
-    ties: str = "id"
-    pool_depth: int | None = None
-    model: str | Sequence[str] | None = None
-    graders: Sequence[Any] = ()
-    grader_trust: str = "auto"
     tables: Mapping[str, Any] = field(default_factory=dict)
-    train: Sequence[str] = ()
-    train_scores: Sequence[str] = ()
-    train_qrels: Any = None
-    judged: Sequence[str | KnownGrades] = ()
-    judged_policy: str = "refuse"
-    machine_is_truth: bool = False
-    train_fraction: float | None = None
-    tune: bool = False
-    query_factor: bool = True
-    max_grade: int | None = None
-    unjudged: str = "error"
-    overhead: float = 0.0
-    cost: str | Costs = "uniform"
     judging: Judging = GRADES
-    traffic: str | None = None
     queries: Any = None
-    defensive_share: float | None = None
-    seed: int = 0
-    pool_parquet: str | None = None
-    engine: Any = "here"
-    scratch: str | None = None
-    trust_ids: bool = False
 
     def check_files(self) -> None:
         """Raise ChoiceError where what is chosen does not go with a pool in files, or only with one."""
@@ -169,16 +77,16 @@ class Choices:
         """
         self.check_files()
         self._check_pool()
-        if sum((bool(self.versus_scores), self.versus_run is not None, self.index_update is not None)) > 1:
-            problem = "give one ranking to compare with: `versus_scores`, `versus_run` or `index_update`"
-            raise ChoiceError(problem, field="versus_run")
+        if self.versus_run is not None and self.index_update is not None:
+            raise ChoiceError("give one ranking to compare with: `versus_run` or `index_update`", field="versus_run")
         self._check_systems()
-        if sum((bool(self.train), self.train_qrels is not None, self.train_fraction is not None)) > 1:
-            raise ChoiceError("give one of `train`, `train_qrels` and `train_fraction`", field="train")
-        can_tune = self.train or self.train_qrels is not None or self.judged or self.train_fraction is not None
-        if self.tune and not can_tune:
-            problem = "`tune` needs labels to tune on: `train`, `train_qrels`, `train_fraction` or `judged`"
-            raise ChoiceError(problem, field="tune")
+        if len(self.train) > 1 and any(map(_share_of, self.train)):
+            files = ", ".join(map(str, self.train))
+            raise ChoiceError(f"`train` takes files, or one share of the queries, got {files}", field="train")
+        if self.train_share is None and not self.letor and len(self.train) > 1:
+            raise ChoiceError(f"`train` is one file of judgments, or a share, got {len(self.train)}", field="train")
+        if self.is_tuned and not (self.train or self.judged):
+            raise ChoiceError("`model` …:tune needs labels to tune on: `train` or `judged`", field="model")
         whole_number(self.seed, "seed", 0, LARGEST_SEED)
         if self.pool_depth is not None:
             whole_number(self.pool_depth, "`pool_depth`", 1)
@@ -192,17 +100,18 @@ class Choices:
             if kind == "grades":
                 raise ChoiceError(f"`model` {name}: a machine's grades are given as `graders` {path}", field="graders")
         one_of(self.grader_trust, TRUSTS, "`grader_trust`", error=ChoiceError)
-        if self.graders and self.train:
-            problem = "the graders say nothing of the files of `train`: learn with `train_fraction` or `train_qrels`"
+        if self.graders and self.train_letor:
+            problem = "the graders say nothing of the files of `train`: learn with a share of the queries, as 40%"
             raise ChoiceError(problem, field="graders")
-        if self.train_scores and not (self.train and "scores" in self.models):
-            raise ChoiceError("`train_scores` is for `train` with `model` scores", field="train_scores")
+        if self.train_letor and "scores" in self.models:
+            problem = "`model` scores has no scores of the files of `train`: give it a share of the queries, as 40%"
+            raise ChoiceError(problem, field="train")
         made = {"judged": bool(self.judged), "cost": self.cost != "uniform"}
         self.judging.check_choices([name for name, is_made in made.items() if is_made])
         if self.runs and use_labels and self.qrels is None:
             raise ChoiceError("`runs` needs `qrels` here: the labels of the pool", field="qrels")
-        if self.runs and self.train_fraction is not None and self.qrels is None:
-            raise ChoiceError("`train_fraction` needs `qrels`: labels to train on", field="qrels")
+        if self.runs and self.train_share is not None and self.qrels is None:
+            raise ChoiceError("a share for `train` needs `qrels`: labels to train on", field="qrels")
 
     def _check_pool(self) -> None:
         if bool(self.letor) == bool(self.runs):
@@ -225,10 +134,10 @@ class Choices:
             files = f"{len(self.scores)} score files for {len(self.letor)} LETOR files"
             problem = f"{files}, expected one each of every ranker, ranker by ranker, or one for all"
             raise ChoiceError(problem, field="scores")
-        name, more = ("runs", "versus_run") if self.runs else ("scores", "versus_scores")
-        if (self.versus_run is not None or self.versus_scores) and n > 2:
-            problem = f"`{more}` is the second of two systems: with {n - 1} of `{name}` give it as `{name}` too"
-            raise ChoiceError(problem, field=more)
+        name = "runs" if self.runs else "scores"
+        if self.versus_run is not None and n > 2:
+            problem = f"`versus_run` is the second of two systems: with {n - 1} of `runs` give it as `runs` too"
+            raise ChoiceError(problem, field="versus_run")
         if self.index_update is not None and n > 1:
             raise ChoiceError(f"`index_update` is of one system, got {n}", field="index_update")
         checked_names(self.names, n, error=ChoiceError)
@@ -250,13 +159,22 @@ class Choices:
         """The files of each system, or what stands for them: its run, or its scores of each LETOR file."""
         if self.runs:
             return [(run,) for run in (*self.runs, *([] if self.versus_run is None else [self.versus_run]))]
-        rankers = _by_ranker(self.scores, len(self.letor))
-        return [*rankers, *([tuple(self.versus_scores)] if self.versus_scores else [])]
+        return _by_ranker(self.scores, len(self.letor))
 
     @property
-    def train_systems(self) -> list[tuple[str, ...]]:
-        """The files of each ranker's scores of what trains a model."""
-        return _by_ranker(self.train_scores, len(self.train))
+    def train_share(self) -> float | None:
+        """The share of the queries that trains the model and is not measured, as 40% or 0.4; None where files do."""
+        return _share_of(self.train[0]) if len(self.train) == 1 else None
+
+    @property
+    def train_letor(self) -> Sequence[str]:
+        """The LETOR files that train the model."""
+        return self.train if self.letor and self.train_share is None else ()
+
+    @property
+    def train_judgments(self) -> Any:
+        """The judgments that train the model, as `activeeval.formats.judgments.from_files.labels_of` takes them."""
+        return None if self.letor or not self.train or self.train_share is not None else self.train[0]
 
     @property
     def depth(self) -> int | None:
@@ -268,7 +186,40 @@ class Choices:
     @property
     def models(self) -> tuple[str, ...]:
         """The grade models that are chosen, none where the default is to be taken."""
+        return tuple(_SETTINGS.sub("", name) for name in self._named_models)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether the models' parameters are chosen on half of what trains them."""
+        return any(TUNED in _settings_of(name) for name in self._named_models)
+
+    @property
+    def with_factor(self) -> bool:
+        """Whether the models learn what the grades of a query have in common."""
+        return not any(NO_FACTOR in _settings_of(name) for name in self._named_models)
+
+    @property
+    def _named_models(self) -> tuple[str, ...]:
         return (self.model,) if isinstance(self.model, str) else tuple(self.model or ())
+
+    @property
+    def engine_name(self) -> Any:
+        """Who goes over the partitions of a pool in files, without what else ``engine`` says."""
+        return _ENGINE.sub("", self.engine) if isinstance(self.engine, str) else self.engine
+
+    @property
+    def scratch(self) -> str | None:
+        """Where tables of the partitions are left that all workers reach: a folder, or its address."""
+        return next((text.removeprefix("scratch=") for text in self._of_engine if text.startswith("scratch=")), None)
+
+    @property
+    def trust_ids(self) -> bool:
+        """Whether nobody looks if a query stands in two partitions."""
+        return "trust-ids" in self._of_engine
+
+    @property
+    def _of_engine(self) -> list[str]:
+        return _ENGINE.findall(self.engine) if isinstance(self.engine, str) else []
 
 
 def _is_chosen(value: Any) -> bool:
@@ -281,13 +232,30 @@ def _place_of(source: Any) -> Hashable:
     return os.path.realpath(source) if isinstance(source, (str, os.PathLike)) else id(source)
 
 
+def _settings_of(model: str) -> list[str]:
+    """Return what stands behind the name of a model, as ``tune``."""
+    match = _SETTINGS.search(model)
+    return match[0].split(":")[1:] if match else []
+
+
+def _share_of(source: Any) -> float | None:
+    """Return the share of the queries that stands in the place of what trains a model; None for anything else."""
+    match = _SHARE.fullmatch(source) if isinstance(source, str) and not os.path.exists(source) else None
+    if match is None and not isinstance(source, float):
+        return None
+    share = source if match is None else float(match[1]) / (100 if match[2] else 1)
+    if not 0 < share < 1:
+        raise ChoiceError(f"`train` takes a share between 0 and 1, as 40%, got {source}", field="train")
+    return share
+
+
 def _by_ranker(scores: Sequence[str], n_files: int) -> list[tuple[str, ...]]:
     """Return score files ranker by ranker: one for each file, or one for all."""
     size = max(n_files if len(scores) > 1 else 1, 1)
     return [tuple(scores[k : k + size]) for k in range(0, len(scores), size)]
 
 
-_OF_FILES = ("engine", "scratch", "trust_ids")
+_OF_FILES = ("engine",)
 _OF_BOTH = ("runs", "versus_run", "contrasts", "max_grade", "defensive_share", "seed", "judging")
 _WITH_FILES = ("pool_parquet", *_OF_FILES, *_OF_BOTH)
 _DEFAULTS = {name: getattr(Choices(), name) for name in Choices.__dataclass_fields__}

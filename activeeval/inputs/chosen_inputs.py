@@ -40,8 +40,8 @@ def trained_inputs(choices: Choices, graders: Sequence[Grades], rng: np.random.G
     if depth is not None:
         note = Note("pool depth", {"depth": depth, "n_left_out": loaded.pool.n_items - cut.pool.n_items})
         inputs = replace(inputs, notes=(*inputs.notes, note))
-    if choices.train_fraction is not None:
-        inputs = inputs.held_out(choices.train_fraction, rng)
+    if choices.train_share is not None:
+        inputs = inputs.held_out(choices.train_share, rng)
     elif judged is not None:
         whole = inputs.pool.n_queries
         of_others = with_graders(_with_model_inputs(choices, judged, with_costs=False), graders, say=False)
@@ -60,7 +60,7 @@ def weighed_inputs(choices: Choices, inputs: Inputs, rng: np.random.Generator) -
     if choices.traffic is not None:
         inputs = inputs.with_traffic(read_traffic(choices.traffic).align(inputs.pool))
     elif choices.queries is not None:
-        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_fraction or 0.0))
+        inputs = of_log(inputs, choices.queries, 1.0 - (choices.train_share or 0.0))
     return inputs if choices.index_update is None else inputs.updated_index(choices.index_update, rng)
 
 
@@ -95,7 +95,7 @@ def _check_agreement(inputs: Inputs, known: Ints) -> None:
 def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
     """Return the inputs to evaluate and, with judgments to train on, those to train on."""
     if choices.letor:
-        return from_letor(choices.letor, choices.systems, choices.train, choices.train_systems, choices.names), None
+        return from_letor(choices.letor, choices.systems, choices.train_letor, choices.names), None
     evaluated = len(choices.systems)
     runs = [load_run(name) for name in (*(path for (path,) in choices.systems), *choices.pool_runs)]
 
@@ -104,7 +104,7 @@ def _load(choices: Choices) -> tuple[Inputs, Inputs | None]:
         how: dict[str, Any] = {"ties": choices.ties, "unjudged": choices.unjudged, "names": choices.names}
         return from_tables(judgments, runs, evaluated=evaluated, **how)
 
-    train = choices.train_qrels
+    train = choices.train_judgments
     return put_together(choices.qrels), None if train is None else put_together(train)
 
 
@@ -143,19 +143,14 @@ def _item_costs(kind: str | Costs, inputs: Inputs) -> Floats | None:
 
 
 def from_letor(
-    paths: Sequence[str],
-    rankers: Sequence[Sequence[str]],
-    train: Sequence[str] = (),
-    train_rankers: Sequence[Sequence[str]] = (),
-    names: Sequence[str] = (),
+    paths: Sequence[str], rankers: Sequence[Sequence[str]], train: Sequence[str] = (), names: Sequence[str] = ()
 ) -> Inputs:
     """Read a pool from LETOR files and its rankings from score files aligned with them.
 
     Parameters
     ----------
-    rankers, train_rankers : sequence of sequence of str
-        The score files of each ranker, for the pool and for what trains a model: one for each LETOR file, or one for
-        all.
+    rankers : sequence of sequence of str
+        The score files of each ranker: one for each LETOR file, or one for all.
     names : sequence of str
         What the rankers are called; by default their files.
     """
@@ -163,7 +158,7 @@ def from_letor(
     pool = data.pool()
     scores_of_rankers = np.array([read_scores_of(scores, data) for scores in rankers])
     rankings = tuple(Rankings.from_scores(pool, scores) for scores in scores_of_rankers)
-    training = _letor_training(train, data, train_rankers) if train else None
+    training = _letor_training(train, data) if train else None
     names = checked_names(names, len(rankers)) or system_names([""] * len(rankers), [scores[0] for scores in rankers])
     return Inputs(pool, rankings, data.grades, _features(data), training, names, scores=scores_of_rankers.T)
 
@@ -174,7 +169,7 @@ def _features(data: LetorData) -> Floats:
     return data.features
 
 
-def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence[Sequence[str]]) -> TrainingRows:
+def _letor_training(paths: Sequence[str], pool_data: LetorData) -> TrainingRows:
     data = read_letor(paths)
     shared = set(data.query_ids.tolist()) & set(pool_data.query_ids.tolist())
     if shared:
@@ -186,8 +181,7 @@ def _letor_training(paths: Sequence[str], pool_data: LetorData, scores: Sequence
         raise InputError(f"{', '.join(data.paths)}: {features.shape[1]} features, the pool has {width}")
     features = np.pad(features, ((0, 0), (0, width - features.shape[1])))
     queries = np.repeat(np.arange(len(data.query_ids)), np.diff(data.query_offsets))
-    held = run_features(data.pool(), np.array([read_scores_of(files, data) for files in scores])) if scores else None
-    return TrainingRows(features, data.grades, queries, scores=held)
+    return TrainingRows(features, data.grades, queries)
 
 
 def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = None) -> Inputs:
@@ -208,23 +202,14 @@ def given_columns(inputs: Inputs, name: str, tables: Mapping[str, Any] | None = 
     kind, _, path = name.partition("=")
     if kind not in ("scores", "probs"):
         return inputs
-    of_training = None
-    if inputs.training is not None:
-        of_training = inputs.training.scores
-        if kind != "scores":
-            raise ChoiceError(
-                f"`model` {name} is recalibrated with `train_fraction`, not with `train`", field="train_fraction"
-            )
-        if of_training is None or of_training.shape[1] != 3 * inputs.scores_held.shape[1] + 1:
-            raise ChoiceError(
-                "`model` scores with `train` needs each ranker's scores of those files too: `train_scores`",
-                field="train_scores",
-            )
+    if inputs.training is not None and kind == "probs":
+        problem = f"`model` {name} is recalibrated with a share of the queries, as 40%, not with files to train on"
+        raise ChoiceError(problem, field="train")
     if kind == "scores":
         values = run_features(inputs.pool, inputs.scores_held.T)
     else:
         values = _probabilities((tables or {}).get(path, path), inputs.pool)
-    return inputs.with_columns(name, values, of_training)
+    return inputs.with_columns(name, values)
 
 
 def _probabilities(source: Any, pool: QueryPool) -> Floats:

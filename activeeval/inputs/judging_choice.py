@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from activeeval.core.errors import ChoiceError
+from activeeval.core.errors import InputError
 from activeeval.core.judgments.judging import ByComparisons, Judging, judging_of
 from activeeval.core.pool import QueryPool
 from activeeval.core.results import Note, Told
@@ -17,18 +17,22 @@ from activeeval.topk import expected_comparisons
 from activeeval.topk.assessors import SECONDS_A_COMPARISON
 
 
-def chosen_judging(name: str, measures: Sequence[str]) -> Judging:
-    """Return the judging of measure strings, which is chosen by its name: ``grades`` or ``top-k``.
+def judging_for(measures: Sequence[str]) -> Judging:
+    """Find how the measures of some texts are judged: by grades, or kNDCG by comparisons.
 
     Raises
     ------
     ChoiceError
-        Where the measures are of the other one.
+        Where some are of one and some of the other.
     """
-    judging = judging_of(sampled_measure(text) for text in measures)
-    if judging.name != name:
-        raise ChoiceError(judging.refusal(", ".join(measures)), field="judging")
-    return judging
+    return judging_of(sampled_measure(text) for text in measures)
+
+
+def check_graded(measures: Sequence[str]) -> None:
+    """Raise InputError where a measure is judged by comparing documents and not by grades."""
+    if not judging_for(measures).has_grades:
+        problem = "judged by comparing two documents at a time, which `sample` and `plan` take"
+        raise InputError(f"{', '.join(map(str, measures))}: {problem}; expected a measure of grades")
 
 
 @singledispatch

@@ -38,7 +38,7 @@ class TrainingRows:
     """Labelled rows for a grade model: features or given probabilities, grades, and each row's query.
 
     `n_left_out` counts the rows that nobody judged and that are therefore not among them; `items` are the places of the
-    rows in the pool, None where they are of other queries; `scores` are those of files of their own, None without.
+    rows in the pool, None where they are of other queries.
     """
 
     features: Floats
@@ -46,7 +46,6 @@ class TrainingRows:
     queries: Ints
     n_left_out: int = 0
     items: Ints | None = None
-    scores: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,15 +216,11 @@ class Inputs:
             raise InputError("the rankings came without scores: there is nothing that a model of them could look at")
         return self.scores
 
-    def with_columns(self, name: str, values: Floats, of_training: Floats | None = None) -> Inputs:
-        """Return the inputs with columns beside the features, those of the training rows too, for one model alone."""
+    def with_columns(self, name: str, values: Floats) -> Inputs:
+        """Add columns beside the features, for one model alone."""
         n = self.features.shape[1]
         columns = {**(self.columns or {"": slice(0, n)}), name: slice(n, n + values.shape[1])}
-        training = self.training
-        if training is not None and of_training is not None:
-            training = replace(training, features=np.column_stack((training.features, of_training)))
-        features = np.column_stack((self.features, values))
-        return replace(self, features=features, training=training, columns=columns)
+        return replace(self, features=np.column_stack((self.features, values)), columns=columns)
 
 
 def from_tables(

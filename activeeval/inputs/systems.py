@@ -17,8 +17,6 @@ from activeeval.formats.loading import load_run
 from activeeval.formats.text.trec import Run
 
 QUESTIONS = ("difference", "run", "versus")
-CONTRASTS = ("all", "first")
-"""Every pair of systems, or the first against each of the others."""
 Pair = tuple[int, int | None]
 
 

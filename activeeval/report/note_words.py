@@ -30,7 +30,7 @@ def _size(numbers: Mapping[str, Any]) -> str:
 def _untrained(numbers: Mapping[str, Any]) -> str:
     few = "{n_known:known grade} {n_known:is|are} too few to learn from (two grades are needed, each in ten queries), "
     few += "and "
-    ways = "{option[train]}, {option[train_qrels]} or {option[train_fraction]} train one"
+    ways = "{option[train]} or {option[judged]} train one"
     return f"{few if numbers['n_known'] is not None else ''}no training data: the uniform grade model is used ({ways})"
 
 
@@ -44,7 +44,8 @@ def _instalment(numbers: Mapping[str, Any]) -> str:
     said = "instalment {number}: what comes next follows from its labels, up to {budget:,.4g} in all"
     if numbers["number"] > 1:
         return said
-    return f"{said}; {{option[looks]}} {'none makes one' if numbers['looks'] == '1' else '1 makes fewer, none one'}"
+    fewer = "off makes one" if numbers["adaptive_depth"] == "1" else "1 makes fewer, off one"
+    return f"{said}; {{option[adaptive_depth]}} {fewer}"
 
 
 def _mixture(numbers: Mapping[str, Any]) -> str:
@@ -231,7 +232,7 @@ WORDS: dict[str, Words] = {
     "foreign grades": "{n:,} of {of:grade} of {source} {n:is of an item that is|are of items that are} not in the pool",
     "several grades": "{n:known item} {n:has|have} several grades, {n_alike} of them alike (policy: {policy})",
     "queries that train": "{n:,} of {of:query} {n:trains|train} the model and {n:is|are} not measured "
-    "({option[train_qrels]}); {option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
+    "({option[train]}); {option[judged]} measures {n:it|them} too, and trains on {n:it|them}",
     "left out of training": "{n:ranked item} of the training queries {n:is|are} not judged: left out of training",
     "learned from known": "the grade model learns from {n_grades:known grade} of {n_queries:query}, each query's "
     "from those of the others",
@@ -243,7 +244,7 @@ WORDS: dict[str, Words] = {
     "nothing to judge": "nothing is to be judged: all that can change an answer is known",
     "to judge": _to_judge,
     "planned without looks": "planned as if depths followed no labels: what they save comes on top",
-    "ids trusted": "nobody has looked whether a query stands in two partitions ({option[trust_ids]})",
+    "ids trusted": "nobody has looked whether a query stands in two partitions ({option[engine]} …,trust-ids)",
     "blocks": _blocks,
     "instalment": _instalment,
     "strict without looks": "{option[strict_order]} reads below the lowest item that waits: depths follow no labels",

@@ -28,16 +28,16 @@ class DrawOptions(TypedDict, total=False):
         See `activeeval.inputs.choices.Choices`.
     weights : {"equal", "sum", "minimax"} or sequence of float
         How several questions are balanced, see `Case.design`; by default equal.
-    looks : {"each", "3", "1", "none"}
+    adaptive_depth : {"each", "3", "1", "off"}
         When the labels of a query decide how deep it is judged, of methods that judge to depths.
-    usual : {"each", "3", "1", "none"}
-        What ``looks`` are where they are not said, of measures whose depths usually follow labels; by default as of
+    usual : {"each", "3", "1", "off"}
+        The ``adaptive_depth`` of measures whose depths usually follow labels, where nobody says it; by default as of
         sheets.
     """
 
     defensive_share: float | None
     weights: str | Sequence[float]
-    looks: str | None
+    adaptive_depth: str | None
     usual: str
 
 
@@ -50,14 +50,14 @@ def is_blind(case: Case, targets: Iterable[Target]) -> bool:
     return case.beliefs.is_uniform and any(target.versus is None for target in targets)
 
 
-def looks_of(
+def adaptive_depth_of(
     method: Method, measures: Iterable[Measure], asked: str | None, usual: str = OF_SHEETS, *, blind: bool = False
 ) -> str:
     """Return when the labels of a query are looked at to see how deep it is judged.
 
     Parameters
     ----------
-    asked : {"each", "3", "1", "none"} or None
+    asked : {"each", "3", "1", "off"} or None
         None: as ``usual`` of measures whose depths follow labels unless somebody says otherwise, else never.
     blind : bool
         As `is_blind` says: then never, unless it is asked for.
@@ -70,19 +70,21 @@ def looks_of(
     Examples
     --------
     >>> from activeeval import DCG, METHODS
-    >>> looks_of(METHODS["depth"], [NDCG()], None), looks_of(METHODS["depth"], [NDCG(), DCG()], None)
-    ('3', 'none')
+    >>> adaptive_depth_of(METHODS["depth"], [NDCG()], None), adaptive_depth_of(METHODS["depth"], [NDCG(), DCG()], None)
+    ('3', 'off')
     """
     if asked is None:
         follows = method.has_depths and not blind and all(isinstance(each, FOLLOWING) for each in measures)
-        return usual if follows else "none"
-    if asked != "none" and not method.has_depths:
-        problem = f"`looks` are for depths that follow labels: {method.name!r} has none; "
-        raise InputError(problem + "expected method depth, or no looks", field="looks")
+        return usual if follows else "off"
+    if asked != "off" and not method.has_depths:
+        problem = f"`adaptive_depth` is for methods that judge queries to a depth, {method.name!r} does not: "
+        raise InputError(problem + "expected method depth, or `adaptive_depth` off", field="adaptive_depth")
     return asked
 
 
-def looks_in(case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS) -> str:
-    """Return `looks_of` a case's targets; raises as it does."""
+def adaptive_depth_in(
+    case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str = OF_SHEETS
+) -> str:
+    """Return `adaptive_depth_of` a case's targets; raises as it does."""
     measures = [target.measure for target in targets]
-    return looks_of(method, measures, asked, usual, blind=is_blind(case, targets))
+    return adaptive_depth_of(method, measures, asked, usual, blind=is_blind(case, targets))

@@ -9,7 +9,15 @@ from typing import Any, TypedDict
 from activeeval.core.checks import check_names
 from activeeval.core.errors import InputError
 from activeeval.formats.tables.frames import kind_of_frame
-from activeeval.inputs.arguments import graders_of, judgments_in, known_of, listed, looks_of, runs_of, sources_of
+from activeeval.inputs.arguments import (
+    adaptive_depth_of,
+    graders_of,
+    judgments_in,
+    known_of,
+    listed,
+    runs_of,
+    sources_of,
+)
 from activeeval.inputs.choices import Choices
 from activeeval.traffic.queries import drawn_of
 
@@ -29,8 +37,9 @@ class PoolOptions(TypedDict, total=False):
     grader_trust : {"auto", "model", "regressor", "off"}
         What they are for, see `activeeval.inputs.choices.Choices`.
     model : str or list of str
-        forest, logit, uniform or scores; several make a mixture. By default forest where there is something to learn
-        from, else uniform.
+        forest, logit, uniform or scores; several make a mixture; forest:tune chooses its parameters on half of what
+        trains it, forest:no-factor learns nothing that the grades of a query have in common. By default forest where
+        there is something to learn from, else uniform.
     pool_runs : list of path, frame or dict
         Runs for features only.
     pool_depth : int
@@ -49,7 +58,6 @@ class PoolOptions(TypedDict, total=False):
         A file that says how often each query is asked.
     queries : path, or what `activeeval.draw_queries` returns
         Queries that were drawn from a log of searches: the scope ``population`` is then all its traffic.
-    query_factor, tune : bool
     defensive_share : float
     """
 
@@ -67,8 +75,6 @@ class PoolOptions(TypedDict, total=False):
     cost: str
     traffic: str
     queries: Any
-    query_factor: bool
-    tune: bool
     defensive_share: float
 
 
@@ -79,11 +85,9 @@ class AskedOptions(PoolOptions, total=False):
     ----------
     questions : {"difference", "run", "versus"} or a list of them
         By default the difference of several runs, or the one there is.
-    judging : {"grades", "top-k"}
-        Documents are graded, or the k best of a query are found by comparing two at a time.
     weights : {"equal", "sum", "minimax"}
         How several questions share the sample.
-    looks : {"each", "3", "1", "none"}
+    adaptive_depth : {"each", "3", "1", "off"}
         Judge a query further as far as its own labels make it worth it, of methods that judge to depths: they are
         looked at after each, after the first, third and last ranked item, after the last alone, never. The sheet is
         then the first instalment, and `Sample.next` draws what follows. By default 3 where nDCG alone is asked, of two
@@ -98,9 +102,8 @@ class AskedOptions(PoolOptions, total=False):
     """
 
     questions: Any
-    judging: str
     weights: str
-    looks: str | int
+    adaptive_depth: str | int
     difference: float
     power: float
     segments: str | os.PathLike[str]
@@ -124,7 +127,7 @@ def asked_of(options: Mapping[str, Any], known: type[AskedOptions]) -> tuple[dic
         asked["questions"] = tuple(asked["questions"] or ())
     if asked.get("segments") is not None:
         asked["segments"] = os.fspath(asked["segments"])
-    asked["looks"] = looks_of(asked.get("looks"))
+    asked["adaptive_depth"] = adaptive_depth_of(asked.get("adaptive_depth"))
     return asked, {name: value for name, value in options.items() if name in PoolOptions.__annotations__}
 
 
@@ -143,7 +146,7 @@ def choices_of(
         pool_runs=[] if extra is None else runs_of(extra)[0],
         names=called,
         judged=[known_of(source, number) for number, source in enumerate(sources_of(judged), 1)],
-        train_qrels=judgments_in(options.get("train")),
+        train=() if options.get("train") is None else (judgments_in(options["train"]),),
         graders=graders_of(options.get("graders")),
         model=models or None,
         tables=tables,

@@ -44,9 +44,9 @@ class Contest:
         defensive_share: float | None = None,
         *,
         weights: str = "equal",
-        looks: str = "none",
+        adaptive_depth: str = "off",
     ) -> Self:
-        """Return the contest of a case's systems; ``weights`` and ``looks`` as in `Case.design`.
+        """Return the contest of a case's systems; ``weights`` and ``adaptive_depth`` as in `Case.design`.
 
         Raises
         ------
@@ -61,7 +61,8 @@ class Contest:
             case=case,
             asked=tuple(asked),
             designs={
-                name: case.design(name, targets, defensive_share, weights=weights, looks=looks) for name in methods
+                name: case.design(name, targets, defensive_share, weights=weights, adaptive_depth=adaptive_depth)
+                for name in methods
             },
             passive={pair: case.design("passive", target) for pair, target in zip(pairs, targets, strict=True)},
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +17,16 @@ from activeeval.formats.arrays import is_arrays
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.judging_choice import chosen_judging
+from activeeval.inputs.judging_choice import judging_for
 from activeeval.inputs.texts import SheetTexts, recalled, texts_of
 from activeeval.sampling.adaptive_depth import OF_SHEETS
 from activeeval.sampling.draw_case import draw
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.sampling.expected_precision import expected_notes
 from activeeval.sampling.grader_price import priced_names
+from activeeval.sampling.options import SampleFields
 from activeeval.sampling.plan_case import budget_for
-from activeeval.sampling.segment_budgets import HalfWidths, SegmentGoals, segment_budget
+from activeeval.sampling.segment_budgets import SegmentGoals, segment_budget
 
 _SEED_BITS = 31
 _NEARLY_ALL = 0.9
@@ -34,53 +35,19 @@ lacks a few replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleRequest:
+class SampleRequest(SampleFields):
     """What is asked of a sample, and what it may cost: a budget, or in its place what to reach.
 
     Attributes
     ----------
-    measures : sequence of str
-    questions : sequence of {"difference", "run", "versus"}
-        None: the differences of several rankings, or the one there is.
-    judging : {"grades", "top-k"}
-    weights : {"equal", "sum", "minimax"}
-        How several targets are balanced.
-    method : str or None
-        By default the best for the measures that a bad model cannot spoil.
-    expected : bool
-        Of draws with replacement: the budget is met on average.
-    looks : {"each", "3", "1", "none"} or None
-        When the labels of a query decide how deep it is judged, of methods that judge to depths. None: as ``usual`` of
-        measures whose depths usually follow labels, else not at all.
-    usual : {"each", "3", "1", "none"}
+    usual : {"each", "3", "1", "off"}
+        The adaptive depth of measures that usually have one, where nobody says it.
     surely : bool
         Of such a sample: as of `activeeval.sampling.draw_case.draw`.
-    budget : Budget or None
-    half_width, difference : float or None
-        What the intervals should come to, or a difference that they should leave 0 out for.
-    power : float
-        The chance to detect that difference.
-    segments : str or None
-        A file that says which queries are of which segment.
-    segment_half_widths : mapping of str to float, or sequence of (str, float)
-        What the intervals of segments should come to; ``half_width`` may stand beside, for the whole.
     """
 
-    measures: Sequence[str] = ("DCG",)
-    questions: Sequence[str] = ()
-    judging: str = "grades"
-    weights: str = "equal"
-    method: str | None = None
-    expected: bool = False
-    looks: str | None = None
     usual: str = OF_SHEETS
     surely: bool = False
-    budget: Budget | None = None
-    half_width: float | None = None
-    difference: float | None = None
-    power: float = 0.8
-    segments: str | None = None
-    segment_half_widths: HalfWidths = ()
 
     def checked_price(self) -> Budget | Goal | SegmentGoals:
         """Return what the sample may cost, or in its place what is to be reached.
@@ -155,7 +122,7 @@ def draw_for(
         Where the budget does not pay for what must be possible.
     """
     price = request.checked_price()
-    judging = chosen_judging(request.judging, request.measures)
+    judging = judging_for(request.measures)
     chosen = replace(choices, judging=judging)
     chosen.check_files()
     if choices.pool_parquet is not None:
@@ -192,8 +159,8 @@ def _of_files(
         what = "segment_half_widths" if isinstance(price, SegmentGoals) else "half_width"
         raise ChoiceError(f"`{what}` need the pool at hand: of `pool_parquet` give a `budget`", field=what)
     if not choices.judging.has_grades:
-        raise ChoiceError("a pool in files is judged by grades, not `judging` top-k", field="judging")
-    how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "looks", "usual")}
+        raise ChoiceError("a pool in files is judged by grades, not by comparisons as kNDCG is", field="measures")
+    how: dict[str, Any] = {name: getattr(request, name) for name in ("method", "weights", "adaptive_depth", "usual")}
     asked = FilesAsked.of(choices, request.measures, request.questions, **how)
     if choices.trust_ids:
         say(Note("ids trusted", {}))
@@ -209,7 +176,7 @@ def _budget_of(
     say: Callable[[Note | Caution], object],
 ) -> tuple[Budget, dict[str, Any]]:
     """Return the budget of a sample, and how its questions are balanced; say what a goal takes."""
-    how: dict[str, Any] = {"weights": request.weights, "looks": request.looks, "usual": request.usual}
+    how: dict[str, Any] = {"weights": request.weights, "adaptive_depth": request.adaptive_depth, "usual": request.usual}
     if isinstance(price, Budget):
         return price, how
     if isinstance(price, Goal):
@@ -219,12 +186,16 @@ def _budget_of(
         )
         say(_goal_note(price, budget))
         return budget, how
-    chosen: dict[str, Any] = {"method": request.method, "weights": request.weights, "looks": request.looks}
+    chosen: dict[str, Any] = {
+        "method": request.method,
+        "weights": request.weights,
+        "adaptive_depth": request.adaptive_depth,
+    }
     planned = segment_budget(case, request.measures, request.questions, price, defensive_share=share, **chosen)
     say(_goal_note(price, planned.budget))
     for note in planned.notes:
         say(note)
-    return planned.budget, {"weights": planned.weights, "beside": planned.beside, "looks": "none"}
+    return planned.budget, {"weights": planned.weights, "beside": planned.beside, "adaptive_depth": "off"}
 
 
 def _goal_note(goal: Goal | SegmentGoals, budget: Budget) -> Note:

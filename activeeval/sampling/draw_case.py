@@ -14,7 +14,7 @@ from activeeval.formats.sample_file import lists_of
 from activeeval.inputs.budgets import Budget, check_open
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import check_differ
-from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in
 from activeeval.sampling.drawn_sample import DrawnSample
 
 
@@ -63,8 +63,10 @@ def draw(
     chosen = method or default_method(*(target.measure for target in targets)).name
     try:
         paid, weights = case.for_people(budget, *targets), how.get("weights", "equal")
-        looks = looks_in(case, find_method(chosen), targets, how.get("looks"), how.get("usual", OF_SHEETS))
-        about: dict[str, Any] = {"weights": weights, "looks": looks, "beside": beside}
+        adaptive_depth = adaptive_depth_in(
+            case, find_method(chosen), targets, how.get("adaptive_depth"), how.get("usual", OF_SHEETS)
+        )
+        about: dict[str, Any] = {"weights": weights, "adaptive_depth": adaptive_depth, "beside": beside}
         design = case.design(chosen, targets, how.get("defensive_share"), budget=paid, expected=expected, **about)
     except BudgetError as problem:
         raise case.refused(budget, problem, *targets) from None

@@ -19,7 +19,7 @@ from activeeval.inputs.choices import Choices
 from activeeval.inputs.loading import ending_at, on_one_scale, sampled_measure
 from activeeval.inputs.systems import Pair, asked_of
 from activeeval.report.numbers import counted
-from activeeval.sampling.adaptive_depth import looks_of
+from activeeval.sampling.adaptive_depth import adaptive_depth_of
 from activeeval.sampling.drawn_sample import DrawnSample
 from activeeval.scale.chunks import Chunk
 from activeeval.scale.designs import ChunkedDesign, chunked_design
@@ -54,7 +54,7 @@ class FilesAsked:
     pool : PartitionedPool
     questions : Questions
     method : Method
-    looks : str
+    adaptive_depth : str
     max_grade : int
     weights : tuple of float or None
     again : dict
@@ -64,7 +64,7 @@ class FilesAsked:
     pool: PartitionedPool
     questions: Questions
     method: Method
-    looks: str
+    adaptive_depth: str
     max_grade: int
     weights: tuple[float, ...] | None
     again: dict[str, Any]
@@ -78,8 +78,8 @@ class FilesAsked:
         *,
         method: str | None = None,
         weights: str = "equal",
-        looks: str | None = None,
-        usual: str = "none",
+        adaptive_depth: str | None = None,
+        usual: str = "off",
     ) -> FilesAsked:
         """Return what is asked of the files that choices name, each measure and question once.
 
@@ -105,7 +105,7 @@ class FilesAsked:
             pool=pool.for_scale(max_grade + 1),
             questions=asked,
             method=how,
-            looks=looks_of(how, asked.measures, looks, usual, blind=blind),
+            adaptive_depth=adaptive_depth_of(how, asked.measures, adaptive_depth, usual, blind=blind),
             max_grade=max_grade,
             weights=(1.0,) * n_targets if weights == "sum" and n_targets > 1 else None,
             again={
@@ -140,7 +140,7 @@ class FilesAsked:
         files = dict(sample.files)
         asked = {name: files.pop(name) for name in ("measures", "questions", "method", "weights")}
         whole = replace(choices, **files, seed=sample.seed)
-        return cls.of(whole, asked.pop("measures"), asked.pop("questions"), looks="none", **asked), whole
+        return cls.of(whole, asked.pop("measures"), asked.pop("questions"), adaptive_depth="off", **asked), whole
 
     @property
     def factor(self) -> QueryFactor | None:
@@ -160,7 +160,7 @@ class FilesAsked:
             max_grade=self.max_grade,
             weights=self.weights,
             defensive_share=choices.defensive_share,
-            looks=self.looks,
+            adaptive_depth=self.adaptive_depth,
             engine=engine,
             scratch=scratch,
             trust_ids=choices.trust_ids,
@@ -240,7 +240,7 @@ def top_up_of_files(
         raise ChoiceError(problem, field="pool_parquet")
     asked, choices = FilesAsked.of_sample(sample, choices)
     before = sample.campaign.drawn_design
-    if before.looks != "none" or before.budget is None:
+    if before.looks != "off" or before.budget is None:
         raise InputError("depths follow labels: a budget is added while the whole pool is at hand", field="budget")
     with designed(choices, asked, progress) as design:
         more = _amount(budget, design)
@@ -256,7 +256,7 @@ def top_up_of_files(
 def designed(choices: Choices, asked: FilesAsked, progress: Callable[[str], object]) -> Iterator[ChunkedDesign]:
     """Give the design of a pool in files while its workers and tables are there."""
     with ExitStack() as open_now:
-        engine = choices.engine
+        engine = choices.engine_name
         if isinstance(engine, str):
             engine = open_now.enter_context(opened_engine(engine))
         yield asked.design(choices, engine, open_now.enter_context(scratch_of(choices.scratch)), progress)

@@ -327,7 +327,11 @@ class DrawnSample:
         if len(sizes) > 1:
             notes.append(Note("blocks", {"n": len(sizes), "n_items": tuple(sizes)}))
         if follows and units:
-            about: dict[str, Told] = {"number": units[-1].block, "budget": design.budget or 0.0, "looks": design.looks}
+            about: dict[str, Told] = {
+                "number": units[-1].block,
+                "budget": design.budget or 0.0,
+                "adaptive_depth": design.looks,
+            }
             notes.append(Note("instalment", about))
         if not everything and not follows and n_queries < min(_FEW, design.pool.n_queries) and not self.n_before:
             notes.append(Note("few queries", {"n_queries": n_queries, "enough": _FEW}))

@@ -54,7 +54,7 @@ def expected_notes(case: Case, sample: DrawnSample, defensive_share: float | Non
             "log": None if design.pool.draw is None else design.pool.draw.log.name,
         },
     )
-    first = design.blocks[0] if design.looks == "none" else None
+    first = design.blocks[0] if design.looks == "off" else None
     stage: dict[str, Told] = {"n": None if first is None else rounded_up(first), "unit": design.pool.cost_unit}
     unknown = [Note("width unknown", stage)] if is_guess else []
     return [planned, *unknown, *_dear(case, design, prospects, defensive_share)]

@@ -14,7 +14,7 @@ from activeeval.core.results import Caution, Note
 from activeeval.inputs.arguments import budget_of, checked, measures_of
 from activeeval.inputs.case import Case, check_fits, prepare
 from activeeval.inputs.choices import Choices
-from activeeval.inputs.judging_choice import chosen_judging
+from activeeval.inputs.judging_choice import judging_for
 from activeeval.sampling.arguments import AskedOptions, asked_of, choices_of, frame_kind_of
 from activeeval.sampling.grader_price import about_to_ask, asking_notes
 from activeeval.sampling.judged_samples import judged_pilots
@@ -73,7 +73,7 @@ def plan_for(
         methods = tuple(fitting_methods(*(case.target(text).measure for text in request.measures)))
     made = plan_sample(
         case, request.measures, request.questions, methods, request.budget, request.goals, pilots=pilots,
-        defensive_share=choices.defensive_share, weights=request.weights, looks=request.looks,
+        defensive_share=choices.defensive_share, weights=request.weights, adaptive_depth=request.adaptive_depth,
     )  # fmt: skip
     if request.ask_price is not None:
         progress("planning with a machine")
@@ -95,7 +95,7 @@ def _prepared(
     """Return the case of choices, once all that is to be known of it is said, behind other notes."""
     for note in notes:
         say(note)
-    chosen = replace(choices, judging=chosen_judging(request.judging, request.measures))
+    chosen = replace(choices, judging=judging_for(request.measures))
     case = prepare(chosen, use_labels=False, measures=request.measures, progress=progress)
     for note in case.notes:
         say(note)
@@ -118,7 +118,7 @@ def _by_segment(
     case = _prepared(choices, request, (), say, progress)
     planned = segment_budget(
         case, request.measures, request.questions, goals, method=method,
-        defensive_share=choices.defensive_share, weights=request.weights, looks=request.looks,
+        defensive_share=choices.defensive_share, weights=request.weights, adaptive_depth=request.adaptive_depth,
     )  # fmt: skip
     return SegmentPlan(planned=planned, pool=case.inputs.pool, of_pool=tuple(case.notes), price=request.price)
 

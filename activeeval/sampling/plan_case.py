@@ -25,7 +25,7 @@ from activeeval.inputs.budgets import Budget, whole_cost
 from activeeval.inputs.case import Case, target_weights
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.report.numbers import counted
-from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, looks_in
+from activeeval.sampling.adaptive_depth import OF_SHEETS, DrawOptions, adaptive_depth_in
 from activeeval.sampling.drawn_sample import DrawnSample
 
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -101,8 +101,8 @@ def plan_sample(
     default = default_method(*measured).name
     asked_for = list(dict.fromkeys(("passive", default, *methods)))
     names = list(dict.fromkeys((*asked_for, *(() if methods else robust_methods(*measured)))))
-    looks = how.get("looks"), how.get("usual", OF_SHEETS)
-    planned = [_looking(case, find_method(name), targets, *looks) for name in names]
+    adaptive_depth = how.get("adaptive_depth"), how.get("usual", OF_SHEETS)
+    planned = [_looking(case, find_method(name), targets, *adaptive_depth) for name in names]
     for name in asked_for[1:]:
         _check_pays(case, planner, find_method(name), budgets, is_named=name in methods)
     rehearsed = list(map(planner.rehearsed, planned))
@@ -141,7 +141,7 @@ def plan_sample(
 
 def _looking(case: Case, method: Method, targets: Sequence[Target], asked: str | None, usual: str) -> Method:
     """Return a method that judges to depths with how it looks at labels, another one as it is."""
-    return method.looking(looks_in(case, method, targets, asked, usual)) if method.has_depths else method
+    return method.looking(adaptive_depth_in(case, method, targets, asked, usual)) if method.has_depths else method
 
 
 def name_of(case: Case, asked: Asked) -> str:

@@ -143,7 +143,7 @@ def plan_files(
     """
     budgets, goals = request.budget, request.goals
     asked = FilesAsked.of(
-        choices, request.measures, request.questions, method=method, weights=request.weights, looks="none"
+        choices, request.measures, request.questions, method=method, weights=request.weights, adaptive_depth="off"
     )
     if asked.method.scheme.is_with_replacement:
         problem = f"of a pool in files levels are planned for, not draws with replacement: {asked.method.name}"
@@ -163,7 +163,7 @@ def plan_files(
         for amount, goal in amounts
         for which, forecast in enumerate(forecasts)
     ]
-    notes = [Note("planned without looks", {})] if request.looks not in (None, "none") else []
+    notes = [Note("planned without looks", {})] if request.adaptive_depth not in (None, "off") else []
     return FilesPlan(
         by_budget=tuple(rows),
         n_queries=design.n_queries,

@@ -64,8 +64,8 @@ def sample(
     seed : int, optional
         One seed, one sample. By default one of the operating system's, which `Sample.seed` says.
     options
-        `SampleOptions`: questions, method, difference and power, segments, looks, train, grade_probs, graders, model,
-        pool_depth, overhead, ….
+        `SampleOptions`: questions, method, difference and power, segments, adaptive_depth, train, grade_probs, graders,
+        model, pool_depth, overhead, ….
 
     Raises
     ------

@@ -260,7 +260,7 @@ class Sample(PrintableResult):
 
     @checked
     def next(self, judged: Any, *, policy: str = "refuse") -> Sample | None:
-        """Return the sample with its next instalment, drawn with ``looks``; None where nothing comes next.
+        """Return the sample with its next instalment, drawn with ``adaptive_depth``; None where nothing comes next.
 
         How far a query is worth judging follows from its own labels: `sheet` has then what is new, and `estimate` takes
         all sheets so far.
@@ -281,7 +281,7 @@ class Sample(PrintableResult):
         >>> import polars as pl
         >>> runs = {name: {f"q{q}": {f"d{d}": float((d * k + q) % 7) for d in range(6)} for q in range(20)}
         ...         for k, name in enumerate(["new", "old"], 1)}
-        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=60, max_grade=3, seed=1, looks="1"), []
+        >>> drawn, sheets = sample(runs, measure="nDCG@3", budget=60, max_grade=3, seed=1, adaptive_depth="1"), []
         >>> while drawn is not None:
         ...     grades = pl.col("doc_id").str.slice(1).cast(pl.Int64) % 4
         ...     last, sheets = drawn, [*sheets, drawn.sheet("polars").with_columns(grade=grades)]

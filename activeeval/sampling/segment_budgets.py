@@ -10,7 +10,7 @@ a half-width of the whole takes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,10 +28,10 @@ from activeeval.inputs.budgets import Budget, check_open
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import Asked, check_differ
 from activeeval.sampling.answers import FEWEST
+from activeeval.sampling.options import HalfWidths
 from activeeval.sampling.plan_case import name_of, planner_of
 
 _SLACK = 0.9
-HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ def segment_budget(
     method: str | None = None,
     defensive_share: float | None = None,
     weights: str = "equal",
-    looks: str | None = None,
+    adaptive_depth: str | None = None,
 ) -> SegmentBudget:
     """Return the least budget with which one sample should reach every half-width, for every measure and question.
 
@@ -186,9 +186,10 @@ def segment_budget(
     """
     if weights != "equal":
         raise ChoiceError("`weights` follow from half-widths by segment: leave them out", field="weights")
-    if looks not in (None, "none"):
-        problem = f"`looks` {looks} lets labels decide: half-widths by segment are planned before any, by `looks` none"
-        raise ChoiceError(problem, field="looks")
+    if adaptive_depth not in (None, "off"):
+        problem = f"`adaptive_depth` {adaptive_depth} lets labels decide: half-widths by segment are planned "
+        problem += "before any, with `adaptive_depth` off"
+        raise ChoiceError(problem, field="adaptive_depth")
     asked = case.asked(list(dict.fromkeys(measures)), list(dict.fromkeys(questions)))
     targets = [each.target for each in asked]
     check_differ(asked)

@@ -15,7 +15,7 @@ from activeeval.inputs.budgets import Budget, check_open
 from activeeval.inputs.case import Case
 from activeeval.inputs.systems import Asked
 from activeeval.report.rendering import Cell
-from activeeval.sampling.adaptive_depth import looks_in
+from activeeval.sampling.adaptive_depth import adaptive_depth_in
 from activeeval.sampling.contests import Contest
 
 
@@ -156,13 +156,13 @@ def trial_of(
     expected: bool = False,
     defensive_share: float | None = None,
     weights: str = "equal",
-    looks: str | None = None,
+    adaptive_depth: str | None = None,
 ) -> Trial:
     """Return the methods of a measure with the budgets that pay for every one of them.
 
     Parameters
     ----------
-    looks : {"each", "3", "1", "none"}, optional
+    adaptive_depth : {"each", "3", "1", "off"}, optional
         When the labels of a query decide how deep it is judged, of methods that judge to depths; as sheets have it
         where they are not said.
 
@@ -171,16 +171,20 @@ def trial_of(
     InputError
         Where no label can change a target.
     """
-    looks = looks_in(case, METHODS["depth"], [case.target(measure)], looks)
+    adaptive_depth = adaptive_depth_in(case, METHODS["depth"], [case.target(measure)], adaptive_depth)
     contest = (
-        Contest.of(case, measure, methods, defensive_share, weights=weights, looks=looks) if case.is_contest else None
+        Contest.of(case, measure, methods, defensive_share, weights=weights, adaptive_depth=adaptive_depth)
+        if case.is_contest
+        else None
     )
     if contest is not None:
         targets, designs = contest.targets, contest.all_designs
     else:
         targets = [case.target(measure)]
         check_open(targets[0])
-        designs = {name: case.design(name, targets[0], defensive_share, looks=looks) for name in methods}
+        designs = {
+            name: case.design(name, targets[0], defensive_share, adaptive_depth=adaptive_depth) for name in methods
+        }
     paid, left_out = [], []
     by_amount = {budget.of(*targets, known=case.known): budget for budget in budgets}
     for amount in sorted(by_amount):

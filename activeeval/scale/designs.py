@@ -238,7 +238,7 @@ def chunked_design(
     *,
     weights: Sequence[float] | None = None,
     defensive_share: float | None = None,
-    looks: str = "none",
+    adaptive_depth: str = "off",
     **options: Unpack[PartitionOptions],
 ) -> ChunkedDesign:
     """Return the design of a pool that comes in partitions, going through them once.
@@ -256,7 +256,7 @@ def chunked_design(
         ω of each target. By default all lose alike.
     defensive_share
         As in `Method.design`.
-    looks : {"each", "3", "1", "none"}
+    adaptive_depth : {"each", "3", "1", "off"}
         When the labels of a query decide how deep it is judged; see `Method.looking`.
     **options
         `PartitionOptions`: factor, max_grade, bias, n_jobs, engine, scratch, trust_ids and progress.
@@ -281,7 +281,7 @@ def chunked_design(
     6
     """
     check_names(options, PartitionOptions)
-    chosen = _method(measure, method, weights, looks)
+    chosen = _method(measure, method, weights, adaptive_depth)
     share = chosen.defensive_share if defensive_share is None else defensive_share
     recipe = Recipe(
         method=chosen,
@@ -321,7 +321,7 @@ def chunked_design(
 
 
 def _method(
-    measure: SampledMeasure | Questions, method: str | None, weights: Sequence[float] | None, looks: str
+    measure: SampledMeasure | Questions, method: str | None, weights: Sequence[float] | None, adaptive_depth: str
 ) -> Method:
     """Return the method of a design once its choices are seen to be of a pool in partitions."""
     if method is None and not isinstance(measure, SampledMeasure):
@@ -329,7 +329,7 @@ def _method(
     if isinstance(weights, str):
         raise InputError(f"weights of a pool in chunks are a number for each target, got {weights!r}")
     chosen = find_method(method) if method is not None else default_method(measure)  # type: ignore[arg-type]
-    return chosen if looks == "none" else chosen.looking(looks)
+    return chosen if adaptive_depth == "off" else chosen.looking(adaptive_depth)
 
 
 def _named_keys(source: Source, names: list[str]) -> Any:

@@ -90,7 +90,7 @@ class Recipe:
     @property
     def follows_labels(self) -> bool:
         """Whether depths follow labels, so that which units come is known of a query's beliefs alone."""
-        return self.method.looks != "none"
+        return self.method.looks != "off"
 
     def design_input(self, chunk: Chunk) -> DesignInput:
         """Return what the method makes of a chunk."""

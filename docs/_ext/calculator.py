@@ -133,7 +133,7 @@ def planner(n_times: int, measure: str, question: str, quality: str, overhead: f
 def forecast(planned: Planner, measure: str, *, random: bool = False) -> Forecast:
     """Return the forecast of the measure's method with depths that are planned, or of random queries."""
     method = METHODS["passive"] if random else METHODS[default_method(MEASURES[measure]).name]
-    (own,) = planned.forecasts(method.looking("none") if method.has_depths else method)
+    (own,) = planned.forecasts(method.looking("off") if method.has_depths else method)
     return own
 
 

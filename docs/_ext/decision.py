@@ -52,7 +52,7 @@ WITHOUT_SAMPLE = (
         ("Every night a new run", "activeeval watch init quality …"),
     )),
     ("People cannot agree on grades", (
-        ("Which of two documents is better?", "activeeval sample … --judging top-k"),
+        ("Which of two documents is better?", "activeeval sample … "),
     )),
 )  # fmt: skip
 

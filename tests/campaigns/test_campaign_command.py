@@ -72,7 +72,7 @@ def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measu
 
 
 def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
-    options = ("--measure", "nDCG@5", "--method", "depth", "--looks", "each", "--budget", 120, "--seed", 3)
+    options = ("--measure", "nDCG@5", "--method", "depth", "--adaptive-depth", "each", "--budget", 120, "--seed", 3)
     made = call("campaign", "create", "w", *RUN, *options)
     assert made.code == 0, made.err
     refused = call("campaign", "create", "v", *RUN, *options, "--strict-order")
@@ -444,7 +444,7 @@ def test_no_number_is_read_from_a_log_that_was_tampered_with(call, campaign, fol
     assert call("campaign", "verify", "v").code == 1
 
 
-RANKED = (*RUN, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
+RANKED = (*RUN, "--measure", "kNDCG(k=3)@5", "--budget", "40%", "--seed", 2)
 
 
 def test_top_k_judging_through_the_store_is_that_of_a_sample(call, oracle):

@@ -362,7 +362,7 @@ def test_a_top_up_while_all_follows_from_what_waits_says_so():
     assert verify(case.store, "week") == []
 
 
-@pytest.mark.parametrize("looks", ["each", "none"])
+@pytest.mark.parametrize("looks", ["each", "off"])
 def test_a_further_round_may_follow_labels_too(looks):
     case = Following()
     case.judge("ann", upto=50)
@@ -395,7 +395,7 @@ def test_a_further_round_may_follow_labels_too(looks):
 def test_what_cannot_hold_is_refused_in_a_line():
     with pytest.raises(InputError, match="`strict_order` reads below the lowest item that waits"):
         Following(strict_order=True)
-    plain = Following(looks="none")
+    plain = Following(looks="off")
     plain.judge("ann")
     plain.looks = "each"
     with pytest.raises(InputError, match="was made without `looks`"):

@@ -59,7 +59,7 @@ def test_the_queries_that_lose_most_are_those_of_compare(judged, folder):
 
 
 def test_lists_of_queries_that_are_judged_whole_have_the_grades_of_their_top_k(call, folder):
-    top_k = ("--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "60%", "--seed", 2)
+    top_k = ("--measure", "kNDCG(k=3)@5", "--budget", "60%", "--seed", 2)
     assert (
         call("campaign", "create", "w", "--run", "a.run", "--versus-run", "b.run", "--max-grade", 3, *top_k).code == 0
     )

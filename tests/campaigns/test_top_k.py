@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def drawn(folder, call):
     """A sample of about half of the queries, with its sheet."""
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
     told = call("sample", *asked, "--budget", "60%", "--seed", 3, "--out", "s.sample", "--sheet", "s.csv")
     assert told.code == 0
     return told
@@ -96,7 +96,7 @@ def test_an_oracles_truth_gives_the_estimate_that_its_ranks_give(drawn, call, fo
 
 
 def test_judging_all_queries_gives_the_true_difference(folder, call):
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
     call("--quiet", "sample", *asked, "--budget", "100%", "--seed", 1, "--out", "s.sample", "--sheet", "s.csv")
     compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.jsonl")
@@ -285,7 +285,7 @@ def coarse(query, doc):
 
 def sample_all(call, first, second, name):
     """Draw all queries, for two runs and both measures."""
-    asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2, "--judging", "top-k")
+    asked = ("--run", f"{first}.run", "--versus-run", f"{second}.run", "--max-grade", 2)
     files = ("--budget", "100%", "--seed", 1, "--out", f"{name}.sample", "--sheet", f"{name}.csv")
     assert call("--quiet", "sample", *asked, "--measure", MEASURE, "--measure", "kERR(k=3)", *files).code == 0
 
@@ -425,7 +425,7 @@ def test_undo_takes_back_the_last_answer_of_the_query_at_hand(drawn):
 def test_a_pilot_may_be_told_by_ranks(drawn, call):
     compare_all("ann.log")
     call("label", "s.csv", "--k", 3, "--log", "ann.log", "--out", "ann.csv")
-    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--judging", "top-k", "--measure", MEASURE)
+    asked = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 2, "--measure", MEASURE)
     told = call("plan", *asked, "--budget", "80%", "--pilot", "s.sample", "--sheet", "ann.csv")
     assert told.code == 0, told.err
     assert "the pilot's values vary" in told.err
@@ -443,12 +443,12 @@ def test_ranks_say_nothing_of_a_sample_of_grades(folder, call):
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
-        ("--judging top-k --measure DCG", 2, "of grades; with --judging top-k ask for kNDCG or kERR"),
-        ("--measure kERR(k=3)", 2, "it takes --judging top-k"),
-        ("--judging top-k --measure kERR(k=3) --measure kERR(k=2)", 1, "one k for all measures"),
-        ("--judging top-k --measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
-        ("--judging top-k --measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),
-        ("--judging top-k --measure kERR(k=3) --cost costs.csv", 2, "--cost is of grades"),
+        ("--measure DCG", 2, "of grades; with ask for kNDCG or kERR"),
+        ("--measure kERR(k=3)", 2, "it takes "),
+        ("--measure kERR(k=3) --measure kERR(k=2)", 1, "one k for all measures"),
+        ("--measure kERR(k=3) --measure DCG", 1, "one judging is of grades, or of the top k"),
+        ("--measure kERR(k=3) --method depth", 1, "method 'depth' is for measures of grades"),
+        ("--measure kERR(k=3) --cost costs.csv", 2, "--cost is of grades"),
     ],
 )
 def test_grades_and_ranks_are_not_mixed(call, folder, options, code, problem):

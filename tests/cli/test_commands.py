@@ -129,8 +129,8 @@ def test_what_was_observed_is_the_score(call, report):
 
 
 def test_of_a_comparison(call, report):
-    figures, _ = report(*TRAINED, "--versus-scores", "a.second", "--measure", "DCG@3")
-    options = (*LETOR, "--versus-scores", "a.second", "--measure", "DCG@3", "--budget", "20%", "--repetitions", 2)
+    figures, _ = report(*TRAINED, "--scores", "a.second", "--measure", "DCG@3")
+    options = (*LETOR, "--scores", "a.second", "--measure", "DCG@3", "--budget", "20%", "--repetitions", 2)
     truth = call("--quiet", "simulate", *options, "-o", "jsonl").rows[0]["truth"]
     assert figures["without factor"]["mean of L, observed"] == pytest.approx(truth, rel=1e-9)
 
@@ -138,10 +138,10 @@ def test_of_a_comparison(call, report):
 @pytest.mark.parametrize(
     "options",
     [
-        (*LETOR, "--no-query-factor"),
-        (*TRAINED, "--no-query-factor"),
+        (*LETOR, "--model", "uniform:no-factor"),
+        (*TRAINED, "--model", "forest:no-factor"),
         (*LETOR, "--model", "probs=a.probs.csv"),
-        (*TRAINED, "--model", "uniform", "--no-query-factor"),
+        (*TRAINED, "--model", "uniform:no-factor"),
     ],
     ids=lambda options: " ".join(options[4:]),
 )
@@ -154,7 +154,7 @@ def test_without_a_factor_there_is_one_model(report, options):
 
 
 def test_the_model_without_the_factor_is_the_same_either_way(report):
-    assert report(*TRAINED)[0]["without factor"] == report(*TRAINED, "--no-query-factor")[0]["without factor"]
+    assert report(*TRAINED)[0]["without factor"] == report(*TRAINED, "--model", "forest:no-factor")[0]["without factor"]
 
 
 def test_a_uniform_model_by_hand(report, folder):
@@ -229,14 +229,14 @@ def test_calibration_in_every_format(call, form):
 def test_one_seed_one_report_and_a_model_of_its_data_alone(call):
     reports = [
         [call("--quiet", "calibration", *options, "-o", "jsonl", "--seed", seed) for seed in (1, 1, 2)]
-        for options in (TRAINED, (*LETOR, "--train-fraction", 0.5))
+        for options in (TRAINED, (*LETOR, "--train", 0.5))
     ]
     assert reports[0][0] == reports[0][1] == reports[0][2]
     assert reports[1][0] == reports[1][1] != reports[1][2]
 
 
 def test_training_labels_do_not_leak(report):
-    figures, _ = report(*RUNS, "--train-fraction", 0.5)
+    figures, _ = report(*RUNS, "--train", 0.5)
     assert figures["with factor"]["queries judged in full"] <= 15
 
 

@@ -131,5 +131,5 @@ def test_how_many_decimals_there_are_is_said_as_it_is(call, path, says):
 
 def test_the_two_ways_of_old_labels_name_each_other(call):
     text = " ".join(call("sample", "--help").out.split())
-    assert "not measured (--judged: are)" in text
-    assert "measured (--train-qrels: are not)" in text
+    assert "What trains the model, and is not measured" in " ".join(call("sample", "--help-all").out.split())
+    assert "measured (--train: are not)" in text

@@ -21,7 +21,7 @@ NAMES = {
 }
 RUN = ("--run", "a.run", "--max-grade", "3")
 MADE = (*RUN, "--measure", "DCG@5", "--budget", "100%", "--seed", "3")
-RANKED = (*RUN, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "100%", "--seed", "2")
+RANKED = (*RUN, "--measure", "kNDCG(k=3)@5", "--budget", "100%", "--seed", "2")
 
 
 def grade_of(query, doc):
@@ -91,7 +91,7 @@ def judged(call, path):
 
 
 def train_qrels(call, path):
-    return drawn(call, "--run", "all.run", "--train-qrels", path)
+    return drawn(call, "--run", "all.run", "--train", path)
 
 
 def score(call, path, *measures):
@@ -191,7 +191,7 @@ HELD = {
     "arguments",
     [
         ("sample", *SAMPLED, "--max-grade", "3", "--judged"),
-        ("sample", *SAMPLED, "--train-qrels"),
+        ("sample", *SAMPLED, "--train"),
         ("compare", "b.run", "a.run", "--measure", "DCG@5", "--qrels"),
         ("campaign", "import", "w", "--judge", "ann"),
     ],

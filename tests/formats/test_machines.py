@@ -95,7 +95,7 @@ DOORS = {
     "compare": ("compare", "a.run", "b.run", "--qrels", "FILE", "--measure", "DCG@5"),
     "simulate": ("simulate", "--qrels", "FILE", "--run", "a.run", "--measure", "DCG@5", "--budget", "10"),
     "judged": ("sample", "--run", "a.run", "--judged", "FILE", *OUT),
-    "train": ("sample", "--run", "more.run", "--train-qrels", "FILE", *OUT),
+    "train": ("sample", "--run", "more.run", "--train", "FILE", *OUT),
     "import": ("campaign", "import", "w", "FILE", "--judge", "ann"),
     "oracle": ("campaign", "judge", "w", "--oracle", "FILE", "--judge", "ann"),
     "estimate": ("estimate", "t.sample", "FILE"),
@@ -336,7 +336,7 @@ def test_what_is_taken_back_is_no_longer_counted(call, folder):
 
 
 def test_a_campaign_of_the_best_keeps_it_with_what_comparisons_settle(call, folder):
-    made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--judging", "top-k", "--budget", "50%")
+    made = ("--run", "a.run", "--max-grade", "3", "--measure", "kNDCG(k=3)@3", "--budget", "50%")
     assert call("campaign", "create", "k", *made, "--seed", "1")[0] == 0
     oracle = ("campaign", "judge", "k", "--oracle", "kinds.csv", "--judge", "ann")
     assert "they belong to --grader" in call(*oracle)[2]

@@ -186,7 +186,7 @@ def test_what_comes_back_names_no_file(call, folder, method):
 def test_a_learned_measure_is_taken_wherever_a_measure_is(call, folder, prefs):
     call(*QUICK)
     name, runs = "@gains.json", ["--run", "a.run", "--versus-run", "b.run"]
-    labelled = ["--qrels", "q.qrels", *runs, "--train-fraction", 0.3, "--measure", name, "--unjudged", "irrelevant"]
+    labelled = ["--qrels", "q.qrels", *runs, "--train", 0.3, "--measure", name, "--unjudged", "irrelevant"]
     assert call("simulate", *labelled, "--budget", "17%", "--repetitions", 20).out.startswith(name)
     assert name in call("calibration", *labelled).out
     assert call("design", *runs, "--max-grade", 3, "--measure", name, "--out", "design.csv").code == 0

@@ -140,7 +140,7 @@ def test_known_grades_train_the_model_where_nothing_else_does(call, folder):
     assert few.model == "uniform"
     assert any(re.match(r"\d known grades are too few to learn from", text_of(note)) for note in few.notes)
     assert case_of(judged=("old.qrels",), model="uniform", **given).model == "uniform"
-    assert case_of(judged=("old.qrels",), model="logit", tune=True, **given).model == "logit"
+    assert case_of(judged=("old.qrels",), model="logit:tune", **given).model == "logit"
 
 
 @pytest.mark.parametrize(("budget", "more", "why"), [("100%", 5, "everything is judged"), (20, 0.5, "a unit of query")])

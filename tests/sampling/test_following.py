@@ -8,7 +8,7 @@ import pytest
 from cli_cases import RUN, judge_file
 from cli_files import csv_rows, write_csv
 
-DRAW = (*RUN, "--versus-run", "b.run", "--measure", "nDCG@5", "--budget", "60%", "--seed", 3, "--looks", "1")
+DRAW = (*RUN, "--versus-run", "b.run", "--measure", "nDCG@5", "--budget", "60%", "--seed", 3, "--adaptive-depth", "1")
 FILES = ("--out", "w.sample", "--sheet", "w.csv")
 
 
@@ -79,19 +79,30 @@ def test_what_is_not_judged_to_its_end_is_refused_and_nothing_is_written(call, d
 
 def test_sheets_of_another_sample_and_samples_without_looks_are_refused(call, drawn, folder):
     judge_file("w.csv")
-    other = call("sample", *DRAW[:-4], "--seed", 4, "--looks", "1", "--out", "v.sample", "--sheet", "v.csv")
+    other = call("sample", *DRAW[:-4], "--seed", 4, "--adaptive-depth", "1", "--out", "v.sample", "--sheet", "v.csv")
     assert other.code == 0, other.err
     judge_file("v.csv")
     done = following(call, "v.csv")
     assert (done.code, done.out) == (1, "")
     assert "v.csv: the sheet is of sample" in done.err
-    plain = call("sample", *DRAW[:-2], "--looks", "none", "--out", "p.sample", "--sheet", "p.csv")
+    plain = call("sample", *DRAW[:-2], "--adaptive-depth", "off", "--out", "p.sample", "--sheet", "p.csv")
     assert plain.code == 0, plain.err
     judge_file("p.csv")
     refused = call("next", "p.sample", "p.csv", "--sheet", "p-2.csv")
     assert "p.sample: all of this sample was drawn at once" in refused.err
     items = call(
-        "sample", *RUN, "--measure", "DCG@5", "--budget", "60%", "--looks", "3", "--out", "i", "--sheet", "i.csv"
+        "sample",
+        *RUN,
+        "--measure",
+        "DCG@5",
+        "--budget",
+        "60%",
+        "--adaptive-depth",
+        "3",
+        "--out",
+        "i",
+        "--sheet",
+        "i.csv",
     )
     assert (items.code, items.out) == (1, "")
     assert "'items' has none" in items.err
@@ -113,6 +124,6 @@ def test_a_top_up_goes_on(call, drawn):
 
 
 def test_plans_know_of_looks(call):
-    plan = call("plan", *RUN, "--measure", "nDCG@5", "--budget", "60%", "--looks", "3", "-o", "jsonl")
+    plan = call("plan", *RUN, "--measure", "nDCG@5", "--budget", "60%", "--adaptive-depth", "3", "-o", "jsonl")
     assert plan.rows[0]["half_width"] > 0
     assert {row["limit"] for row in plan.rows} == {None}

@@ -16,7 +16,7 @@ from activeeval.core.design.methods import default_method
 from activeeval.inputs.budgets import Budget
 from activeeval.inputs.case import prepare
 from activeeval.inputs.choices import Choices
-from activeeval.sampling.adaptive_depth import looks_of
+from activeeval.sampling.adaptive_depth import adaptive_depth_of
 from activeeval.sampling.draw import SampleRequest, draw_for
 from activeeval.sampling.plan_case import plan_sample
 
@@ -38,33 +38,33 @@ def _run(tmp_path, monkeypatch):
     [
         ([NDCG(cutoff=3)], "3"),
         ([NDCG(cutoff=3), NDCG()], "3"),
-        ([NDCG(), DCG()], "none"),
-        *(([measure], "none") for measure in (DCG(), ERR(3), RR(), AP(), Recall(5), Success(1))),
+        ([NDCG(), DCG()], "off"),
+        *(([measure], "off") for measure in (DCG(), ERR(3), RR(), AP(), Recall(5), Success(1))),
     ],
     ids=lambda value: value if isinstance(value, str) else ", ".join(type(each).__name__ for each in value),
 )
 def test_which_measures_depths_follow_labels_unasked(measures, expected):
-    assert looks_of(default_method(*measures), measures, None) == expected
+    assert adaptive_depth_of(default_method(*measures), measures, None) == expected
 
 
 def test_what_is_asked_counts_and_methods_without_depths_have_none():
-    assert looks_of(METHODS["depth"], [RR()], "1") == "1"
-    assert looks_of(METHODS["depth"], [NDCG()], "none") == "none"
-    assert looks_of(METHODS["whole"], [NDCG()], None) == "none"
-    with pytest.raises(InputError, match="'whole' has none"):
-        looks_of(METHODS["whole"], [NDCG()], "3")
+    assert adaptive_depth_of(METHODS["depth"], [RR()], "1") == "1"
+    assert adaptive_depth_of(METHODS["depth"], [NDCG()], "off") == "off"
+    assert adaptive_depth_of(METHODS["whole"], [NDCG()], None) == "off"
+    with pytest.raises(InputError, match="'whole' does not"):
+        adaptive_depth_of(METHODS["whole"], [NDCG()], "3")
 
 
-@pytest.mark.parametrize(("asked", "looks"), [(None, "3"), ("1", "1"), ("none", "none")])
+@pytest.mark.parametrize(("asked", "looks"), [(None, "3"), ("1", "1"), ("off", "off")])
 def test_of_sheets(asked, looks):
-    drawn = draw_for(CHOICES, replace(NDCG_REQUEST, looks=asked))
+    drawn = draw_for(CHOICES, replace(NDCG_REQUEST, adaptive_depth=asked))
     assert drawn.sample.campaign.drawn_design.looks == looks
 
 
 def test_of_one_ranking_of_whose_grades_nothing_is_known_they_are_planned():
     alone = replace(CHOICES, runs=("a.run",))
-    assert draw_for(alone, NDCG_REQUEST).sample.campaign.drawn_design.looks == "none"
-    assert draw_for(alone, replace(NDCG_REQUEST, looks="3")).sample.campaign.drawn_design.looks == "3"
+    assert draw_for(alone, NDCG_REQUEST).sample.campaign.drawn_design.looks == "off"
+    assert draw_for(alone, replace(NDCG_REQUEST, adaptive_depth="3")).sample.campaign.drawn_design.looks == "3"
 
 
 @pytest.mark.parametrize("goal", [{"half_width": 0.2}, {"difference": 0.3}])
@@ -73,28 +73,28 @@ def test_a_budget_for_a_goal_is_that_of_the_sample_that_is_drawn(goal):
     request = replace(NDCG_REQUEST, budget=None, **goal)
     case = prepare(CHOICES, use_labels=False, measures=["nDCG@3"])
     plans = {
-        looks: plan_sample(case, ["nDCG@3"], goals=[request.checked_price()], looks=looks) for looks in ("3", "none")
+        looks: plan_sample(case, ["nDCG@3"], goals=[request.checked_price()], adaptive_depth=looks)
+        for looks in ("3", "off")
     }
     needed = {
         looks: max(row.prospect.budget for row in plan.questions[0].rows_of({"depth"}) if row.goal is not None)
         for looks, plan in plans.items()
     }
-    assert needed["3"] != needed["none"]
+    assert needed["3"] != needed["off"]
     assert draw_for(CHOICES, request).budget.amount == pytest.approx(needed["3"], rel=0.05)
 
 
 @pytest.mark.parametrize(
-    ("asked", "strict", "looks"),
-    [(None, False, "each"), ("3", False, "3"), ("none", False, "none"), (None, True, "none")],
+    ("asked", "strict", "looks"), [(None, False, "each"), ("3", False, "3"), ("off", False, "off"), (None, True, "off")]
 )
 def test_of_campaigns_and_their_further_rounds(tmp_path, asked, strict, looks):
     url = f"sqlite:///{tmp_path / 'c.db'}"
     drawing = CampaignDrawing(opened=lambda: open_store(url, create=True), name="c", place=url)
-    rules, request = Rules(strict_order=strict), replace(NDCG_REQUEST, looks=asked)
+    rules, request = Rules(strict_order=strict), replace(NDCG_REQUEST, adaptive_depth=asked)
     sample, _ = drawing.new(CHOICES, request, rules)
     assert sample.campaign.drawn_design.looks == looks
     with open_store(url) as store:
-        assert store.campaign("c").config.get("looks", "none") == looks
+        assert store.campaign("c").config.get("looks", "off") == looks
         while (item := assignments.desk_of(store, "c").claim("ann")) is not None:
             assignments.desk_of(store, "c").submit(
                 item.token, JudgeAnswer(kind="judged", grade=int(item.doc_id[1:]) % 4)
@@ -110,5 +110,5 @@ def test_strict_order_is_told_to_keep_depths_from_labels_where_they_would_follow
         opened=lambda: open_store("sqlite://", create=True), name="week", place="memory", say=notes.append
     )
     sample, _ = drawing.new(replace(CHOICES, runs=runs), NDCG_REQUEST, Rules(strict_order=True))
-    assert sample.campaign.drawn_design.looks == "none"
+    assert sample.campaign.drawn_design.looks == "off"
     assert ("strict without looks" in [getattr(note, "code", "") for note in notes]) == is_said

@@ -9,9 +9,9 @@ import pytest
 from cli_cases import LETOR, RUN, both, case_of, files, judge_file
 from cli_files import csv_rows, write_csv, write_lines
 
-from activeeval import METHODS, Rankings
+from activeeval import METHODS
 from activeeval.core.campaign.joint_estimates import planned_weights, read_together
-from activeeval.core.grade_models import average_probabilities, run_features
+from activeeval.core.grade_models import average_probabilities
 from activeeval.report.words import text_of
 from activeeval.sampling.judged_samples import judged
 
@@ -41,24 +41,7 @@ def test_several_models_make_a_mixture_of_what_each_says(call):
     assert np.array_equal(case_of(**given, model=["logit"]).beliefs.probs, alone[0])
 
 
-def test_scores_are_a_model_that_looks_at_the_rankings_alone(folder):
-    """Of LETOR files to train on they come beside; the features are another model's."""
-    given = {"letor": ("a.txt",), "train": ("t.txt",), "train_scores": ("t.score", "t.second")}
-    given |= {"scores": ("a.score",), "versus_scores": ("a.second",)}
-    case = case_of(**given, model=["scores", "forest"])
-    own, rows = case.inputs.looked_at("scores", case.inputs.features), case.inputs.training
-    lists = [case.inputs.ranking, case.inputs.versus]
-    assert own.shape[1] == rows.features.shape[1] - case.inputs.looked_at("forest", rows.features).shape[1] == 7
-    for k, ranking in enumerate(lists):
-        again = Rankings.from_scores(case.inputs.pool, own[:, 3 * k])
-        assert np.array_equal(again.items, ranking.items)
-    assert run_features(case.inputs.pool, own[:, [0, 3]].T) == pytest.approx(own)
-    one = case_of(**given, model="scores").beliefs.probs
-    other = case_of(**(given | {"train_scores": ("t.second", "t.score")}), model="scores").beliefs.probs
-    assert not np.allclose(one, other)
-
-
-@pytest.mark.parametrize("way", [("--train-fraction", 0.5), ("--judged", "old.qrels")])
+@pytest.mark.parametrize("way", [("--train", 0.5), ("--judged", "old.qrels")])
 def test_graders_are_weighed_where_labels_are(call, folder, way):
     """A machine that says the truth of half the items and nothing of the others outweighs the rankings."""
     lines = (folder / "q.qrels").read_text().splitlines()

@@ -13,7 +13,7 @@ import activeeval
 from activeeval.core.design.methods import METHODS
 
 LETOR = ("--letor", "a.txt", "--scores", "a.score", "--train", "t.txt")
-TWO = (*LETOR, "--versus-scores", "a.second")
+TWO = (*LETOR, "--scores", "a.second")
 RUNS = ("--run", "a.run", "--versus-run", "b.run", "--max-grade", 3)
 FIELDS = {
     *("measure", "question", "method", "queries", "items", "limit", "goal", "is_recommended"),
@@ -237,8 +237,8 @@ def test_of_several_systems_each_contrast_has_its_rows_and_the_goal_is_reached_b
 def test_queries_that_train_are_the_first_thing_an_answer_says(call, folder):
     lines = [f"q{q} 0 d{j} {(q + j) % 4}" for q in range(1, 13) for j in range(12)]
     (folder / "old.qrels").write_text("".join(f"{line}\n" for line in lines))
-    asked = (*RUNS, "--train-qrels", "old.qrels", "--measure", "DCG@5", "--budget", 50)
-    first = "12 of 31 queries train the model and are not measured (--train-qrels); --judged measures them too"
+    asked = (*RUNS, "--train", "old.qrels", "--measure", "DCG@5", "--budget", 50)
+    first = "12 of 31 queries train the model and are not measured (--train); --judged measures them too"
     text = call("plan", *asked)
     assert " ".join(text.out.split()).startswith(first)
     assert "train the model" not in text.err
@@ -298,7 +298,7 @@ def test_before_the_first_label_a_range_is_unknown_and_a_line_says_when_it_is_kn
 @pytest.mark.parametrize("pool", [RUNS, LETOR], ids=["uniform", "learned"])
 @pytest.mark.parametrize("measure", ["DCG@3", "nDCG@3"])
 def test_a_sample_announces_what_its_plan_says(call, pool, measure):
-    given = ("--budget", "40%", "--looks", "none")
+    given = ("--budget", "40%", "--adaptive-depth", "off")
     (row,) = [row for row in call("--quiet", "plan", *pool, "--measure", measure, *given, "-o", "jsonl").rows
               if row["is_recommended"]]  # fmt: skip
     how = ("--method", row["method"], *given, "--out", "x.sample", "--sheet", "x.csv")

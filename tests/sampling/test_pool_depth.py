@@ -24,7 +24,7 @@ def shortened(folder, name, depth):
 
 @pytest.mark.parametrize("measure", ["DCG", "nDCG@3", "ERR", "AP"])
 def test_lists_end_at_the_depth_as_if_the_files_did(call, folder, measure):
-    options = ("--measure", measure, "--budget", "60%", "--max-grade", 3, "--looks", "none")
+    options = ("--measure", measure, "--budget", "60%", "--max-grade", 3, "--adaptive-depth", "off")
     done = call("sample", *COMPARED, "--pool-depth", 4, *options, *files("d.csv"))
     assert done.code == 0, done.err
     assert re.search(r"the pool is the first 4 of each list: \d+ items behind them are left out", done.err)

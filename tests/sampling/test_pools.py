@@ -40,7 +40,7 @@ def written(call, *options):
             ("--measure", "DCG@3", "--budget", "40%", "--question", "run", "--question", "difference"),
         ),
         (("--judged", "few.qrels", "--max-grade", 3), ("--measure", "DCG@3", "--budget", 9)),
-        (("--train-qrels", "train.qrels", "--max-grade", 3), ("--measure", "nDCG@3", "--budget", "60%")),
+        (("--train", "train.qrels", "--max-grade", 3), ("--measure", "nDCG@3", "--budget", "60%")),
         (("--max-grade", 3, "--overhead", 1.5), ("--measure", "ERR@3", "--budget", "70%", "--method", "depth")),
         (("--max-grade", 3), ("--measure", "P@3", "--budget", "60%", "--method", "active")),
     ],
@@ -65,7 +65,7 @@ def test_workers_and_partitions_change_nothing(call, folder):
     assert drawn(call, "two", *NAMED, "--budget", 9, "--engine", "processes:2")[0] == wanted
     call("pool", "write", *RUNS, "--max-grade", 3, "--partitions", 1, "--out", "pool", "--force")
     assert len(list(Path("pool").iterdir())) == 1
-    found, _ = drawn(call, "three", *NAMED, "--budget", 9, "--engine", "threads:2", "--scratch", ".", "--trust-ids")
+    found, _ = drawn(call, "three", *NAMED, "--budget", 9, "--engine", "threads:2,scratch=.,trust-ids")
     assert found == wanted
     assert not [path for path in folder.iterdir() if path.name.startswith("activeeval-")]
 
@@ -129,7 +129,7 @@ def test_a_campaign_is_made_of_a_pool_in_files(call, folder):
         (("--engine", "proceses:2"), "unknown engine 'proceses:2'; did you mean processes?"),
         (("--engine", "processes:0"), "workers must be a positive number, got '0'"),
         (("--engine", "dask://127.0.0.1:1"), "cannot be reached"),
-        (("--scratch", "nowhere"), "nowhere: cannot write there: No such file or directory"),
+        (("--engine", "here,scratch=nowhere"), "nowhere: cannot write there: No such file or directory"),
         (("--half-width", "0.1"), "give one of --budget"),
         (("--max-grade", 1, "--measure", "ERR(max_rel=4)@3"), "give one scale"),
     ],

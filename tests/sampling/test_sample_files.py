@@ -404,7 +404,7 @@ def test_a_sheet_is_written_again_byte_for_byte(folder, call, suffix):
 
 
 def test_the_sheet_of_queries_judged_whole_is_written_again(folder, call):
-    options = ("--run", "a.run", "--max-grade", 3, "--judging", "top-k", "--measure", "kNDCG(k=3)@5", "--budget", "30%")
+    options = ("--run", "a.run", "--max-grade", 3, "--measure", "kNDCG(k=3)@5", "--budget", "30%")
     done = call("sample", *options, "--out", "k.sample", "--sheet", "k.csv")
     assert done.code == 0, done.err
     assert call("sheet", "k.sample", "--out", "again.csv").code == 0

@@ -100,7 +100,7 @@ THROUGH = [
 @pytest.mark.parametrize(("options", "given"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize(("measure", "method"), THROUGH)
 def test_the_way_through_a_spreadsheet_is_the_campaign(drawn, estimated, options, given, measure, method, spreadsheet):
-    chosen = ("--measure", measure, "--method", method, "--looks", "none")
+    chosen = ("--measure", measure, "--method", method, "--adaptive-depth", "off")
     rows = drawn(*options, *chosen, "--budget", "50%", "--seed", 5)
     row = estimated(judged(rows), **spreadsheet)
     campaign = campaign_of(measure, method, "50%", seed=5, **given)
@@ -250,7 +250,7 @@ def test_no_label_of_the_pool_is_looked_at(call, folder, command, options):
 
 
 def test_with_a_train_fraction_only_the_labels_of_queries_set_aside_count(call, folder, drawn):
-    options = ("--qrels", "q.qrels", *RUN, "--train-fraction", 0.5)
+    options = ("--qrels", "q.qrels", *RUN, "--train", 0.5)
     call("design", *options, "--out", "x.csv", "--force")
     before = (folder / "x.csv").read_bytes()
     pool = {row["query_id"] for row in csv_rows("x.csv")}
@@ -333,7 +333,7 @@ def test_before_its_first_block_is_complete_a_sample_says_nothing(drawn, call, m
     ],
 )
 def test_another_measure_of_the_same_sample(drawn, estimated, drawn_for, method, asked):
-    chosen = ("--measure", drawn_for, "--method", method, "--looks", "none")
+    chosen = ("--measure", drawn_for, "--method", method, "--adaptive-depth", "off")
     rows = judged(drawn(*RUN, *chosen, "--budget", "40%"))
     row = estimated(rows, "--measure", asked)
     campaign = campaign_of(drawn_for, method, "40%", runs=("a.run",), max_grade=3)
@@ -725,8 +725,8 @@ SHUFFLED = {
     "runs": (*RUN, "--versus-run", "b.run"),
     "runs and judgments": ("--qrels", "q.qrels", *RUN, "--overhead", 1),
     "probabilities": ("--run", "a.run", "--model", "probs=q.all.csv"),
-    "a forest": ("--qrels", "q.qrels", *RUN, "--train-fraction", 0.4),
-    "a logit": ("--run", "a.run", "--train-qrels", "old.qrels", "--model", "logit"),
+    "a forest": ("--qrels", "q.qrels", *RUN, "--train", 0.4),
+    "a logit": ("--run", "a.run", "--train", "old.qrels", "--model", "logit"),
     "an index update": (*RUN, "--index-update", 0.2),
 }
 
@@ -853,10 +853,10 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
     names = sorted({line.split()[0] for line in (folder / "a.run").read_text().splitlines()})
     old, new = set(names[::2]), set(names[1::2])
     write_lines(folder / "old.qrels", lines_of(folder / "q.qrels", old))
-    options = ("--run", "a.run", "--train-qrels", "old.qrels", "--budget", "27%")
+    options = ("--run", "a.run", "--train", "old.qrels", "--budget", "27%")
     rows = drawn(*options)
     assert {row["query_id"] for row in rows} <= new
-    case = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels")
+    case = case_of(use_labels=False, runs=("a.run",), train=("old.qrels",))
     assert case.model == "forest"
     assert set(case.inputs.pool.query_ids.tolist()) == new
     assert not (case.inputs.grades >= 0).any()
@@ -871,7 +871,7 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
     told = "activeeval: 46 ranked items of the training queries are not judged: left out of training"
     assert told in call("sample", *options, *files("e.csv")).err.splitlines()
 
-    counted = case_of(use_labels=False, runs=("a.run",), train_qrels="old.qrels", unjudged="irrelevant")
+    counted = case_of(use_labels=False, runs=("a.run",), train=("old.qrels",), unjudged="irrelevant")
     assert sorted(counted.inputs.training.grades.tolist()) == sorted(max(grade, 0) for grade in held)
     assert counted.inputs.training.n_left_out == 0
     assert not (counted.inputs.grades >= 0).any()
@@ -881,7 +881,7 @@ def test_judged_queries_of_the_runs_train_and_are_not_drawn(call, folder, drawn)
 
 def test_training_queries_without_a_judgment_of_what_is_ranked_teach_nothing(call, folder):
     write_lines(folder / "old.qrels", ["q1 0 d6 -1", "q1 0 elsewhere 1"])
-    answer = call("sample", *RUN[:2], "--train-qrels", "old.qrels", "--budget", "27%", *files("d.csv"))
+    answer = call("sample", *RUN[:2], "--train", "old.qrels", "--budget", "27%", *files("d.csv"))
     assert answer.code == 1
     expected = "none of the 8 ranked items to train on is judged: there is nothing to learn"
     assert answer.err.splitlines()[-1] == f"activeeval: {expected}"
@@ -893,7 +893,7 @@ def judged_queries(folder):
 
 def test_no_query_left_to_evaluate(call, folder):
     write_lines(folder / "all.run", lines_of(folder / "a.run", judged_queries(folder)))
-    answer = call("sample", "--run", "all.run", "--train-qrels", "q.qrels", "--budget", "27%", *files("d.csv"))
+    answer = call("sample", "--run", "all.run", "--train", "q.qrels", "--budget", "27%", *files("d.csv"))
     assert answer.code == 1
     assert "every query of the pool is among those to train on: there is none to evaluate" in answer.err
     assert not (folder / "d.csv").exists()
@@ -906,7 +906,7 @@ def test_given_probabilities_are_recalibrated_on_judged_queries(folder):
     pairs += [line.split() for line in old if [line.split()[0], line.split()[2]] not in [[p[0], p[2]] for p in pairs]]
     table = ["qid,docid,p0,p1,p2,p3", *(f"{p[0]},{p[2]},0.4,0.3,0.2,0.1" for p in pairs)]
     write_lines(folder / "p.csv", table)
-    given = {"runs": ("a.run",), "train_qrels": "old.qrels", "model": "probs=p.csv"}
+    given = {"runs": ("a.run",), "train": ("old.qrels",), "model": "probs=p.csv"}
     probs = case_of(use_labels=False, **given).beliefs.probs
     assert not np.allclose(probs, [0.4, 0.3, 0.2, 0.1])
     assert probs.sum(axis=1) == pytest.approx(1)
@@ -1024,8 +1024,8 @@ def test_the_query_factor_can_be_left_out(call, folder):
         assert call("design", *LETOR, *options, "--out", "x.csv", "--force").code == 0
         return (folder / "x.csv").read_bytes()
 
-    assert designed() == designed("--query-factor") != designed("--no-query-factor")
+    assert designed() == designed("--model", "uniform") != designed("--model", "uniform:no-factor")
     active = ("--method", "active")
-    assert designed(*active) == designed(*active, "--no-query-factor")
+    assert designed(*active) == designed(*active, "--model", "uniform:no-factor")
     untrained = ("--run", "a.run", "--max-grade", 3, "--out", "y.csv")
-    assert call("design", *untrained, "--no-query-factor").code == 0
+    assert call("design", *untrained, "--model", "uniform:no-factor").code == 0

@@ -161,13 +161,9 @@ def test_a_segment_stands_for_a_population_by_its_queries_alone():
         ({"difference": 0.5}, "ask which budget: give these or `difference`", "difference"),
         ({"method": "active"}, "method 'active' draws with replacement", "method"),
         ({"method": "random"}, "method 'random' takes all queries alike", "method"),
-        ({"method": "depth", "looks": "each"}, "`looks` each lets labels decide", "looks"),
+        ({"method": "depth", "adaptive_depth": "each"}, "`adaptive_depth` each lets labels decide", "adaptive_depth"),
         ({"weights": "minimax"}, "`weights` follow from half-widths", "weights"),
-        (
-            {"measures": ("kNDCG(k=3)@5",), "judging": "top-k", "method": "whole"},
-            "not of the top k, nor of gains by rank",
-            None,
-        ),
+        ({"measures": ("kNDCG(k=3)@5",), "method": "whole"}, "not of the top k, nor of gains by rank", None),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(changes, message, field):
@@ -180,7 +176,7 @@ def test_what_cannot_be_is_refused_in_a_line(changes, message, field):
 def test_depths_that_follow_labels_by_default_are_planned_beforehand_here():
     """nDCG's depths follow labels where nobody says otherwise: half-widths by segment say otherwise."""
     design = draw_for(CHOICES, request(measures=("nDCG@5",), method=None, segment_half_widths={"mobile": 0.3})).sample
-    assert design.campaign.design.looks == "none"
+    assert design.campaign.design.looks == "off"
     assert design.campaign.paths is None
 
 

@@ -101,7 +101,7 @@ def test_passive_is_always_there(simulate, methods):
         (*LETOR, "--train", "t.txt"),
         (*LETOR, "--train", "t.txt", "--model", "logit"),
         (*LETOR, "--index-update", 0.2),
-        (*RUNS, "--train-fraction", 0.4, "--tune"),
+        (*RUNS, "--train", 0.4, "--model", "forest:tune"),
         (*RUNS, "--versus-run", "b.run", "--expected"),
     ],
     ids=lambda options: " ".join(map(str, options[4:])),
@@ -144,8 +144,7 @@ def test_levels_spend_nearly_all_of_a_budget_and_never_more(simulate, method):
 
 def test_the_query_factor_can_be_left_out(simulate):
     given = (*LETOR, "--train", "t.txt", *TWO, "--method", "items", "--method", "active")
-    with_factor, without = simulate(*given), simulate(*given, "--no-query-factor")
-    assert simulate(*given, "--query-factor") == with_factor
+    with_factor, without = simulate(*given), simulate(*given, "--model", "forest:no-factor")
     methods = [row["method"] for row in with_factor]
     for method, one, other in zip(methods, with_factor, without, strict=True):
         # the paper's methods take grades as independent anyway
@@ -157,9 +156,9 @@ def test_the_query_factor_can_be_left_out(simulate):
 def test_depths_may_follow_labels(simulate, measure):
     """Another sample of the same truth; methods without depths stay as they are, and all of one ranking unasked."""
     options = (*LETOR, "--measure", measure, "--method", "depth", "--method", "whole", "--budget", "40%")
-    unasked, plain = simulate(*options), simulate(*options, "--looks", "none")
+    unasked, plain = simulate(*options), simulate(*options, "--adaptive-depth", "off")
     for looks in ("each", "3", "1"):
-        followed = simulate(*options, "--looks", looks)
+        followed = simulate(*options, "--adaptive-depth", looks)
         assert [row["truth"] for row in followed] == [row["truth"] for row in plain]
         assert followed[2] == plain[2]
         assert followed[1] != plain[1]
@@ -173,7 +172,7 @@ def test_depths_of_several_systems_may_follow_labels(simulate):
     turned = (f"{line.rsplit(' ', 2)[0]} {9 - int(line.split()[3])} C\n" for line in lines[::-1])
     Path("c.run").write_text("".join(turned))
     systems = (*JUDGED, "--run", "b.run", "--run", "c.run", "--unjudged", "irrelevant", "--max-grade", 4)
-    rows = simulate(*systems, "--measure", "nDCG@3", "--method", "depth", "--looks", "each", "--budget", "40%")
+    rows = simulate(*systems, "--measure", "nDCG@3", "--method", "depth", "--adaptive-depth", "each", "--budget", "40%")
     assert {row["method"] for row in rows} == {"passive", "depth"}
 
 
@@ -226,7 +225,7 @@ def test_versus_scores(simulate, folder):
     alone = [
         simulate("--letor", "a.txt", "--scores", s, "--budget", "20%")[0]["truth"] for s in ("a.score", "a.second")
     ]
-    both = simulate(*LETOR, "--versus-scores", "a.second", "--budget", "20%")
+    both = simulate(*LETOR, "--scores", "a.second", "--budget", "20%")
     assert both[0]["truth"] == pytest.approx(alone[0] - alone[1], rel=1e-9)
 
 
@@ -276,24 +275,24 @@ def test_costs_by_length_and_from_a_file_agree(simulate, folder):
         (LETOR, ("--train", "t.txt")),
         (LETOR, ("--train", "t.txt", "--train", "b.txt", "--model", "forest")),
         (LETOR, ("--train", "t.txt", "--model", "logit")),
-        (LETOR, ("--train", "t.txt", "--model", "logit", "--tune")),
-        (LETOR, ("--train-fraction", "0.5")),
+        (LETOR, ("--train", "t.txt", "--model", "logit:tune")),
+        (LETOR, ("--train", "0.5")),
         (LETOR, ("--model", "probs=a.probs.csv")),
-        (LETOR, ("--model", "probs=a.probs.csv", "--train-fraction", "0.3")),
-        (RUNS, ("--train-fraction", "0.4", "--pool-run", "b.run")),
-        (RUNS, ("--train-fraction", "0.4", "--model", "logit", "--versus-run", "b.run")),
+        (LETOR, ("--model", "probs=a.probs.csv", "--train", "0.3")),
+        (RUNS, ("--pool-run", "b.run", "--train", "0.4")),
+        (RUNS, ("--model", "logit", "--versus-run", "b.run", "--train", "40%")),
         (RUNS, ("--model", "probs=q.probs.csv")),
-        (RUNS, ("--model", "probs=q.probs.csv", "--train-fraction", "0.4")),
+        (RUNS, ("--model", "probs=q.probs.csv", "--train", "0.4")),
     ],
     ids=lambda x: " ".join(x) if "-" in x[0] and x not in (LETOR, RUNS) else x[0][2:],
 )
 def test_models_change_the_sampling_and_not_the_truth(simulate, pool, options):
     more = (*OF_PAPER, "--method", "items", "--method", "depth")
     rows = {row["method"]: row for row in simulate(*pool, *options, *more, "--budget", "17%")}
-    if "--train-fraction" in options:
+    if (share := options[-1] if "--train" in options else "").startswith(("0.", "40")):
         uniform = ("--model", "uniform", *more)
         plain = {row["method"]: row for row in simulate(*pool, *options, *uniform, "--budget", "17%")}
-        fraction = float(options[options.index("--train-fraction") + 1])
+        fraction = 0.4 if share == "40%" else float(share)
         n = {LETOR: 40, RUNS: 30}[pool]
         census = simulate(*pool, *options, "--budget", 1000, "--method", "passive")[0]
         assert census["queries"] == n - round(fraction * n)
@@ -314,7 +313,7 @@ def test_the_uniform_model_is_active_uniD(simulate):
 
 def test_the_uniform_model_has_a_factor_unless_it_is_left_out(simulate):
     options = (*LETOR, "--overhead", 5, *TWO, "--measure", "DCG@5", "--method", "items", "--method", "active_uniD")
-    with_factor, without = simulate(*options), simulate(*options, "--no-query-factor")
+    with_factor, without = simulate(*options), simulate(*options, "--model", "uniform:no-factor")
     for one, other in zip(with_factor, without, strict=True):
         assert (one["rmse"] == other["rmse"]) == (one["method"] != "items")
 
@@ -541,7 +540,7 @@ def test_a_budget_that_passive_cannot_pay_is_told_as_its_own(call):
     ],
 )
 def test_heavy_weights_are_told_with_advice_that_helps(call, share, advice):
-    options = ("--versus-scores", "a.second", "--budget", "33%", "--method", "active_uniD", *share)
+    options = ("--scores", "a.second", "--budget", "33%", "--method", "active_uniD", *share)
     told = [
         line for line in call("simulate", *LETOR, *options, *BRIEF).err.splitlines() if "plain random sample" in line
     ]

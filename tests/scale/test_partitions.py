@@ -226,7 +226,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("how", CHANGES)
 @pytest.mark.parametrize(
-    "options", [{}, {"method": "depth"}, {"method": "depth", "looks": "each"}, {"method": "active"}]
+    "options", [{}, {"method": "depth"}, {"method": "depth", "adaptive_depth": "each"}, {"method": "active"}]
 )
 def test_a_partition_whose_place_another_takes_while_a_sample_is_drawn_is_named(folder, how, options):
     pool = PartitionedPool.of(pattern(folder), ("a", "b"))

@@ -106,7 +106,7 @@ def test_a_pool_behind_an_address_gives_the_sample_of_files(bucket, runs):
     done("pool", "write", *runs, "--partitions", "3", "--out", bucket("pool"))
     wanted = drawn("pool/*.parquet", "files")
     assert drawn(bucket("pool/*.parquet"), "store") == wanted
-    tables = ("--engine", "processes:2", "--scratch", bucket("scratch"))
+    tables = ("--engine", f"processes:2,scratch={bucket('scratch')}")
     assert drawn(bucket("pool/*.parquet"), "tables", *tables) == wanted
     assert names_in(bucket("scratch")) == []  # they went with the command
 
@@ -131,7 +131,7 @@ def test_a_bucket_that_is_not_there_is_one_line(bucket, runs):
     assert "NO_SUCH_BUCKET" in one_line("pool", "write", *runs, "--out", place)
     text = one_line("sample", "--pool-parquet", bucket("*.parquet", bucket="nowhere"), *words, *ends)
     assert "there is no such file" in text
-    text = one_line("sample", "--pool-parquet", "pool/*.parquet", "--scratch", place, *words, *ends)
+    text = one_line("sample", "--pool-parquet", "pool/*.parquet", "--engine", f"here,scratch={place}", *words, *ends)
     assert "a worker cannot write or read there" in text
     assert "NO_SUCH_BUCKET" in text
     assert not Path("x.sample").exists()

@@ -179,7 +179,7 @@ def test_a_sample_of_chunks_is_that_of_the_whole_pool(method, compare, overhead)
 def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, by_instalments, share):
     target, probs, labels = whole(measure=measure)
     chunks, method = cut(target, probs), METHODS["depth"].looking(looks)
-    of_chunks = chunked_design(chunks, measure, "depth", max_grade=4, looks=looks)
+    of_chunks = chunked_design(chunks, measure, "depth", max_grade=4, adaptive_depth=looks)
     of_whole = method.design(target, probs, max_grade=4)
     budget = max(float(of_whole.order.dearest_units.max()) * 1.2, share * of_whole.cost)
     found = of_chunks.campaign(budget, chunks, rng=3, by_instalments=by_instalments)
@@ -204,7 +204,7 @@ def test_depths_that_follow_labels_are_those_of_the_whole_pool(measure, looks, b
 def test_a_top_up_of_depths_that_follow_labels_stays_within_what_was_gathered():
     target, probs, labels = whole(measure=NDCG("exp", cutoff=3))
     chunks = cut(target, probs)
-    design = chunked_design(chunks, target.measure, "depth", max_grade=4, looks="each")
+    design = chunked_design(chunks, target.measure, "depth", max_grade=4, adaptive_depth="each")
     of_whole = METHODS["depth"].looking("each").design(target, probs, max_grade=4)
     budget = 0.3 * design.cost
     found = judged_by_ids(design.campaign(budget, chunks, rng=1, up_to=2 * budget), target.pool, labels)

@@ -240,7 +240,7 @@ def test_the_runs_must_be_the_samples(call, sampled):
 
 def test_queries_that_the_pool_does_not_hold_do_not_count(call):
     """Those that trained the model are in the runs, but not in the sample."""
-    trained = ("--train-qrels", "t.qrels", "--max-grade", 3, "--measure", "DCG@5")
+    trained = ("--train", "t.qrels", "--max-grade", 3, "--measure", "DCG@5")
     kept = [line for line in Path("q.qrels").read_text().splitlines() if int(line.split()[0][1:]) <= 12]
     Path("t.qrels").write_text("\n".join(kept))
     runs = ("--run", "a.run", "--versus-run", "b.run")

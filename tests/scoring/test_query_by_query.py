@@ -38,7 +38,7 @@ def files(folder):
 def judged_sample(call, *options, budget=144):
     """Draw a sample of half.run and old.run, and judge all of it."""
     sample = ("--run", "half.run", "--versus-run", "old.run", "--max-grade", 3, "--budget", budget, "--seed", 2)
-    drawn = call("sample", *sample, "--looks", "none", *options, "--out", "s.sample", "--sheet", "s.csv")
+    drawn = call("sample", *sample, "--adaptive-depth", "off", *options, "--out", "s.sample", "--sheet", "s.csv")
     assert drawn.code == 0, drawn.err
     rows = csv_rows("s.csv")
     write_csv("s.csv", [row | {"grade": QRELS[row["query_id"]][row["doc_id"]]} for row in rows])

@@ -142,7 +142,7 @@ def test_two_runs_by_repeated_run_are_the_run_and_the_one_it_is_compared_with(ca
     assert not {"p_holm", "low_simultaneous"} & set(row[0])
     brief = ("--budget", "30%", "--repetitions", 20, "-o", "jsonl")
     repeated = call("simulate", *RANKERS[:6], *brief).rows
-    assert repeated == call("simulate", *RANKERS[:4], "--versus-scores", "a.second", *brief).rows
+    assert repeated == call("simulate", *RANKERS[:4], "--scores", "a.second", *brief).rows
 
 
 def test_contrasts_with_the_first_and_every_pair_read_later(call):

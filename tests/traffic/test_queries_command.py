@@ -155,19 +155,19 @@ def test_a_campaign_and_a_plan_are_for_the_log_too(call, month):
 
 def test_a_further_round_takes_the_weights_from_where_they_were(call, month):
     options = [*RUNS, *MEASURE, "--budget", "50%", "--seed", "1"]
-    assert call("campaign", "create", "w", *options, "--queries", "q.csv", "--looks", "none").code == 0
+    assert call("campaign", "create", "w", *options, "--queries", "q.csv", "--adaptive-depth", "off").code == 0
     for _ in range(4):
         if call("campaign", "next", "w", "--out", "b.csv", "--items", "900", "--force").code == 0:
             filled("b.csv", month)
             assert call("campaign", "import", "w", "b.csv", "--judge", "ann").code == 0
-    options = [*RUNS, *MEASURE, "--budget", "10%", "--seed", "2", "--looks", "none"]
+    options = [*RUNS, *MEASURE, "--budget", "10%", "--seed", "2", "--adaptive-depth", "off"]
     done = call("campaign", "redraw", "w", *options)
     assert done.code == 0, done.err
 
 
 def test_queries_set_aside_to_train_make_the_others_rarer(call, month):
     options = [*RUNS, *MEASURE, "--budget", "30", "--seed", "1", "--queries", "q.csv", "--qrels", "t.qrels"]
-    done = call("sample", *options, "--train-fraction", "0.25", "--out", "s.sample", "--sheet", "s.csv")
+    done = call("sample", *options, "--train", "0.25", "--out", "s.sample", "--sheet", "s.csv")
     assert done.code == 0, done.err
     assert "not in the pool" not in done.err
     drawn, pool = read_drawn_queries("q.csv"), read_sample("s.sample")[0].campaign.design.pool

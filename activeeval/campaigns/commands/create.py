@@ -11,11 +11,13 @@ import click
 
 from activeeval.campaigns.commands.options import any_db_option, check_free, of_campaign, opened, place_of
 from activeeval.cli.help import command
-from activeeval.cli.input_options import BUDGET, BUDGET_HELP, any_policy_option, worded
+from activeeval.cli.input_options import any_policy_option, worded
+from activeeval.cli.option_types import BUDGET
 from activeeval.cli.output import emit, emit_done, output_option, say, say_note, warn_of_weights
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
+from activeeval.sampling.options import BUDGET_HELP
 
 if TYPE_CHECKING:
     from activeeval.campaigns.draw import CampaignDrawing
@@ -29,7 +31,6 @@ _MINUTES = 60
 @command()
 @of_campaign
 @sampling_options.drawing_options
-@sampling_options.target_options
 @click.option(
     "--use-labels", is_flag=True, help="Labels of --letor and --qrels are known, as --judged."
 )  # fmt: skip
@@ -170,7 +171,6 @@ def top_up(name: str, db: str | None, budget: Budget, documents: str | None, que
 @command()
 @of_campaign
 @sampling_options.drawing_options
-@sampling_options.budget_option
 @sampling_options.texts_options
 @output_option
 def redraw(name: str, db: str | None, documents: str | None, queries: str | None, form: str, **options: Any) -> None:

@@ -118,7 +118,7 @@ class Design:
     def looks(self) -> str:
         """When labels are looked at, of a design whose depths follow them: see
         `activeeval.core.design.Method.looking`."""
-        return str(getattr(self.stage, "looks", "none"))
+        return str(getattr(self.stage, "looks", "off"))
 
     @property
     def planned_order(self) -> Order:
@@ -367,4 +367,4 @@ class Design:
 def _not_asked(target: Target) -> str:
     of = "the ranking" if target.versus is None else "the difference"
     asked = f"{target.name} of {of} was not asked when the sample was drawn, whose depths follow labels"
-    return f"{asked}: ask it then, measure and question, or draw with `looks` none"
+    return f"{asked}: ask it then, measure and question, or draw with `adaptive_depth` off"

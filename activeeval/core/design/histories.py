@@ -30,7 +30,7 @@ from activeeval.core.measures.ranking_checks import mean_over_nodes
 from activeeval.core.measures.terms import ADDITIVE
 from activeeval.core.types import Bools, Floats, Ints
 
-LOOKS = ("each", "3", "1", "none")
+LOOKS = ("each", "3", "1", "off")
 """When labels are looked at: after each, after the first, the third and the ranked items, after these alone, never."""
 _EARLY = (1, 3)
 _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
@@ -38,7 +38,7 @@ _ARRAYS = ("looks", "planned", "weights", "alive", "expected")
 
 def check_looks(looks: str) -> str:
     """Return when labels are looked at, once it is known to be one of `LOOKS`."""
-    return one_of(looks, LOOKS, "looks")
+    return one_of(looks, LOOKS, "adaptive_depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -198,7 +198,7 @@ def ranked_first(targets: Sequence[Target], beliefs: GradeProbs, items: Ints, wo
 
 def looks_of(looks: str, order: Order, targets: Sequence[Target], beliefs: GradeProbs) -> Bools:
     """Return after which places labels are looked at, shape (n_places,)."""
-    if looks in ("each", "none"):
+    if looks in ("each", "off"):
         return np.full(order.items.size, looks == "each")
     n_labels = order.numbers + 1
     tails = np.max([tails_of(order, target, beliefs) for target in targets], axis=0)

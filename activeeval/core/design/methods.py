@@ -95,7 +95,7 @@ class Method:
     @property
     def looks(self) -> str:
         """When the labels of a query are looked at, to see how far it is worth going on with."""
-        return str(getattr(self.stage, "looks", "none"))
+        return str(getattr(self.stage, "looks", "off"))
 
     @property
     def has_depths(self) -> bool:
@@ -107,7 +107,7 @@ class Method:
 
         Parameters
         ----------
-        looks : {"each", "3", "1", "none"}
+        looks : {"each", "3", "1", "off"}
             When labels are looked at: after each, after the first, the third and those of all ranked items, after these
             alone, never.
 
@@ -119,7 +119,7 @@ class Method:
         if check_looks(looks) == self.looks:
             return self
         if not self.has_depths:
-            raise InputError(f"looks are for depths that follow labels: {self.name!r} has none")
+            raise InputError(f"adaptive_depth is for methods that judge queries to a depth, {self.name!r} does not")
         return replace(self, stage=Depth(looks))
 
     def fits(self, measure: Measure) -> bool:
@@ -176,8 +176,10 @@ class Method:
         (1.0, 1.5, 2.0)
         """
         asked = checked_targets(targets)
-        if beside and self.looks != "none":
-            raise InputError("depths that follow labels weigh no questions beside those asked: looks must be none")
+        if beside and self.looks != "off":
+            raise InputError(
+                "depths that follow labels weigh no questions beside those asked: adaptive_depth must be off"
+            )
         design_input = self.design_input([*asked, *beside], grade_probs, **model)
         omega = design_input.target_weights(weights)
         order, scheme = self.ordered(design_input, omega, defensive_share)
@@ -276,7 +278,7 @@ class Method:
 
     def looked(self, design: Design, weights: Sequence[float]) -> Design:
         """Return a design of the method whose rates follow labels, where they do; ``weights`` ω of its targets."""
-        if self.looks == "none":
+        if self.looks == "off":
             return design
         assert design.beliefs is not None
         about = (design.order, design.targets, weights, design.beliefs, design.known, self.looks)

@@ -160,7 +160,7 @@ class Depth:
         `activeeval.core.design.histories.LOOKS`.
     """
 
-    looks: str = "none"
+    looks: str = "off"
     name: ClassVar[str] = "depth"
     is_nested: ClassVar[bool] = True
     needs_model: ClassVar[bool] = True
@@ -182,7 +182,7 @@ class Depth:
             return wanted_places(targets, known)
         _, items = common_lists(targets)
         priority = np.sum([label_values(target, beliefs, items) for target in targets], axis=0)
-        if self.looks != "none":
+        if self.looks != "off":
             priority = ranked_first(targets, beliefs, items, priority)
         return wanted_places(targets, known, priority)
 

@@ -60,9 +60,6 @@ class Judging(Protocol):
 
     # Of choices
 
-    def refusal(self, measures: str) -> str:
-        """Return what is wrong where measures of this judging are asked for under the name of another."""
-
     def check_choices(self, names: Sequence[str]) -> None:
         """Raise ChoiceError where choices that were made by these names are of another judging."""
         return
@@ -131,10 +128,6 @@ class ByGrades(Judging):
 
     name: ClassVar[str] = "grades"
 
-    def refusal(self, measures: str) -> str:
-        """Return what to ask for where items are not graded."""
-        return f"{measures}: of grades; with `judging` top-k ask for kNDCG or kERR, as kNDCG(k=5)@10"
-
     @property
     def config(self) -> dict[str, int | None]:
         """That no query has a top."""
@@ -170,14 +163,10 @@ class ByComparisons(Judging):
     is_whole: ClassVar[bool] = True
     has_grades: ClassVar[bool] = False
 
-    def refusal(self, measures: str) -> str:
-        """Return by which judging these measures are answered."""
-        return f"{measures}: of the {self.k} best of each query; it takes `judging` top-k of sample and plan"
-
     def check_choices(self, names: Sequence[str]) -> None:
         """Raise ChoiceError where there is a choice: what a query costs follows from its comparisons, all of them."""
         if names:
-            problem = f"`{names[0]}` is of grades: with `judging` top-k a query costs its comparisons, all of them"
+            problem = f"`{names[0]}` is of grades: of a measure of the top k a query costs its comparisons, all of them"
             raise ChoiceError(problem, field=names[0])
 
     @property

@@ -89,7 +89,7 @@ class Planner:
         forecasts, values_of_targets = [], iter(self.values)
         for group in method.scheme.questions(self.targets):
             design_input = self._design_input(method, group)
-            design = None if method.looks == "none" else self._designed(method, group)
+            design = None if method.looks == "off" else self._designed(method, group)
             order, scheme = method.ordered(design_input, self.weights, self.defensive_share)
             for which, values in zip(range(len(group)), values_of_targets, strict=False):
                 if design is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, output
+from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command, group
 from activeeval.report.numbers import agreeing, counted
 
@@ -26,9 +26,9 @@ _OPTIONS = (
     input_options.run_option("runs", multiple=True, help="Run that pairs name; repeatable."),
     click.option("--depth", type=click.IntRange(1), help="Ranks of the runs that were seen side by side. Default: 10."),
     input_options.ties_option,
-    click.option("--C", "C", type=input_options.POSITIVE,
+    click.option("--C", "C", type=option_types.POSITIVE,
                  help="Weight of one preference. Default: the best by cross-validation."),
-    click.option("--C-ties", "C_ties", type=input_options.FiniteRange(0),
+    click.option("--C-ties", "C_ties", type=option_types.FiniteRange(0),
                  help="Weight of one tie; 0 leaves ties out. Default: C."),
     click.option("--shape", type=click.Choice(("decreasing", "monotone")), default="decreasing",
                  help="monotone: a better grade is never worth less. decreasing: its advantage never grows with rank."),
@@ -59,12 +59,12 @@ def gains() -> None:
 @click.option("--validation", multiple=True, metavar="FILE", help="Pairs that choose C instead of cross-validation.")
 @click.option("--margin", type=click.Choice(("unit", "grades", "documents")), default="unit",
               help="Margin of a preference: 1, or the ranks at which grades or documents differ.")  # fmt: skip
-@click.option("--tie-margin", type=input_options.FiniteRange(0), default=1.0,
+@click.option("--tie-margin", type=option_types.FiniteRange(0), default=1.0,
               help="Difference that tied lists may have for free.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(0), default=200,
               help="Bootstrap resamples for the stability band; 0 leaves it out.")  # fmt: skip
 @click.option(
-    "--best-gain", type=input_options.POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights."
+    "--best-gain", type=option_types.POSITIVE, help="Gain of the best grade, as 15. Default: the scale of the weights."
 )
 @click.option("--by-rank", is_flag=True, help="Write a gain for every rank and grade, not gains times discounts.")
 @input_options.confidence_option

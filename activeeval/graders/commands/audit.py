@@ -12,7 +12,7 @@ from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
-from activeeval.sampling.commands import sampling_options
+from activeeval.sampling.options import QUESTIONS_HELP, AskedFields
 
 if TYPE_CHECKING:
     from activeeval.core.results import Caution, Note
@@ -37,7 +37,11 @@ _OPTIONS = (
     grader_option(required=True),
     click.option("--measure", "measures", multiple=True, help="Any that the sample reaches; repeatable. "
                  "Default: what it was made for."),
-    sampling_options.question_option(f"{sampling_options.QUESTIONS}; repeatable. Default: every system and pair."),
+    input_options.options_of(
+        AskedFields,
+        only=("questions",),
+        questions={"help": f"{QUESTIONS_HELP}; repeatable. Default: every system and pair."},
+    ),
     input_options.scope_option("pool"),
     input_options.confidence_option,
     output.explain_option,

@@ -13,25 +13,25 @@ from activeeval.campaigns.commands.options import db_option, judge_of, name_argu
 from activeeval.cli import output
 from activeeval.cli.help import command
 from activeeval.cli.input_options import (
-    MEASURES_HELP,
-    POSITIVE,
-    FiniteRange,
     any_policy_option,
     any_seed_option,
     judged_option,
     machine_is_truth_option,
     max_grade_option,
     model_option,
+    options_of,
     run_option,
     scope_option,
     worded,
 )
+from activeeval.cli.option_types import POSITIVE, FiniteRange
 from activeeval.cli.waiting import tell
 from activeeval.monitoring.commands.inspect import opened_watch, say_earlier, say_shared, show_night
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
 from activeeval.sampling.commands.price_options import price_of, price_options
-from activeeval.sampling.commands.sampling_options import SegmentHalfWidth, texts_options
+from activeeval.sampling.commands.sampling_options import texts_options
+from activeeval.sampling.options import MEASURES_HELP, GoalFields
 
 if TYPE_CHECKING:
     from activeeval.campaigns.scripted_judge import Script
@@ -50,16 +50,19 @@ def _no_nights(context: click.Context, option: click.Parameter, value: str | Non
 @command()
 @name_argument
 @db_option
-@click.option("--measure", "measures", multiple=True, required=True, help=MEASURES_HELP)
+@options_of(
+    GoalFields,
+    only=("measures", "segments", "segment_half_widths", "half_width"),
+    measures={"required": True, "help": f"{MEASURES_HELP}; repeatable."},
+    segments={"help": "Read nights by segment too: a table of query_id and segment, stored with the watch."},
+    segment_half_widths={
+        "help": "Draw the least that brings a night's interval in a segment of --segments to ± E, all of them at once; "
+        "repeatable."
+    },
+    half_width={"help": "Draw the least that brings a night's interval to ± E; beside segments or alone."},
+)
 @click.option("--budget-per-night", "budget", type=POSITIVE, required=True, metavar="N",
               help="New labels a night, on average; at most, with half-widths.")  # fmt: skip
-@click.option("--segments", metavar="FILE",
-              help="Read nights by segment too: a table of query_id and segment, stored with the watch.")  # fmt: skip
-@click.option("--segment-half-width", "segment_half_widths", multiple=True, type=SegmentHalfWidth(),
-              help="Draw the least that brings a night's interval in a segment of --segments to ± E, all of them at "
-                   "once; repeatable.")  # fmt: skip
-@click.option("--half-width", type=POSITIVE, metavar="E",
-              help="Draw the least that brings a night's interval to ± E; beside segments or alone.")  # fmt: skip
 @max_grade_option(help="Largest grade of the scale. Default: that of the first night's judgments.")
 @click.option("--margin", type=FiniteRange(0), default=0.0, metavar="D",
               help="The largest loss that does not matter, in the unit of the measure. Default: 0.")  # fmt: skip

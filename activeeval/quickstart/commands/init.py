@@ -142,7 +142,7 @@ def _judges(judged: str | None, text: str) -> tuple[str, ...]:
 
 def _measure(start: Start, text: str) -> tuple[Start, Case]:
     """Read the measure, and the largest grade where one stands behind it; with what the commands will read."""
-    from activeeval.inputs.judging_choice import chosen_judging
+    from activeeval.inputs.judging_choice import check_graded
 
     measure, grade = text, None
     before, _, last = text.rpartition(" ")
@@ -150,7 +150,7 @@ def _measure(start: Start, text: str) -> tuple[Start, Case]:
         measure, grade = before.strip(), int(last)
         if not 0 < grade <= 1000:
             raise InputError(f"the largest grade must be 1 to 1000, got {last}")
-    chosen_judging("grades", [measure])
+    check_graded([measure])
     asking = replace(start, measure=measure, max_grade=grade)
     try:
         case = asking.case()

@@ -84,7 +84,11 @@ class Start:
     def drawing(self) -> list[str]:
         """The options that say what is drawn from, for which measure, how much, and all of it at once."""
         pool = _options(**self.named_runs, judged=self.judged, max_grade=self.max_grade, measure=self.measure)
-        return [*pool, *_options(**dict([self.goal])), *_options(looks="none" if _follows_labels(self.measure) else "")]
+        return [
+            *pool,
+            *_options(**dict([self.goal])),
+            *_options(adaptive_depth="off" if _follows_labels(self.measure) else ""),
+        ]
 
 
 def free_name() -> str:
@@ -127,7 +131,7 @@ def _alone(start: Start, name: str) -> Iterator[str]:
 
 
 def _in_one(start: Start) -> str:
-    in_one = ", in one sheet (without --looks none in several, with fewer labels)"
+    in_one = ", in one sheet (without --adaptive-depth off in several, with fewer labels)"
     return in_one if _follows_labels(start.measure) else ""
 
 

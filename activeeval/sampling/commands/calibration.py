@@ -13,6 +13,7 @@ from activeeval.cli.input_options import pool_options, prepared
 from activeeval.cli.output import emit, rows_options, say, show_table, show_text
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import agreeing, counted
+from activeeval.sampling.commands.sampling_options import measure_option
 
 if TYPE_CHECKING:
     from activeeval.core.grade_models import CalibrationReport
@@ -23,7 +24,7 @@ _MUCH = 1.5
 
 @command()
 @pool_options
-@click.option("--measure", default="DCG", help="DCG, ERR, RBP, P, Success, RR, nDCG, R, AP or @FILE.")
+@measure_option
 @rows_options
 def calibration(measure: str, places: int, form: str, **options: Any) -> None:
     """Hold the grade model against labels: what it predicts, grade by grade, and of the measure.

@@ -10,6 +10,7 @@ from activeeval.cli import input_options, output
 from activeeval.cli.help import command
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
+from activeeval.sampling.options import BUDGET_HELP, SampleFields
 
 if TYPE_CHECKING:
     from activeeval.inputs.budgets import Budget
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
 @command()
 @input_options.pool_options
-@click.option("--measure", default="DCG", help=f"{input_options.MEASURES_HELP}.")
-@sampling_options.method_option
-@click.option("--budget", type=input_options.BUDGET, default="10%", help=f"{input_options.BUDGET_HELP}.")
+@sampling_options.measure_option
+@input_options.options_of(SampleFields, only=("method", "budget"), budget={"default": "10%", "help": f"{BUDGET_HELP}."})
 @click.option("--out", required=True, metavar="FILE", help="Table to write: .parquet, .csv, .tsv or .jsonl.")
 @click.option("--plot", metavar="FILE", help="Draw q/p over cost and expected performance (.png, .svg, .pdf).")
 @output.force_option

@@ -42,7 +42,7 @@ def next_(
     force: bool,
     **options: Any,
 ) -> None:
-    """Draw the next instalment of a sample that was drawn with --looks, once all of its sheets so far are judged.
+    """Draw the next instalment of a sample that was drawn with --adaptive-depth, once its sheets so far are judged.
 
     How far a query is worth judging follows from its own labels, so that the second sheet depends on the first. The
     sample is written anew in its place, with what was asked: keep all sheets, and give all of them each time. Where

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, output
+from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command
+from activeeval.cli.input_options import options_of
 from activeeval.cli.waiting import tell
+from activeeval.inputs.options import PoolFields
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
 from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.options import PlanFields
 
 if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
@@ -23,71 +26,17 @@ if TYPE_CHECKING:
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
-_SKILL = 0.7
-"""`PLANNED_RHO` of `activeeval.core.grade_models.values`: help does not wait for it."""
 _TRAINS = "queries that train"
 """The note with which the text begins."""
 
 
 @command()
-@input_options.pool_options
-@input_options.measures_option
-@input_options.judging_option
-@sampling_options.question_option(
-    f"{sampling_options.QUESTIONS}; repeatable. Default: the difference of two rankings, else the one."
-)
-@input_options.weights_option
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    help="Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
-)
-@sampling_options.looks_option
-@click.option("--half-width", type=input_options.POSITIVE, metavar="E", help="Which budget brings the interval to ± E?")
-@sampling_options.segment_options
-@click.option(
-    "--difference",
-    type=input_options.POSITIVE,
-    metavar="D",
-    help="Which budget detects a difference of D, with --power?",
-)
-@click.option("--power", type=input_options.SHARE, default=0.8, help="Chance that the interval leaves out 0.")
-@click.option(
-    "--budget",
-    "budget",
-    multiple=True,
-    type=input_options.BUDGET,
-    help=f"{input_options.BUDGET_HELP}; repeatable: what do these reach?",
-)
+@options_of(PoolFields, leave_out=("index_update",))
+@options_of(PlanFields)
 @sampling_options.log_queries_option
-@input_options.scope_option("pool")
-@input_options.confidence_option
-@click.option(
-    "--pilot",
-    "pilots",
-    multiple=True,
-    metavar="SAMPLE",
-    help="A judged sample of this pool rescales what is expected. Repeatable.",
-)
-@click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Judgments of the pilots; repeatable.")
-@click.option("--money", type=input_options.POSITIVE, metavar="M", help="With a price: what does so much money buy?")
+@click.option("--money", type=option_types.POSITIVE, metavar="M", help="With a price: what does so much money buy?")
 @price_options
-@click.option(
-    "--ask-price",
-    type=input_options.POSITIVE,
-    metavar="C",
-    help="A machine not asked yet, at C of a person's price: is it worth it?",
-)
-@click.option(
-    "--ask-skill",
-    type=input_options.SHARE,
-    default=_SKILL,
-    metavar="R",
-    help="How a machine's values should correlate with people's grades; `audit` measures that.",
-)
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
-@sampling_options.files_options
 @output.explain_option
 @output.figures_options
 def plan(money: float | None, plot: str | None, places: int, form: str, **options: Any) -> None:
@@ -114,7 +63,7 @@ def plan(money: float | None, plot: str | None, places: int, form: str, **option
 
     \b
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
-    activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
+    activeeval plan --run new.run --versus-run old.run --train old.qrels --half-width 0.1
     activeeval plan --run new.run --max-grade 3 --measure P@5 --price-per-judgment 0.40 --money 400
     """
     from activeeval.inputs.choices import Choices

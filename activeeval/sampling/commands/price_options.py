@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli.input_options import POSITIVE, worded
+from activeeval.cli.input_options import worded
+from activeeval.cli.option_types import POSITIVE
 from activeeval.cli.output import say
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from activeeval.cli import input_options, output
+from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.core.errors import InputError
@@ -17,6 +17,7 @@ from activeeval.sampling.commands import sampling_options, sheet_options
 from activeeval.sampling.commands.answer_table import show_estimates
 from activeeval.sampling.commands.next import next_command
 from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.options import BUDGET_HELP
 
 if TYPE_CHECKING:
     from activeeval.core.planning.prices import Price
@@ -32,7 +33,6 @@ _sheet_option = click.option(
 
 @command()
 @sampling_options.drawing_options
-@sampling_options.target_options
 @_out_option
 @_sheet_option
 @sheet_options.people_options
@@ -54,7 +54,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     With --segments and --segment-half-width the budget is the least that brings the interval of each of these segments,
     all at once, to its own ±; `estimate --by` reads them. Queries in none of them are judged rarely, not never.
 
-    With --judging top-k and a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
+    With a measure as kNDCG(k=5)@10 whole queries are drawn. Their judge finds the k best of each by
     comparing two documents at a time, as `activeeval label` asks for, or otherwise: `activeeval estimate` takes a table
     of query, rank and doc_id.
 
@@ -83,7 +83,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
 
 @command("top-up")
 @click.argument("path", metavar="SAMPLE")
-@click.option("--budget", type=input_options.BUDGET, required=True, help=f"What is added. {input_options.BUDGET_HELP}.")
+@click.option("--budget", type=option_types.BUDGET, required=True, help=f"What is added. {BUDGET_HELP}.")
 @_out_option
 @_sheet_option
 @sheet_options.people_options

@@ -9,12 +9,12 @@ import click
 
 from activeeval.cli import output
 from activeeval.cli.help import command
-from activeeval.cli.input_options import BUDGET, BUDGET_HELP, MEASURES_HELP, pool_options, prepared, weights_option
+from activeeval.cli.input_options import options_of, pool_options, prepared
 from activeeval.cli.waiting import progress
 from activeeval.cli.wording import complaint
 from activeeval.core.errors import InputError
 from activeeval.report.numbers import counted, number
-from activeeval.sampling.commands.sampling_options import looks_option
+from activeeval.sampling.options import BUDGET_HELP, PlanFields, SampleFields
 
 if TYPE_CHECKING:
     from activeeval.core.simulation import Summary
@@ -30,18 +30,17 @@ _OFTEN = 0.1
 
 @command()
 @pool_options
-@click.option("--measure", "measures", multiple=True, default=("DCG",), help=f"{MEASURES_HELP}; repeatable.")
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    help="Repeatable; `all` is every method that fits. Default: passive and the best for the measure.",
+@options_of(
+    SampleFields,
+    only=("measures", "weights", "adaptive_depth", "expected"),
+    expected={"help": "Draws with replacement meet budgets in expectation, by n* draws."},
 )
-@click.option(
-    "--budget", "budgets", multiple=True, type=BUDGET, default=DEFAULT_BUDGETS, help=f"{BUDGET_HELP}; repeatable."
+@options_of(
+    PlanFields,
+    only=("methods", "budget"),
+    methods={"help": "Repeatable; `all` is every method that fits. Default: passive and the best for the measure."},
+    budget={"name": "budgets", "default": DEFAULT_BUDGETS, "help": f"{BUDGET_HELP}; repeatable."},
 )
-@weights_option
-@click.option("--expected", is_flag=True, help="Draws with replacement meet budgets in expectation, by n* draws.")
 @click.option("--repetitions", type=click.IntRange(2), default=2000, help="Replays of each method.")
 @click.option(
     "--interval",
@@ -49,7 +48,6 @@ _OFTEN = 0.1
     metavar="KIND",
     help="Intervals to measure: t, skewed, logit, or group-sequential (the budgets are its looks).",
 )
-@looks_option
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
 @output.figures_options
 def simulate(
@@ -77,9 +75,9 @@ def simulate(
     the two are near, model and costs set the limit, not the design. Labels saved of `> 75%` say that the smallest
     budget is already more precise than passive is at this one.
 
-    With --looks, methods that judge to depths go on with a query as far as its own labels make it worth it: they are
-    looked at after each, after the first, the third and those of all ranked items (3), or after these alone (1); none
-    is the depth that is planned before any label is seen. Samples that are drawn are of that one.
+    With --adaptive-depth, methods that judge to depths go on with a query as far as its own labels make it worth it:
+    they are looked at after each, after the first, the third and those of all ranked items (3), or after these alone
+    (1); off is the depth that is planned before any label is seen. Samples that are drawn are of that one.
 
     More than two systems (--run or --scores again) share one sample that is made for all their differences; passive is
     then drawn for each of them alone. Beside the rows of each difference stands how often all hold at once.
@@ -88,7 +86,7 @@ def simulate(
 
     \b
     activeeval simulate --letor S2.txt --scores ranker.S2 --train S1.txt --budget 500 --budget 1000
-    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train-fraction 0.4 \\
+    activeeval simulate --qrels qrels.txt --run new.run --versus-run old.run --train 40% \\
         --measure ERR@10
     """  # fmt: skip
     from activeeval.core.estimation import find_interval
@@ -100,7 +98,7 @@ def simulate(
     check_fits(measures, [name for name in methods if name != "all"])
     if plot:
         output.check_out(plot, PICTURES)
-    how = {name: options.pop(name) for name in ("budgets", "weights", "expected", "looks")}
+    how = {name: options.pop(name) for name in ("budgets", "weights", "expected", "adaptive_depth")}
     case = prepared(options, measures, use_labels=True)
     for target in case.targets(measures, [case.question]):
         target.check_judged(case.inputs.grades)

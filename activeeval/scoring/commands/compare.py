@@ -11,11 +11,12 @@ import click
 
 from activeeval import __version__
 from activeeval.campaigns.commands.options import db_option
-from activeeval.cli import input_options, output
+from activeeval.cli import input_options, option_types, output
 from activeeval.cli.help import command
 from activeeval.cli.wording import option_here
 from activeeval.core.errors import InputError
 from activeeval.sampling.commands import sampling_options
+from activeeval.sampling.options import BUDGET_HELP, MEASURES_HELP
 from activeeval.scoring.commands.query_options import (
     check_per_query,
     no_relevant_option,
@@ -50,11 +51,11 @@ _OWN = {
     "--measure",
     "measures",
     multiple=True,
-    help=f"{input_options.MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
+    help=f"{MEASURES_HELP}; repeatable. Default: DCG@10, or what the sample was made for.",
 )
 @click.option(
     "--margin",
-    type=input_options.FiniteRange(0),
+    type=option_types.FiniteRange(0),
     default=0.0,
     help="A difference that does not matter, in the unit of the measure.",
 )
@@ -64,17 +65,11 @@ _OWN = {
 @input_options.machine_is_truth_option
 @input_options.ties_option
 @click.option(
-    "--budget",
-    type=input_options.BUDGET,
-    help=f"With --qrels, look up only what this pays for. {input_options.BUDGET_HELP}.",
+    "--budget", type=option_types.BUDGET, help=f"With --qrels, look up only what this pays for. {BUDGET_HELP}."
 )
 @click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
-@click.option(
-    "--max-grade", type=input_options.SCALE, help="Largest grade of the scale. Default: the largest judgment."
-)
-@click.option(
-    "--overhead", type=input_options.FiniteRange(0), default=0.0, help="Cost of turning to a query, in items."
-)
+@click.option("--max-grade", type=option_types.SCALE, help="Largest grade of the scale. Default: the largest judgment.")
+@click.option("--overhead", type=option_types.FiniteRange(0), default=0.0, help="Cost of turning to a query, in items.")
 @click.option(
     "--unjudged",
     type=click.Choice(("error", "irrelevant")),

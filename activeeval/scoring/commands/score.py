@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from activeeval.cli.help import command
-from activeeval.cli.input_options import (
-    SCALE,
-    SEED,
-    confidence_option,
-    machine_is_truth_option,
-    name_option,
-    ties_option,
-)
+from activeeval.cli.input_options import confidence_option, machine_is_truth_option, name_option, ties_option
+from activeeval.cli.option_types import SCALE, SEED
 from activeeval.cli.output import emit, is_asked, rows_options, say, say_notes, show_first
 from activeeval.cli.small import leave_small_to_python
 from activeeval.core.errors import did_you_mean

@@ -27,14 +27,14 @@ def made():
     return generate_pool(60, 5)
 
 
-def campaign_of(made, name, *, budget=150, seed=0, overhead=0.0, looks="none", judged=True):
+def campaign_of(made, name, *, budget=150, seed=0, overhead=0.0, looks="off", judged=True):
     pool = made.pool.replace(query_costs=np.full(made.pool.n_queries, overhead))
     known, rng = made.features[:, : WEIGHTS.size] @ WEIGHTS, np.random.default_rng(0)
     lists = [Rankings.from_scores(pool, known + x * rng.standard_normal(known.size)) for x in (1.0, 1.5)]
     target = Target(MEASURES[name], *lists)
     beliefs = {"grade_probs": np.full((pool.n_items, 5), 0.2)} if METHODS[name].stage.needs_model else {"max_grade": 4}
     design = METHODS[name].looking(looks).design(target, **beliefs, budget=budget)
-    campaign = Campaign(design, rng=seed, by_instalments=looks != "none")
+    campaign = Campaign(design, rng=seed, by_instalments=looks != "off")
     return judged_by(made, campaign) if judged else campaign
 
 
@@ -77,7 +77,7 @@ def test_every_top_up_that_is_advised_adds_something_and_is_there(made, name, ov
             assert needed.low is None or needed.low <= needed.budget <= needed.high <= math.ceil(left)
             assert 0 < needed.chance <= 1
             grown = campaign.topped_up(needed.budget)
-            if looks != "none":
+            if looks != "off":
                 grown.go_on()
             assert len(grown.planned) > len(campaign.planned), (seed, share, needed)
 

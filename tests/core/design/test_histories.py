@@ -275,7 +275,7 @@ def _numbers(order):
 
 @pytest.mark.kernel
 def test_without_looks_the_design_is_todays():
-    pool_design, plain = design_of(RR(), looks="none"), design_of(RR(), looks="none", method="depth_plain")
+    pool_design, plain = design_of(RR(), looks="off"), design_of(RR(), looks="off", method="depth_plain")
     assert pool_design.history is None
     assert pool_design.followed(np.zeros(7, dtype=int)) is pool_design
     np.testing.assert_array_equal(pool_design.order.place_rates, plain.order.place_rates)
@@ -309,9 +309,9 @@ def test_replications_of_a_small_pool_are_unbiased_at_a_hard_budget():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(InputError, match="looks must be one of"):
+    with pytest.raises(InputError, match="adaptive_depth must be one of"):
         METHODS["depth"].looking("2")
-    with pytest.raises(InputError, match="has none"):
+    with pytest.raises(InputError, match="'items' does not"):
         METHODS["items"].looking("each")
     design = design_of(RR())
     with pytest.raises(InputError, match="has no budget"):

@@ -1,0 +1,83 @@
+"""Kinds of values that options take, as `activeeval.core.options` names them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from activeeval.core.errors import InputError
+
+if TYPE_CHECKING:
+    from activeeval.inputs.budgets import Budget
+
+
+class FiniteRange(click.FloatRange):
+    """A range of floats that refuses NaN and infinity too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that a text stands for."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class BudgetType(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A number of judgments, as 200, or a share of judging everything, as 10%."""
+
+    name = "N|P%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
+        """Return the budget that a text stands for."""
+        from activeeval.inputs.budgets import Budget
+
+        if isinstance(value, Budget):
+            return value
+        try:
+            return Budget.parse(str(value))
+        except InputError as problem:
+            self.fail(str(problem), param, ctx)
+
+
+class NamedNumber(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A name with a positive number, as mobile=0.05."""
+
+    name = "NAME=E"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Return the name and the number."""
+        if isinstance(value, tuple):
+            return value
+        name, mark, number = str(value).rpartition("=")
+        try:
+            held = float(number)
+        except ValueError:
+            mark = ""
+        if not mark or not name:
+            self.fail(f"expected a segment and its half-width, as mobile=0.05, got {value!r}", param, ctx)
+        return name, held
+
+
+BUDGET, NAMED_NUMBER = BudgetType(), NamedNumber()
+POSITIVE = FiniteRange(0, min_open=True)
+SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
+SCALE = click.IntRange(1, 1000)
+"""Of the largest grade; the library has the same, which a test holds."""
+SEED = click.IntRange(0, 2**63 - 1)
+"""The library has the same, which a test holds."""
+TYPES: dict[str, Any] = {
+    "text": str,
+    "file": str,
+    "number": FiniteRange(0),
+    "positive": POSITIVE,
+    "share": SHARE,
+    "closed share": FiniteRange(0, 1),
+    "count": click.IntRange(1),
+    "scale": SCALE,
+    "seed": SEED,
+    "budget": BUDGET,
+    "named number": NAMED_NUMBER,
+}
+"""By the kinds of `activeeval.core.options.Option`; a flag has none."""

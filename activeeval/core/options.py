@@ -1,0 +1,81 @@
+"""Options declared once, as fields of a dataclass: the command line, arguments and tables of docs follow."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+KEY = "option"
+KINDS = ("text", "file", "flag", "number", "positive", "share", "closed share", "count", "scale", "seed", "budget")
+"""Of values: a number is finite and not negative, a share lies between 0 and 1, a count is a whole number from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """What a field means and how it is written.
+
+    Attributes
+    ----------
+    name : str
+        Of the field.
+    help : str
+        One or two sentences.
+    kind : str
+        One of `KINDS`, or of what the caller that shows options knows beside.
+    choices : tuple of str
+        The texts that are allowed; none where any is.
+    is_many : bool
+        Whether it can be given several times.
+    flag : str
+        How the command line writes it.
+    metavar : str or None
+        What stands for its value in help.
+    default : object
+    """
+
+    name: str
+    help: str
+    kind: str
+    choices: tuple[str, ...]
+    is_many: bool
+    flag: str
+    metavar: str | None
+    default: Any
+
+
+def option(default: Any, text: str, kind: str = "text", **more: Any) -> Any:
+    """Declare a field of a dataclass that is an option.
+
+    Parameters
+    ----------
+    default : object
+    text : str
+        What it means.
+    kind : str
+        One of `KINDS`.
+    more
+        ``choices``, ``is_many``, ``flag`` and ``metavar`` of `Option`. By default a flag is the field's name, without
+        the s at the end of one that can be given several times.
+    """
+    return field(default=default, metadata={KEY: {"help": text, "kind": kind, **more}})
+
+
+def declared(owner: Any) -> dict[str, Option]:
+    """List the options of a dataclass by the names of their fields, those of its bases too.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Reading:
+    ...     runs: tuple[str, ...] = option((), "A run; repeatable.", "file", is_many=True)
+    >>> declared(Reading)["runs"].flag
+    '--run'
+    """
+    return {each.name: _option_of(each) for each in fields(owner) if KEY in each.metadata}
+
+
+def _option_of(each: Any) -> Option:
+    given = {"choices": (), "is_many": False, "metavar": None, **each.metadata[KEY]}
+    name = each.name.removesuffix("s") if given["is_many"] else each.name
+    default = None if each.default is MISSING else each.default
+    return Option(**{"flag": f"--{name.replace('_', '-')}", "name": each.name, "default": default, **given})

@@ -1,0 +1,136 @@
+"""The options of a pool: which systems and documents, what is known of them, the grade model, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.core.options import option
+
+TIES = ("id", "rank", "input")
+CONTRASTS = ("all", "first")
+"""Every pair of systems, or the first against each of the others."""
+TRUSTS = ("auto", "model", "regressor", "off")
+FILES = ("pool_parquet", "engine")
+"""Fields of a pool in files."""
+JUDGED_POLICIES = ("refuse", "majority", "median")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFields:
+    """A pool with the rankings of one system or several, what it costs to judge, and a model of its grades.
+
+    Where the command line names files, fields take what `activeeval.inputs.arguments` reads too: runs, frames, mappings
+    and judgments. In place of runs there may be a pool in files, as of `activeeval.scale.partitions`: ``runs`` then
+    name some of its own.
+    """
+
+    letor: Sequence[str] = option((), "LETOR/SVMlight file, in place of runs; repeatable.", "file", is_many=True)
+    qrels: Any = option(None, "Judgments of the documents in the runs.", "file")
+    runs: Sequence[Any] = option((), "A run: TREC file or table; repeatable.", "file", is_many=True)
+    pool_runs: Sequence[Any] = option((), "A run for the model's features only; repeatable.", "file", is_many=True)
+    scores: Sequence[str] = option(
+        (),
+        "Scores of each --letor, a number a line, ranker by ranker; repeatable.",
+        "file",
+        is_many=True,
+        flag="--scores",
+    )
+    versus_run: Any = option(None, "The run to compare with: the value is --run less this one.", "file")
+    names: Sequence[str] = option(
+        (),
+        "What a system is called, as 'BM25 v7'; one for each, in their order. Default: its file.",
+        is_many=True,
+        metavar="TEXT",
+    )
+    contrasts: str | None = option(
+        None,
+        "Of several runs: compare every pair (the default), or the first with each of the others.",
+        choices=CONTRASTS,
+    )
+    index_update: float | None = option(
+        None,
+        "Compare with the same ranking, less this share of its items, removed at random.",
+        "share",
+        metavar="SHARE",
+    )
+    ties: str = option(
+        "id",
+        "Order of equal scores: by document id, descending (trec_eval); by the rank column; as read.",
+        choices=TIES,
+    )
+    pool_depth: int | None = option(
+        None, "Lists end at this rank. Default: 100 for --run without --qrels.", "count", metavar="K"
+    )
+    model: str | Sequence[str] | None = option(
+        None,
+        "Predicts grades: forest, logit, uniform, scores, probs=FILE; forest:tune is tuned, forest:no-factor takes grades "
+        "of a query as independent. Default: the graders, else forest with labels to learn from, else uniform. "
+        "Repeatable: a mixture.",
+        is_many=True,
+        metavar="MODEL",
+    )
+    graders: Sequence[Any] = option(
+        (),
+        "A machine's grades (a language model's): they say where to look and are never labels. Options: cost=.01, "
+        "scale=0-3, name=TEXT, made=RUN, queries=FILE, documents=FILE. Repeatable.",
+        "file",
+        is_many=True,
+        metavar="FILE[:OPTIONS]",
+    )
+    grader_trust: str = option(
+        "auto",
+        "Graders say whom to judge (auto, model), only sharpen the estimate (regressor), or off.",
+        choices=TRUSTS,
+    )
+    train: Sequence[Any] = option(
+        (),
+        "What trains the model, and is not measured: judgments of other queries (with --letor LETOR files), or 40%: a "
+        "share of the queries. Repeatable.",
+        is_many=True,
+        metavar="FILE|P%",
+    )
+    judged: Sequence[Any] = option(
+        (),
+        "Judgments, judged sheets or samples: free, and they train the model; their queries are measured (--train: are "
+        "not). Repeatable.",
+        "file",
+        is_many=True,
+    )
+    judged_policy: str = option(
+        "refuse",
+        "Where known grades differ: an error, the grade that most give, or the lower median.",
+        choices=JUDGED_POLICIES,
+    )
+    machine_is_truth: bool = option(
+        False, "Take a machine's grades in files of judgments for people's; every output says so.", "flag"
+    )
+    max_grade: int | None = option(None, "Largest grade of the scale. Default: the largest label.", "scale")
+    unjudged: str = option(
+        "error", "Items without a grade where one is needed: an error, or grade 0.", choices=("error", "irrelevant")
+    )
+    overhead: float = option(0.0, "Cost of opening a query, in mean item costs.", "number")
+    cost: Any = option(
+        "uniform", "Cost of an item: uniform, log-length:FEATURE (log(e + feature)) or a FILE.", metavar="COST"
+    )
+    traffic: str | None = option(None, "How often each query is asked: a line `query weight`. Default: alike.", "file")
+    defensive_share: float | None = option(
+        None,
+        "Share of the draws that follow no model; it bounds weights. Default: 0 or 0.1, by --method.",
+        "closed share",
+    )
+    seed: int = option(0, "One seed, one answer.", "seed")
+    pool_parquet: str | None = option(
+        None,
+        "A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; --run and --versus-run name runs in it.",
+        "file",
+        metavar="PATTERN",
+    )
+    engine: Any = option(
+        "here",
+        "Who goes over its partitions: here, threads:N, processes:N, dask[://HOST:PORT], ray[://HOST], spark[://…], "
+        "sc://…; then, behind a comma each, scratch=DIR, a folder or address that all workers reach, and trust-ids: do "
+        "not look whether a query stands in two partitions.",
+        metavar="ENGINE",
+    )

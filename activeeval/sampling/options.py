@@ -1,0 +1,105 @@
+"""The options of samples, plans and simulations: what is asked, and what to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from activeeval.core.options import option
+
+HalfWidths = Mapping[str, float] | Iterable[tuple[str, float]]
+QUESTIONS = ("difference", "run", "versus")
+WEIGHTS = ("equal", "sum", "minimax")
+DEPTHS = ("each", "3", "1", "off")
+"""As `activeeval.core.design.histories.LOOKS`: help does not wait for it."""
+MEASURES_HELP = (
+    "DCG, ERR, RBP, P, Success, RR, nDCG, R or AP, as DCG@10; kNDCG(k=5)@10: judged by comparing two "
+    "documents at a time; @FILE: learned gains"
+)
+QUESTIONS_HELP = "The first run less the second, the first alone, or the second"
+BUDGET_HELP = "Judgments (200), or a share of judging everything (10%)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedFields:
+    """What is asked of a sample."""
+
+    measures: Sequence[Any] = option(("DCG",), f"{MEASURES_HELP}; repeatable.", is_many=True)
+    questions: Sequence[str] = option(
+        (), f"{QUESTIONS_HELP}; repeatable. Default: the difference of two.", is_many=True, choices=QUESTIONS
+    )
+    weights: str = option(
+        "equal",
+        "Several questions share a sample: each loses alike, the least in sum, or the least for the worst.",
+        choices=WEIGHTS,
+    )
+    adaptive_depth: str | None = option(
+        None,
+        "Judge a query further as far as its own labels make it worth it: look at them after each, after the first, "
+        "third and last ranked item (3), after the last alone (1), or not at all (off). Default of nDCG alone: 3, of "
+        "campaigns each, of one ranking without a grade model off.",
+        choices=DEPTHS,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalFields(AskedFields):
+    """What is asked of a sample, and what it is to reach in place of a budget."""
+
+    half_width: float | None = option(None, "Budget that should bring the intervals to ± E.", "positive", metavar="E")
+    difference: float | None = option(
+        None, "Budget that should detect a difference of D, with --power.", "positive", metavar="D"
+    )
+    power: float = option(0.8, "Chance that the interval leaves out 0.", "share")
+    segments: str | None = option(None, "For --segment-half-width: a table of query_id and segment.", "file")
+    segment_half_widths: HalfWidths = option(
+        (),
+        "The least budget that brings the interval of a segment of --segments to ± E, all of them at once; repeatable, "
+        "with --half-width for all queries beside.",
+        "named number",
+        is_many=True,
+        metavar="NAME=E",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFields(GoalFields):
+    """What is asked of a sample, and how it is drawn."""
+
+    method: str | None = option(
+        None, "How items are drawn, see docs/choose.md. Default: the best that a bad model cannot spoil."
+    )
+    expected: bool = option(False, "Draws with replacement meet the budget on average, not as a limit.", "flag")
+    budget: Any = option(None, f"{BUDGET_HELP}, at most. Or:", "budget")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFields(GoalFields):
+    """What is asked of a plan."""
+
+    methods: Sequence[str] = option(
+        (),
+        "Beside passive and the measure's default, in place of the best there is; repeatable, `all`: all that fit.",
+        is_many=True,
+    )
+    budget: Sequence[Any] = option((), f"{BUDGET_HELP}; repeatable: what do these reach?", "budget", is_many=True)
+    scope: str = option(
+        "pool",
+        "The interval is about: these queries, or all the queries that they are a sample of.",
+        choices=("pool", "population"),
+    )
+    confidence: float = option(0.95, "Confidence of the intervals.", "share")
+    pilots: Sequence[str] = option(
+        (), "A judged sample of this pool rescales what is expected. Repeatable.", is_many=True, metavar="SAMPLE"
+    )
+    sheets: Sequence[str] = option((), "Judgments of the pilots; repeatable.", "file", is_many=True)
+    ask_price: float | None = option(
+        None, "A machine not asked yet, at C of a person's price: is it worth it?", "positive", metavar="C"
+    )
+    ask_skill: float = option(
+        0.7,
+        "How a machine's values should correlate with people's grades; `audit` measures that.",
+        "share",
+        metavar="R",
+    )
