@@ -41,7 +41,7 @@ GROUPS = {
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
-        --out --sheet --format --log --preferences --per-query --plot --force -q -n --output --places --wide --explain
+        --out --sheet --format --log --preferences --per-query --plot --force -q -n --output --explain
         --quiet --version
         """,
     "People": """

@@ -18,18 +18,18 @@ _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslas
 _LATEX |= str.maketrans({"<": "\\textless{}", ">": "\\textgreater{}"})
 
 
-def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
+def render(rows: Sequence[Row], form: str) -> str:
     """Return rows as text in a format; a field that a row lacks is empty.
 
     Parameters
     ----------
     form : {"text", "jsonl", "tsv", "md", "latex"}
-    places : int
-        Decimal places of numbers that are not whole; −1 prints all digits. JSON lines always do.
+        What is for machines, JSON lines and TSV, has all digits of numbers that are not whole, the others four places.
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
     header = list(dict.fromkeys(name for row in rows for name in row))
+    places = None if form == "tsv" else 4
     cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
     if form == "tsv":
         return "\n".join("\t".join(cell.translate(_TSV) for cell in line) for line in [header, *cells])
@@ -52,15 +52,15 @@ def note_text(note: str, form: str) -> str:
     return seen.replace("*", "\\*", 1) if form == "md" else seen
 
 
-def format_cell(value: Any, places: int = 4) -> str:
-    """Return one value as text; nothing for None."""
+def format_cell(value: Any, places: int | None = 4) -> str:
+    """Return one value as text, with all digits where no places are given; nothing for None."""
     if value is None:
         return ""
     if isinstance(value, float):
         if not math.isfinite(value):
             return "inf" if value > 0 else "-inf" if value < 0 else "nan"
-        text = repr(value) if places < 0 else f"{value:.{places}f}"
-        return text if places < 0 or float(text) else text.lstrip("-")
+        text = repr(value) if places is None else f"{value:.{places}f}"
+        return text if places is None or float(text) else text.lstrip("-")
     return str(value)
 
 

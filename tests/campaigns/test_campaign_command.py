@@ -53,7 +53,7 @@ def campaign(call, oracle):
 
 
 def estimate_row(campaign, *options):
-    return campaign("estimate", *options, "-o", "jsonl", "-p", -1).rows[0]
+    return campaign("estimate", *options, "-o", "jsonl").rows[0]
 
 
 @pytest.mark.parametrize(("measure", "method"), [("DCG@5", "items"), ("ERR@5", "depth"), ("nDCG@5", "random")])
@@ -64,7 +64,7 @@ def test_the_estimate_is_that_of_the_library_called_directly(call, oracle, measu
     direct = campaign_of(measure, method, 60, runs=("a.run",), max_grade=3, seed=3)
     expected = direct.run(answer)
     assert len(judged.rows) == expected.n_items
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (expected.value, expected.std_error)
     interval = expected.interval(0.95)
     assert (row["low"], row["high"], row["scope"], row["method"]) == (interval.low, interval.high, "pool", method)
@@ -91,7 +91,7 @@ def test_depths_that_follow_labels_are_judged_to_the_end(call, oracle):
     status = call("campaign", "status", "w", "-o", "jsonl").rows[0]
     assert (status["block"], status["blocks"], status["waiting"]) == (4, 4, 0)
     assert status["spent"] <= 120
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     direct = campaign_of("nDCG@5", "depth", 120, runs=("a.run",), max_grade=3, seed=3, looks="each")
     assert row["value"] == direct.run(answer).value
     assert call("campaign", "report", "w").code == 0
@@ -272,7 +272,7 @@ def test_several_judges_and_their_policy(call, oracle):
     call("campaign", "submit", "w", "--token", other["token"], "--grade", 3)
     for judge in ("ann", "bob"):
         call("campaign", "judge", "w", "--judge", judge, "--oracle", oracle)
-    row = call("campaign", "estimate", "w", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "w", "-o", "jsonl").rows[0]
     assert row["policy"] == "mean-gain"
     assert call("sample", *MADE, *files("ann.csv")).code == 0
     rows = judge_file("ann.csv")
@@ -281,7 +281,7 @@ def test_several_judges_and_their_policy(call, oracle):
         own = [r | {"grade": grade} if (r["query_id"], r["doc_id"]) == pair else r for r in rows]
         write_csv(f"{judge}.csv", own)
     sheets = ("ann.csv.sample.npz", "ann.csv", "bob.csv")
-    expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl", "-p", -1).rows[0]
+    expected = call("estimate", *sheets, "--policy", "mean-gain", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (expected["value"], expected["std_error"])
     told = call("campaign", "export", "w", "--format", "qrels", "--out", "w.qrels")
     assert "the lower median (estimates take the mean gain) of its 2 judges" in told.err
@@ -454,17 +454,17 @@ def test_top_k_judging_through_the_store_is_that_of_a_sample(call, oracle):
     assert call("campaign", "judge", "t", "--judge", "bob", "--oracle", oracle, "--limit", 30).code == 0
     for judge in ("ann", "bob"):
         call("campaign", "judge", "t", "--judge", judge, "--oracle", oracle)
-    row = call("campaign", "estimate", "t", "-o", "jsonl", "-p", -1).rows[0]
+    row = call("campaign", "estimate", "t", "-o", "jsonl").rows[0]
     assert row["waiting"] == 0
     assert call("campaign", "verify", "t").code == 0
     assert call("campaign", "export", "t", "--format", "csv", "--out", "truth.csv").code == 0
     assert call("sample", *RANKED, *files("s.csv")).code == 0
-    told = call("estimate", "s.csv.sample.npz", "truth.csv", "-o", "jsonl", "-p", -1).rows[0]
+    told = call("estimate", "s.csv.sample.npz", "truth.csv", "-o", "jsonl").rows[0]
     assert (row["value"], row["std_error"]) == (told["value"], told["std_error"])
     # the same truth comes in as a file, too
     assert call("campaign", "create", "u", *RANKED).code == 0
     assert "judgments stored" in call("campaign", "import", "u", "truth.csv", "--judge", "ann").err
-    again = call("campaign", "estimate", "u", "-o", "jsonl", "-p", -1).rows[0]
+    again = call("campaign", "estimate", "u", "-o", "jsonl").rows[0]
     assert again["value"] == row["value"]
 
 
@@ -540,7 +540,7 @@ def test_comparisons_are_claimed_and_submitted_from_the_command_line(call, oracl
     assert again == done | {"repeated": True}
     scripted = call("campaign", "judge", "u", "--judge", "ann", "--oracle", oracle).rows
     assert len(scripted) == n
-    estimates = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("t", "u")]
+    estimates = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("t", "u")]
     assert estimates[0] == estimates[1]
     assert call("campaign", "verify", "t").code == 0
     for wrong in ([], ["--tie", "--grade", 1], ["--preferred", "d1", "--discard", "d2"]):
@@ -730,7 +730,7 @@ def test_strictly_by_level_the_sample_is_read_at_any_time(call, oracle):
     for unit in units[:20]:
         direct.tell(unit, answer(unit.query_id, unit.item_ids))
     expected = direct.in_strict_order().estimate()
-    told = call("campaign", "estimate", "w", "--strict-order", "-o", "jsonl", "-p", -1)
+    told = call("campaign", "estimate", "w", "--strict-order", "-o", "jsonl")
     row = told.rows[0]
     assert (row["value"], row["std_error"], row["items"]) == (expected.value, expected.std_error, 20)
     assert row["threshold"] == direct.in_strict_order().selection.level
@@ -975,7 +975,7 @@ def test_a_log_in_which_items_were_asked_for_twice_goes_into_another_campaign(ca
     assert call("campaign", "create", "all", *big).code == 0
     assert call("campaign", "import", "all", "w.jsonl").code == 0
     assert call("campaign", "status", "all", "-o", "jsonl").rows[0]["waiting"] == 0
-    values = [call("campaign", "estimate", name, "-o", "jsonl", "-p", -1).rows[0]["value"] for name in ("w", "all")]
+    values = [call("campaign", "estimate", name, "-o", "jsonl").rows[0]["value"] for name in ("w", "all")]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
 
 

@@ -217,7 +217,7 @@ def test_a_scale_above_the_measure_is_refused_as_simulate_does(call):
 
 @pytest.mark.parametrize("form", ["text", "tsv", "md", "latex"])
 def test_calibration_in_every_format(call, form):
-    answer = call("--quiet", "calibration", *TRAINED, "-o", form, "-p", 2)
+    answer = call("--quiet", "calibration", *TRAINED, "-o", form)
     assert (answer.code, answer.err) == (0, "")
     assert all(figure in answer.out for figure in FIGURES)
     lines = answer.out.splitlines()

@@ -135,7 +135,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
 @machine_is_truth_option
 @price_options
 @output.force_option
-@output.comment_options
+@output.comment_option
 @click.pass_context
 def night(
     context: click.Context,
@@ -152,7 +152,6 @@ def night(
     queries: str | None,
     machine_is_truth: bool,
     force: bool,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -197,7 +196,7 @@ def night(
             _write(store, drawn.campaign, plan)
         elif plan is not None:
             output.say("nothing is to be judged: no sheet was written")
-        show_night(context, store, name, db, form, places, price)
+        show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, shared)
         _say_outlook(store, name)
 
@@ -209,7 +208,7 @@ def night(
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
 @price_options
-@output.comment_options
+@output.comment_option
 @click.pass_context
 def submit(
     context: click.Context,
@@ -219,7 +218,6 @@ def submit(
     sheets: tuple[str, ...],
     judge: str | None,
     machine_is_truth: bool,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -239,7 +237,7 @@ def submit(
         last_night(store, name)
         steps = _take(store, name, sheets, judge, machine_is_truth)
         _suspect(store, name, sheets)
-        show_night(context, store, name, db, form, places, price)
+        show_night(context, store, name, db, form, price)
         say_earlier(context, store, name, steps)
         _say_outlook(store, name)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from activeeval.cli.help import command
-from activeeval.cli.output import emit, is_asked, output_option, wide_option
+from activeeval.cli.output import emit, is_asked, output_option
 
 
 @command()
 @output_option
-@wide_option
 def methods(form: str) -> None:
     """List the methods: what is judged of a query, how it is drawn, the estimator, and when to use it.
 

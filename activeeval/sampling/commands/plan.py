@@ -89,8 +89,8 @@ _TRAINS = "queries that train"
 @click.option("--plot", metavar="FILE", help="Draw half-width over budget (.png, .svg, .pdf).")
 @sampling_options.files_options
 @output.explain_option
-@output.figures_options
-def plan(money: float | None, plot: str | None, places: int, form: str, **options: Any) -> None:
+@output.output_option
+def plan(money: float | None, plot: str | None, form: str, **options: Any) -> None:
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
@@ -138,7 +138,7 @@ def plan(money: float | None, plot: str | None, places: int, form: str, **option
 
     with input_options.worded():
         made = plan_for(Choices(**options), request, say=say, progress=tell)
-    _show(made, form, places)
+    _show(made, form)
     if plot and isinstance(made, Plan):
         plot_plans(made.sample.hardest, made.confidence, plot)
         output.say(f"wrote {plot}")
@@ -155,29 +155,29 @@ def _bought(money: float, price: Price | None) -> Budget:
     return Budget(float(n_judgments))
 
 
-def _show(made: Plan | SegmentPlan | FilesPlan, form: str, places: int) -> None:
+def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
     from activeeval.sampling.plan_result import Plan
     from activeeval.sampling.segment_plan import SegmentPlan
 
     if isinstance(made, Plan):
-        _show_plan(made, form, places)
+        _show_plan(made, form)
     elif isinstance(made, SegmentPlan):
-        _show_segments(made, form, places)
+        _show_segments(made, form)
     else:
         output.say_notes(made.of_pool)
         if form != "text":
-            output.emit(made.rows(), form, places)
+            output.emit(made.rows(), form)
             return
         output.show_table(made.table, made.title)
         for line in made.footnotes:
             output.show_text(line)
 
 
-def _show_plan(made: Plan, form: str, places: int) -> None:
+def _show_plan(made: Plan, form: str) -> None:
     from activeeval.report.rows import plan_footnote
 
     if form != "text":
-        output.emit(made.rows(), form, places)
+        output.emit(made.rows(), form)
         output.say_notes(made.headlines)
     else:
         output.show_notes([*(note for note in made.of_pool if note.code == _TRAINS), *made.headlines])
@@ -189,11 +189,11 @@ def _show_plan(made: Plan, form: str, places: int) -> None:
     output.say_notes(made.asking)
 
 
-def _show_segments(made: SegmentPlan, form: str, places: int) -> None:
+def _show_segments(made: SegmentPlan, form: str) -> None:
     from activeeval.sampling.prices import priced
 
     if form != "text":
-        output.emit(made.rows(), form, places)
+        output.emit(made.rows(), form)
         output.say_notes([made.headline, *made.others])
         return
     output.show_notes([made.headline])

@@ -77,7 +77,7 @@ def sample(out: str, sheet: str, documents: str | None, queries: str | None, for
     if made.campaign.planned:
         output.say(_next_step(made, out, plan))
     else:
-        show_estimates(estimate_of([(out, [])]), "text", places=4)
+        show_estimates(estimate_of([(out, [])]), "text")
     output.warn_of_weights(made.campaign.design.name, made.campaign.design)
 
 

@@ -51,14 +51,13 @@ _OFTEN = 0.1
 )
 @looks_option
 @click.option("--plot", metavar="FILE", help="Draw error over budget (.png, .svg, .pdf).")
-@output.figures_options
+@output.output_option
 def simulate(
     measures: tuple[str, ...],
     methods: tuple[str, ...],
     repetitions: int,
     interval: str,
     plot: str | None,
-    places: int,
     form: str,
     **options: Any,
 ) -> None:
@@ -115,7 +114,7 @@ def simulate(
             _say_of_budgets(trial)
             panels.append(trial.run(advance, repetitions=repetitions, interval=interval))
             _warn_of_short_intervals(trial.measure, panels[-1].summaries)
-    _show(panels, case, form, places)
+    _show(panels, case, form)
     if plot:
         plot_errors({panel.measure: panel.summaries for panel in panels}, plot, unit=case.inputs.pool.cost_unit)
         output.say(f"wrote {plot}")
@@ -155,7 +154,7 @@ def _warn_of_short_intervals(measure: str, summaries: Sequence[Summary]) -> None
             output.say(f"{method}, {measure}: too few 95 % intervals hold the truth, by budget: {', '.join(missed)}")
 
 
-def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
+def _show(panels: Sequence[Panel], case: Case, form: str) -> None:
     """Print a sentence and a table of each measure; of several systems one of all differences, and of all at once."""
     from activeeval.inputs.systems import direction
     from activeeval.report.cautions import marked
@@ -163,7 +162,7 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
     from activeeval.sampling.simulation_tables import LEGEND, at_once_sentence, no_spread, simulation_sentence
 
     if form != "text":
-        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form, places)
+        output.emit(marked([row for panel in panels for row in panel.rows()], case.notes), form)
         return
     pool = case.inputs.pool
     for panel in panels:
@@ -187,7 +186,7 @@ def _show(panels: Sequence[Panel], case: Case, form: str, places: int) -> None:
 
 
 def _show_rows(panel: Panel, title: str) -> None:
-    """Print the tables of a measure, each within the width of a page unless --wide is given."""
+    """Print the tables of a measure, each within the width of a page unless all columns are asked for."""
     from activeeval.report.findings import short_name
     from activeeval.sampling.simulation_tables import at_once_rows, brief_rows, fitted, plain_rows
 
@@ -199,6 +198,6 @@ def _show_rows(panel: Panel, title: str) -> None:
     shown, left_out = (rows, []) if output.is_asked("wide") else fitted(rows, output.WIDTH)
     output.show_table(shown, title)
     if left_out:
-        output.show_text(f"--wide shows more: {', '.join(left_out)}.")
+        output.show_text(f"`-o wide` shows more: {', '.join(left_out)}.")
     if panel.at_once:
         output.show_table(at_once_rows(panel.at_once), f"all {len(panel.contrasts)} differences at once, 95 %")
