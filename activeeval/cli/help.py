@@ -18,6 +18,8 @@ from typing import Any
 
 import click
 
+from activeeval.cli.wording import renamed
+
 WIDTH = 100
 RARELY = "Rarely"
 GROUPS = {
@@ -37,7 +39,7 @@ GROUPS = {
     "How much": """
         --budget --budget-per-night --budget-on-suspicion --false-alarms --half-width --difference --power --limit
         --items --ahead --repetitions
-        --money --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
+        --pairs --more --then-claim --ask-price --n --partitions init --segments init --segment-half-width
         """,
     "Where it goes": """
         --host --port --certificate serve --key --behind-proxy --auth-header --address
@@ -63,7 +65,7 @@ GROUPS = {
         --resamples --samples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds
         --click-level --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model
         sample --difference sample --power --segments --segment-half-width
-        --pool-parquet --engine --scratch --trust-ids --price-per-judgment --seconds-per-item --hourly-rate --currency
+        --pool-parquet --engine --scratch --trust-ids --price
         """,
 }
 """Title of a group to its options, in the order in which help shows them."""
@@ -122,6 +124,13 @@ class Helped(click.Command):
         self._help_all = click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="All options."
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; an option that has another name now is refused with that one."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as problem:
+            raise renamed(problem.option_name, ctx) or problem from None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters with ``--help`` and ``--help-all``."""
@@ -223,6 +232,16 @@ class HelpedGroup(Helped, click.Group):
             name = key.rstrip("_").replace("_", "-")
             self.commands.place(name, f"activeeval.{home}", line)
             self.sections.setdefault(title, []).append(name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; one that has another name now is refused with that one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as problem:
+            words = [*ctx.command_path.split()[1:], args[0]]
+            raise renamed(" ".join(words), ctx) or problem from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order in which they are listed."""

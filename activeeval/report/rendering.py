@@ -60,7 +60,7 @@ def format_cell(value: Any, places: int | None = 4) -> str:
         if not math.isfinite(value):
             return "inf" if value > 0 else "-inf" if value < 0 else "nan"
         text = repr(value) if places is None else f"{value:.{places}f}"
-        return text if places is None or float(text) else text.lstrip("-")
+        return text if float(text) else text.lstrip("-")
     return str(value)
 
 

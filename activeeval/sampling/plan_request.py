@@ -39,7 +39,7 @@ class PlanRequest:
     segments, segment_half_widths
         See `activeeval.sampling.segment_budgets.SegmentGoals.of`.
     beside : sequence of str
-        What else a face is asked for, as money and plot, by the names of its options.
+        What else a face is asked for, as plot, by the names of its options.
     """
 
     measures: Sequence[Any]

@@ -84,7 +84,7 @@ def test_dates_are_never_cut(width):
     other = replace(full, low=-0.2345, scope="population")
     rows = night_table(night(SECOND, full.with_other(other), replace(full, versus="reference")), width)
     assert [row["of"] for row in rows] == [f"{SECOND} − {FIRST}", f"{SECOND} − reference"]
-    assert [len(row["measure"]) for row in rows] == [{100: 15}.get(width, 8)] * 2
+    assert [len(row["measure"]) for row in rows] == [{100: 21}.get(width, 8)] * 2
 
 
 @pytest.mark.parametrize("high", [-0.00001, -0.004])

@@ -70,7 +70,7 @@ def test_a_sheet_goes_out_and_comes_back(watch, folder):
 def test_half_a_sheet_leaves_the_night_open_and_comes_back_on_the_next(watch, folder):
     night_of(watch, 1, "--sheet", "tonight.csv")
     n = fill_in("tonight.csv", limit=5)
-    half = watch("submit", "tonight.csv", "--judge", "ann", "--price-per-judgment", "0.5", "--currency", "CHF")
+    half = watch("submit", "tonight.csv", "--judge", "ann", "--price", "0.5CHF")
     assert f"{n - 5} judgments to come: " in half.err
     assert half.code == 11
     assert f"{n - 5} items wait" in half.err

@@ -171,7 +171,7 @@ def test_options_q_and_n(call):
 def test_machines_read_all_digits_and_people_four(call, by_hand):
     shown = {form: call("score", by_hand, "h.run", "RR@1", "-o", form).out for form in ("tsv", "jsonl", "wide", "md")}
     assert [repr(1 / 3) in out for out in shown.values()] == [True, True, False, False]
-    assert "0.3333" in shown["wide"] and "0.3333" in shown["md"]
+    assert [shown[form].count("0.3333") > 0 for form in ("wide", "md")] == [True, True]
 
 
 def parsed(text, form):

@@ -17,7 +17,7 @@ from activeeval.cli.wording import complaint
 from activeeval.core.errors import ActiveEvalError, StateError, visible
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands.answer_table import Steps, show_estimates, show_findings
-from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.sampling.commands.sampling_options import asked_options, documents_option
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ _FORMS = ("qrels", "prels", "jsonl", "csv", "weights", "quepid", "rank-eval")
 @of_campaign
 @as_of_option
 @confidence_option
-@price_options
+@price_option
 @output.output_option
-def status(name: str, db: str | None, as_of: int | None, confidence: float, form: str, **options: Any) -> None:
+def status(name: str, db: str | None, as_of: int | None, confidence: float, price: Price | None, form: str) -> None:
     """Say what a campaign tells so far, how far it is, what to expect at the end, and what to do next.
 
     \b
@@ -48,7 +48,6 @@ def status(name: str, db: str | None, as_of: int | None, confidence: float, form
     from activeeval.campaigns.state import state_of
     from activeeval.campaigns.status import estimates_of, interim_rows, status as status_of
 
-    price = price_of(options)
     tell("reading the log")
     with opened(name, db) as store:
         state = state_of(store, name, as_of)

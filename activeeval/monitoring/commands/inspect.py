@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from activeeval.cli.input_options import worded
 from activeeval.cli.waiting import tell
 from activeeval.cli.wording import option_here
 from activeeval.report.numbers import counted
-from activeeval.sampling.commands.price_options import price_of, price_options, say_costs
+from activeeval.sampling.commands.price_options import price_option, say_costs
 from activeeval.scoring.commands.unjudged_bounds import check_holes, holes_options, show_holes
 
 if TYPE_CHECKING:
@@ -32,11 +32,18 @@ if TYPE_CHECKING:
 @name_argument
 @db_option
 @holes_options
-@price_options
+@price_option
 @output.comment_option
 @click.pass_context
 def status(
-    context: click.Context, /, name: str, db: str | None, holes: bool, more: tuple[int, ...], form: str, **options: Any
+    context: click.Context,
+    /,
+    name: str,
+    db: str | None,
+    holes: bool,
+    more: tuple[int, ...],
+    price: Price | None,
+    form: str,
 ) -> None:
     """Say what the last night says, and what it waits for; ends as `night` does.
 
@@ -50,7 +57,6 @@ def status(
     check_holes(holes, {option_here("more"): more})
     if holes and form == output.COMMENT:
         raise click.UsageError(f"--holes is told as text or rows: leave out -o {output.COMMENT}")
-    price = price_of(options)
     with opened_watch(name, db) as (store, shared):
         if not holes:
             show_night(context, store, name, db, form, price)
@@ -100,9 +106,9 @@ def estimate(name: str, db: str | None, begin: str, end: str, form: str) -> None
 @name_argument
 @db_option
 @click.option("--out", required=True, metavar="FILE", help="The page to write, .md; a picture .png beside it.")
-@price_options
+@price_option
 @output.force_option
-def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> None:
+def report(name: str, db: str | None, out: str, price: Price | None, force: bool) -> None:
     """Write what a team reads of a month: the last night, the series as a picture and a table, alarms, labels a night.
 
     \b
@@ -111,7 +117,6 @@ def report(name: str, db: str | None, out: str, force: bool, **options: Any) -> 
     from activeeval.monitoring.night_pages import page_of, picture_of
     from activeeval.monitoring.series import nights_say
 
-    price = price_of(options)
     output.check_new(out, (".md",), force)
     picture = f"{out.removesuffix('.md')}.png"
     output.check_new(picture, (".png",), force)

@@ -30,12 +30,13 @@ from activeeval.cli.waiting import tell
 from activeeval.monitoring.commands.inspect import opened_watch, say_earlier, say_shared, show_night
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sheet_options
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_option
 from activeeval.sampling.commands.sampling_options import SegmentHalfWidth, texts_options
 
 if TYPE_CHECKING:
     from activeeval.campaigns.scripted_judge import Script
     from activeeval.campaigns.store import NightRow, Store
+    from activeeval.core.planning.prices import Price
     from activeeval.core.results import Caution, Note
     from activeeval.monitoring.nights import NightDraw
     from activeeval.monitoring.settings import Settings
@@ -133,7 +134,7 @@ def _say_set_up(name: str, db: str | None, settings: Settings) -> None:
 @click.option("--sheet", metavar="FILE", help=f"Write what is to be judged: {sheet_options.FORMS}.")
 @texts_options
 @machine_is_truth_option
-@price_options
+@price_option
 @output.force_option
 @output.comment_option
 @click.pass_context
@@ -151,9 +152,9 @@ def night(
     documents: str | None,
     queries: str | None,
     machine_is_truth: bool,
+    price: Price | None,
     force: bool,
     form: str,
-    **options: Any,
 ) -> None:
     """Take tonight's run, draw what is new, and say what stands already.
 
@@ -168,7 +169,6 @@ def night(
     from activeeval.monitoring.night_inputs import Tonight
     from activeeval.monitoring.nights import draw_night
 
-    price = price_of(options)
     plan = None if sheet is None else sheet_options.planned(sheet, force=force)
     script = None if oracle is None else _script(oracle, machine_is_truth)
     tonight = Tonight(
@@ -207,7 +207,7 @@ def night(
 @click.argument("sheets", metavar="[SHEET]...", nargs=-1)
 @click.option("--judge", metavar="JUDGE", help="Whose judgments they are, where a sheet names no judge.")
 @machine_is_truth_option
-@price_options
+@price_option
 @output.comment_option
 @click.pass_context
 def submit(
@@ -218,8 +218,8 @@ def submit(
     sheets: tuple[str, ...],
     judge: str | None,
     machine_is_truth: bool,
+    price: Price | None,
     form: str,
-    **options: Any,
 ) -> None:
     """Take judged sheets of the last night in, and say what stands; ends as `night` does.
 
@@ -232,7 +232,6 @@ def submit(
     """
     from activeeval.monitoring.night_inputs import last_night
 
-    price = price_of(options)
     with opened(name, db) as store:
         last_night(store, name)
         steps = _take(store, name, sheets, judge, machine_is_truth)

@@ -13,10 +13,10 @@ from activeeval.cli.help import command
 from activeeval.cli.waiting import tell
 from activeeval.report.numbers import counted
 from activeeval.sampling.commands import sampling_options
-from activeeval.sampling.commands.price_options import price_of, price_options
+from activeeval.sampling.commands.price_options import price_option
 
 if TYPE_CHECKING:
-    from activeeval.core.planning.prices import Price
+    from activeeval.core.planning.prices import Money, Price
     from activeeval.core.results import Caution, Note
     from activeeval.inputs.budgets import Budget
     from activeeval.sampling.plan_pool_files import FilesPlan
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
 
 _SKILL = 0.7
 """`PLANNED_RHO` of `activeeval.core.grade_models.values`: help does not wait for it."""
+
+
+class _BudgetOrMoney(click.ParamType):  # type: ignore[type-arg]  # older releases are not generic
+    """A budget, or an amount of money with its currency, as 400EUR."""
+
+    name = "N|P%|MONEY"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget | Money:
+        """Return the budget or the amount that a text stands for."""
+        from activeeval.core.planning.prices import Money
+
+        return Money.parse(str(value)) or input_options.BUDGET.convert(value, param, ctx)
+
+
 _TRAINS = "queries that train"
 """The note with which the text begins."""
 
@@ -57,8 +71,8 @@ _TRAINS = "queries that train"
     "--budget",
     "budget",
     multiple=True,
-    type=input_options.BUDGET,
-    help=f"{input_options.BUDGET_HELP}; repeatable: what do these reach?",
+    type=_BudgetOrMoney(),
+    help=f"{input_options.BUDGET_HELP}, or with --price money (400EUR); repeatable: what do these reach?",
 )
 @sampling_options.log_queries_option
 @input_options.scope_option("pool")
@@ -71,8 +85,7 @@ _TRAINS = "queries that train"
     help="A judged sample of this pool rescales what is expected. Repeatable.",
 )
 @click.option("--sheet", "sheets", multiple=True, metavar="FILE", help="Judgments of the pilots; repeatable.")
-@click.option("--money", type=input_options.POSITIVE, metavar="M", help="With a price: what does so much money buy?")
-@price_options
+@price_option
 @click.option(
     "--ask-price",
     type=input_options.POSITIVE,
@@ -90,7 +103,7 @@ _TRAINS = "queries that train"
 @sampling_options.files_options
 @output.explain_option
 @output.output_option
-def plan(money: float | None, plot: str | None, form: str, **options: Any) -> None:
+def plan(plot: str | None, form: str, **options: Any) -> None:
     """Say what a budget should reach, before anything is judged; or which budget a half-width or a difference takes.
 
     Takes the pool of `simulate` and looks at no label of it: rankings, a grade model or none, known grades, costs. All
@@ -115,7 +128,7 @@ def plan(money: float | None, plot: str | None, form: str, **options: Any) -> No
     \b
     activeeval plan --run new.run --versus-run old.run --max-grade 3 --measure DCG@10 --budget 200
     activeeval plan --run new.run --versus-run old.run --train-qrels old.qrels --half-width 0.1
-    activeeval plan --run new.run --max-grade 3 --measure P@5 --price-per-judgment 0.40 --money 400
+    activeeval plan --run new.run --max-grade 3 --measure P@5 --price 0.40 --budget 400EUR
     """
     from activeeval.inputs.choices import Choices
     from activeeval.report.pictures import PICTURES, plot_plans
@@ -123,12 +136,10 @@ def plan(money: float | None, plot: str | None, form: str, **options: Any) -> No
     from activeeval.sampling.plan_request import PlanRequest
     from activeeval.sampling.plan_result import Plan
 
-    price = price_of(options)
-    beside = [name for name, value in (("money", money), ("plot", plot)) if value is not None]
-    if money is not None:
-        options["budget"] = (*options["budget"], _bought(money, price))
+    with input_options.worded():
+        options["budget"] = [_paid(budget, options["price"]) for budget in options["budget"]]
     asked = {each.name: options.pop(each.name) for each in fields(PlanRequest) if each.name in options}
-    request = PlanRequest(price=price, beside=beside, **asked)
+    request = PlanRequest(beside=[] if plot is None else ["plot"], **asked)
     if plot:
         output.check_out(plot, PICTURES)
 
@@ -144,15 +155,14 @@ def plan(money: float | None, plot: str | None, form: str, **options: Any) -> No
         output.say(f"wrote {plot}")
 
 
-def _bought(money: float, price: Price | None) -> Budget:
-    """Return the budget that an amount of money pays for."""
-    from activeeval.core.planning.prices import Price
-    from activeeval.inputs.budgets import Budget
+def _paid(asked: Budget | Money, price: Price | None) -> Budget:
+    """Return a budget, of an amount of money the one that it pays for."""
+    from activeeval.sampling.prices import paid_budget
 
-    with input_options.worded():
-        n_judgments = (price or Price()).judgments_for(money)
-    output.say(f"{money:g} {(price or Price()).currency} pay for {n_judgments:,} judgments")
-    return Budget(float(n_judgments))
+    budget = paid_budget(asked, price)
+    if budget is not asked:
+        output.say(f"{asked} pay for {budget.amount:,g} judgments")
+    return budget
 
 
 def _show(made: Plan | SegmentPlan | FilesPlan, form: str) -> None:
