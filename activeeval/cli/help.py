@@ -25,7 +25,7 @@ RARELY = "Rarely"
 GROUPS = {
     "What you have": """
         --run --versus-run --name --baseline --versus --letor --scores --qrels --sample compare,plan --sheet
-        --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from
+        --campaign --db --token --grade --preferred --tie --discard --cannot --later --judged --judged-from --redraw
         --date --replace --train-qrels --max-grade --unjudged --no-relevant --pilot --ranker adapt,rank --base
         --pairs-letor --oracle --grades --head demo --queries ask --run ask --documents ask --queries
         compare,score --queries --last --pilot draw --pilot audit,report --grader
@@ -56,12 +56,12 @@ GROUPS = {
         --model --grader --train simulate,calibration --train-fraction --pool-depth --shape --validation
         """,
     RARELY: """
-        plan --queries sample,create,redraw,plan --qrels sample,create,redraw,plan --unjudged compare --no-relevant
-        sample,create,redraw,plan,compare --method sample,create,redraw,plan --train
+        plan --queries sample,create,plan --qrels sample,create,plan --unjudged compare --no-relevant
+        sample,create,plan,compare --method sample,create,plan --train
         --judging --pool-run --versus-scores --train-scores
         --train-fraction --contrasts --weights --ties --seed --expected --index-update --tune --query-factor
         --grader-trust --judged-policy --machine-is-truth --use-labels --overhead --cost --traffic --defensive-share
-        create --strict-order --lease create,redraw --output --C --C-ties --conflicts learn --margin --tie-margin
+        create --strict-order --lease create --output --C --C-ties --conflicts learn --margin --tie-margin
         --resamples --samples --start --bins --trees --leaves --learning-rate --regularization --alpha --folds
         --click-level --key --active-ms --keep-foreign --ask-skill --looks --reopen init --pool-depth init --model
         sample --difference sample --power --segments --segment-half-width

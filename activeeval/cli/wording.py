@@ -18,6 +18,7 @@ RENAMED = {
     "--hourly-rate": "--price seconds=25,hour=18",
     "--currency": "--price 0.40USD, or seconds=25,hour=18,currency=USD",
     "--money": "--budget 400EUR --price 0.40",
+    "campaign redraw": "campaign create NAME --redraw",
 }
 """Options, and commands with their groups, that are spelled otherwise now."""
 _PARAMETER = re.compile("`([A-Za-z]\\w*)`")

@@ -303,7 +303,7 @@ def test_a_top_up_is_the_larger_sample(call, campaign, oracle):
 
 
 def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
-    again = ("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
+    again = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5)
     assert "a round is drawn once those before are judged" in campaign(*again).err
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     assert campaign(*again).code == 0
@@ -319,7 +319,7 @@ def test_rounds_are_read_together_and_ask_nothing_twice(call, campaign, oracle):
     told = campaign("estimate", "-o", "jsonl")
     assert "2 rounds, planned weights" in told.err
     assert campaign("verify").code == 0
-    assert "redraw it" in campaign("top-up", "--budget", 10).err
+    assert "`create --redraw` draws one more round" in campaign("top-up", "--budget", 10).err
 
 
 def test_known_grades_of_another_campaign_cost_nothing(call, campaign, oracle):
@@ -563,12 +563,18 @@ def test_a_scripted_judge_reads_what_the_other_readers_read_and_starts_without_t
 
 def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call, campaign, oracle):
     campaign("judge", "--judge", "ann", "--oracle", oracle)
-    other = campaign("redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
+    other = campaign("create", "--redraw", *RUN, "--measure", "P@3", "--budget", "40", "--seed", 5)
     assert "answers the questions that the campaign was made for" in other.err
+    for options, problem in (
+        (("--budget", "40", "--lease", "9"), "--redraw takes a --budget and the rules of the campaign: no --lease"),
+        (("--half-width", "1"), "--redraw takes a --budget and the rules of the campaign: no --half-width"),
+        ((), "--redraw needs a --budget"),
+    ):
+        assert problem in campaign("create", "--redraw", *RUN, "--measure", "DCG@5", *options).err
     assert "rankings" in campaign(
-        "redraw", "--run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--budget", "40", "--seed", 5
+        "create", "--redraw", "--run", "b.run", "--max-grade", 3, "--measure", "DCG@5", "--budget", "40", "--seed", 5
     ).err.replace("pool", "rankings")
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "40", "--seed", 5).code == 0
     campaign("judge", "--judge", "bob", "--oracle", oracle)
     assert campaign("verify").code == 0
 
@@ -576,7 +582,7 @@ def test_a_round_that_could_not_be_read_is_refused_before_anyone_judges_it(call,
 def test_a_grade_that_a_later_round_knew_may_be_corrected(campaign, oracle):
     """Of a second round that reaches everything the answer is the census, with the grades of now and of then."""
     campaign("judge", "--judge", "ann", "--oracle", oracle)
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
     campaign("judge", "--judge", "bob", "--oracle", oracle)
     before = estimate_row(campaign)
     census = campaign_of("DCG@5", "items", 200, **OPTIONS)
@@ -611,7 +617,7 @@ def test_what_could_not_be_judged_may_be_asked_again_by_a_later_round(campaign, 
         campaign("submit", "--token", got["token"], "--cannot", "a dead link")
     campaign("judge", "--judge", "ann", "--oracle", oracle)
     first = estimate_row(campaign)
-    assert campaign("redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
+    assert campaign("create", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "140", "--seed", 5).code == 0
     sheets, blocks = [], []
     while (told := campaign("next", "--out", "r2.csv", "--force")).code == 0:
         blocks.append({row["block"] for row in csv_rows("r2.csv")})
@@ -692,7 +698,7 @@ def timed(call, oracle, name="w", seconds=lambda letters, grade: 20.0 + 2.0 * gr
 def test_a_further_round_costs_what_the_judges_clocks_say(call, oracle):
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
     timed(call, oracle)
-    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5)
+    again = ("create", "w", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5)
     told = call("campaign", *again)
     assert "costs by the judges' clocks: " in told.err
     assert "of 30 timed judgments; --cost uniform leaves them out" in told.err
@@ -715,7 +721,7 @@ def test_a_further_round_costs_what_the_judges_clocks_say(call, oracle):
 def test_a_round_that_is_told_its_costs_asks_no_clock(call, oracle):
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "30", "--seed", 3)
     timed(call, oracle)
-    again = ("redraw", "w", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5, "--cost", "uniform")
+    again = ("create", "w", "--redraw", *RUN, "--measure", "DCG@5", "--budget", "20", "--seed", 5, "--cost", "uniform")
     assert "clocks" not in call("campaign", *again).err
     with open_store("sqlite:///w.activeeval") as store:
         assert set(unpacked_sample(store.samples("w")[-1].payload, "w")[0].campaign.design.pool.item_costs) == {1.0}
@@ -904,7 +910,7 @@ def test_where_nothing_can_be_stored_is_said_before_anything_is_drawn(call):
 
 # Rounds that ask again for what could not be judged
 
-AGAIN = ("redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
+AGAIN = ("create", "--redraw", *RUN, "--measure", "DCG@5", "--seed", 5)
 
 
 def three_dead(campaign, oracle, budget):
@@ -1021,7 +1027,7 @@ def test_rounds_that_cost_differently_are_weighted_by_what_they_leave(call, orac
     call("campaign", "create", "w", *RUN, "--measure", "DCG@5", "--budget", "60", "--seed", 3)
     call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     costly = ("--overhead", 2, "--budget", 90)
-    assert call("campaign", *("redraw", "w"), *AGAIN[1:], *costly).code == 0
+    assert call("campaign", *("create", "w"), *AGAIN[1:], *costly).code == 0
     call("campaign", "judge", "w", "--judge", "ann", "--oracle", oracle)
     with open_store("sqlite:///w.activeeval") as store:
         rounds = state_of(store, "w").rounds

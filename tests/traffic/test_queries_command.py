@@ -157,7 +157,7 @@ def test_a_further_round_takes_the_weights_from_where_they_were(call, month):
             filled("b.csv", month)
             assert call("campaign", "import", "w", "b.csv", "--judge", "ann").code == 0
     options = [*RUNS, *MEASURE, "--budget", "10%", "--seed", "2", "--looks", "none"]
-    done = call("campaign", "redraw", "w", *options)
+    done = call("campaign", "create", "w", "--redraw", *options)
     assert done.code == 0, done.err
 
 

@@ -271,7 +271,7 @@ def verify(name: str, db: str | None, head: str | None, form: str) -> None:
 def cost(name: str, db: str | None, out: str | None, documents: str | None, force: bool, form: str) -> None:
     """Say what judging takes by the judges' clocks: seconds for an item, its length, its grade, and for a new query.
 
-    Fitted to the judgments whose time was taken, held to a prior while they are few. `campaign redraw` does it by
+    Fitted to the judgments whose time was taken, held to a prior while they are few. `create --redraw` does it by
     itself; another campaign takes the file as --cost, the overhead that is said as --overhead. How long documents are
     that were not drawn is read from --documents, or else taken for the mean.
 

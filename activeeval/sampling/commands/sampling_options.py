@@ -54,11 +54,6 @@ _OPTIONS = (
     looks_option,
     click.option("--expected", is_flag=True, help="Draws with replacement meet the budget on average, not as a limit."),
 )
-
-
-budget_option = click.option(
-    "--budget", type=input_options.BUDGET, required=True, help=f"{input_options.BUDGET_HELP}; never exceeded."
-)
 _OF_FILES = (
     click.option("--pool-parquet", metavar="PATTERN",
                  help="A pool of `activeeval pool write`, as 'pool/*.parquet' or s3://…; --run and --versus-run then "
