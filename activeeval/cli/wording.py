@@ -18,6 +18,7 @@ RENAMED = {
     "--hourly-rate": "--price seconds=25,hour=18",
     "--currency": "--price 0.40USD, or seconds=25,hour=18,currency=USD",
     "--money": "--budget 400EUR --price 0.40",
+    "methods": "plan --method all, which shows those that fit; docs/choose.md says when to use which",
     "campaign redraw": "campaign create NAME --redraw",
 }
 """Options, and commands with their groups, that are spelled otherwise now."""

@@ -18,19 +18,19 @@ _LATEX = str.maketrans({c: f"\\{c}" for c in "_%&#${}"} | {"\\": "\\textbackslas
 _LATEX |= str.maketrans({"<": "\\textless{}", ">": "\\textgreater{}"})
 
 
-def render(rows: Sequence[Row], form: str) -> str:
+def render(rows: Sequence[Row], form: str, places: int = 4) -> str:
     """Return rows as text in a format; a field that a row lacks is empty.
 
     Parameters
     ----------
     form : {"text", "jsonl", "tsv", "md", "latex"}
-        What is for machines, JSON lines and TSV, has all digits of numbers that are not whole, the others four places.
+    places : int
+        Decimal places of numbers that are not whole; what is for machines, JSON lines and TSV, has all digits.
     """
     if form == "jsonl":
         return "\n".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) for row in rows)
     header = list(dict.fromkeys(name for row in rows for name in row))
-    places = None if form == "tsv" else 4
-    cells = [[format_cell(row.get(name), places) for name in header] for row in rows]
+    cells = [[format_cell(row.get(name), None if form == "tsv" else places) for name in header] for row in rows]
     if form == "tsv":
         return "\n".join("\t".join(cell.translate(_TSV) for cell in line) for line in [header, *cells])
     cells = [list(map(visible, line)) for line in cells]

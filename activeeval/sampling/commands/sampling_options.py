@@ -27,7 +27,8 @@ def question_option(text: str) -> Callable[[Any], Any]:
 
 
 method_option = click.option(
-    "--method", help="How items are drawn, see `activeeval methods`. Default: the best that a bad model cannot spoil."
+    "--method",
+    help="How items are drawn, as items: `plan --method all`. Default: the best that a bad model cannot spoil.",
 )
 looks_option = click.option(
     "--looks",

@@ -63,8 +63,8 @@ def simulate(
 ) -> None:
     """Replay sampling thousands of times on a labelled pool and compare the methods.
 
-    passive is the reference and always run; `activeeval methods` lists the others. Without --method the best one that
-    a bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
+    passive is the reference and always run; `plan --method all` shows the others. Without --method the best one that a
+    bad grade model cannot spoil is run beside it: items for DCG, RBP and P, depth for the others.
 
     The pool comes from --letor with --scores, or from --qrels with --run. A budget is a number of judgments; with an
     overhead, or costs that differ, of mean items. A percentage is of judging every query whole: its overhead and the

@@ -68,7 +68,7 @@ _OWN = {
     type=input_options.BUDGET,
     help=f"With --qrels, look up only what this pays for. {input_options.BUDGET_HELP}.",
 )
-@click.option("--method", help="With --budget; see `activeeval methods`. Default: the best for the measure.")
+@click.option("--method", help="With --budget, as items or depth. Default: the best for the measure.")
 @click.option(
     "--max-grade", type=input_options.SCALE, help="Largest grade of the scale. Default: the largest judgment."
 )
